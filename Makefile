@@ -1,0 +1,193 @@
+# Everything that a maintainer or CI does. `make` alone lists the targets.
+#
+# Pinned tools are fetched into .bin/ and .tools/ when a target first needs them. `run`, `build` and `test` need none of
+# them: what buf generates is committed.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
+BIN := $(ROOT)/.bin
+TOOLS := $(ROOT)/.tools
+BUILD := $(ROOT)/.build
+TENURE := $(ROOT)/bin/tenure
+
+# The Java compilers; the other tools are pinned by files under tools/.
+PROTOC_VERSION := 3.25.8
+GRPC_JAVA_VERSION := 1.75.0
+MAVEN_DEPENDENCY_PLUGIN := org.apache.maven.plugins:maven-dependency-plugin:3.8.1
+
+# VERSION is what `tenure --version` says.
+VERSION ?= $(shell git -C $(ROOT) describe --tags --always --dirty 2>/dev/null || echo dev)
+
+GO ?= go
+PYTHON ?= python3
+MVN ?= mvn
+
+# Maven's name for this platform, as in linux-x86_64 or osx-aarch_64.
+PLATFORM := $(shell uname -s | sed 's/Linux/linux/;s/Darwin/osx/')-$(shell uname -m | sed 's/arm64/aarch_64/;s/aarch64/aarch_64/')
+
+# Where the Go code is: the main module, and the modules beside it that import it.
+SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
+
+GO_TEST_FLAGS ?= -timeout 15m
+FUZZ_TIME ?= 30s
+SOAK_FLAGS ?= -timeout 2h
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+## Build and run
+
+.PHONY: build
+build: ## build bin/tenure, one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(TENURE) ./cmd/tenure
+
+.PHONY: run
+run: build ## build, then run one member on a temporary store
+	$(TENURE) serve --dev
+
+## Test
+
+.PHONY: test
+test: test-go test-python test-java ## run all tests of all languages
+
+.PHONY: test-go
+test-go: ## run the Go tests
+	$(GO) test $(GO_TEST_FLAGS) ./...
+	for module in $(SIDE_MODULES); do (cd "$$module" && $(GO) test $(GO_TEST_FLAGS) ./...); done
+
+comma := ,
+
+# $(call have,PROGRAM,CHECK,TESTS) ends a recipe early when CHECK fails: as skipped on a developer's machine, as an
+# error in CI, where a language that silently drops out would look like one that passes.
+have = $(2) >/dev/null 2>&1 || { \
+	if [ "$${CI:-}" = true ]; then echo "error: $(3) need $(1), which is not here" >&2; exit 1; fi; \
+	echo "skipped: $(3) need $(1), which is not here" >&2; exit 0; }
+
+.PHONY: test-python
+test-python: build ## run the tests of the Python stubs
+	@$(call have,python3 with venv,$(PYTHON) -c 'import ensurepip$(comma) venv',the tests of the Python stubs); \
+	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done; \
+	cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -q -p no:cacheprovider
+
+.PHONY: test-java
+test-java: build ## run the tests of the Java stubs
+	@$(call have,a JDK and Maven,command -v javac && command -v $(MVN),the tests of the Java stubs); \
+	cd test/stubs/java && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test
+
+.PHONY: race
+race: ## run the Go tests with the race detector
+	$(GO) test -race $(GO_TEST_FLAGS) ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZ_TIME (30s)
+	tools/fuzz.sh $(FUZZ_TIME)
+
+.PHONY: soak
+soak: ## run the long tests, which `make test` cuts short
+	TENURE_SOAK=1 $(GO) test -count=1 $(SOAK_FLAGS) ./...
+
+.PHONY: bench
+bench: build ## measure one member against raw gRPC and raw fdatasync
+	cd bench && TENURE_BINARY=$(TENURE) $(GO) run . $(BENCH_FLAGS)
+
+## Check and generate
+
+.PHONY: lint
+lint: $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes nothing
+	$(BIN)/buf lint
+	$(BIN)/buf format --diff --exit-code
+	$(BIN)/golangci-lint run ./...
+	for module in $(SIDE_MODULES); do (cd "$$module" && $(BIN)/golangci-lint run --config $(ROOT)/.golangci.yml ./...); done
+
+.PHONY: fmt
+fmt: $(BIN)/buf $(BIN)/golangci-lint ## format protos and Go code
+	$(BIN)/buf format --write
+	$(BIN)/golangci-lint fmt ./...
+
+# Generates beside gen/ and swaps at the end, so that a failed run leaves the committed code as it was.
+.PHONY: gen
+gen: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOOLS)/python-gen/.done ## regenerate gen/ from proto/
+	rm -rf $(BUILD)/gen $(BUILD)/gen.old
+	$(BIN)/buf generate --output $(BUILD)/gen
+	$(BIN)/buf generate --output $(BUILD)/gen --template proto/private.gen.yaml
+	mkdir -p $(BUILD)/gen/gen/python
+	$(TOOLS)/python-gen/bin/python -m grpc_tools.protoc --proto_path=proto --python_out=$(BUILD)/gen/gen/python \
+		--pyi_out=$(BUILD)/gen/gen/python --grpc_python_out=$(BUILD)/gen/gen/python proto/tenure/v1/*.proto
+	if [ -e gen ]; then mv gen $(BUILD)/gen.old; fi
+	mv $(BUILD)/gen/gen gen
+	rm -rf $(BUILD)/gen $(BUILD)/gen.old
+
+.PHONY: verify-gen
+verify-gen: gen ## regenerate and fail if gen/ is not what is committed
+	@changed=$$(git status --porcelain -- gen); \
+	if [ -n "$$changed" ]; then \
+		echo "error: gen/ is not what proto/ gives; run make gen and commit the result:" >&2; \
+		echo "$$changed" | head -40 >&2; git --no-pager diff --stat -- gen | tail -1 >&2; exit 1; \
+	fi
+
+.PHONY: breaking
+breaking: $(BIN)/buf ## compare proto/ with the last release; before v0.1.0 it only prints
+	tools/breaking.sh $(BIN)/buf
+
+.PHONY: clean
+clean: ## remove what was built; the tools stay
+	rm -rf bin .build test/stubs/java/target
+	find test tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+## Tools
+
+.PHONY: tools
+tools: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOOLS)/python-gen/.done $(BIN)/golangci-lint ## fetch the pinned tools into .bin and .tools
+
+
+$(BIN) $(TOOLS) $(BUILD):
+	mkdir -p $@
+
+# protoc-gen-go, protoc-gen-go-grpc, protoc-gen-grpc-gateway, protoc-gen-openapiv2 and grpcurl.
+$(BIN)/.go-tools: tools/go.mod tools/go.sum | $(BIN) $(TOOLS)
+	cd tools && GOBIN=$(BIN) $(GO) install tool
+	touch $@
+
+# These two need versions of shared libraries that tools/go.mod cannot give them, so each is built from its own module.
+$(BIN)/buf: tools/buf.version | $(BIN)
+	GOBIN=$(BIN) $(GO) install github.com/bufbuild/buf/cmd/buf@$$(cat tools/buf.version)
+	touch $@
+
+$(BIN)/golangci-lint: tools/golangci-lint.version | $(BIN)
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$$(cat tools/golangci-lint.version)
+	touch $@
+
+# The Java compilers come from Maven's repository as programs; their checksums are in tools/java/SHA256SUMS.
+# $(call maven_program,GROUP:ARTIFACT,VERSION) puts one at $@.
+define maven_program
+	$(MVN) --batch-mode --quiet --no-transfer-progress --strict-checksums $(MAVEN_DEPENDENCY_PLUGIN):copy \
+		-Dartifact=$(1):$(2):exe:$(PLATFORM) -DoutputDirectory=$(TOOLS)/java
+	cd $(TOOLS)/java && grep -F "$(lastword $(subst :, ,$(1)))-$(2)-$(PLATFORM).exe" $(ROOT)/tools/java/SHA256SUMS | sha256sum --check --quiet -
+	install -m 755 $(TOOLS)/java/$(lastword $(subst :, ,$(1)))-$(2)-$(PLATFORM).exe $@
+endef
+
+$(BIN)/protoc: tools/java/SHA256SUMS | $(BIN) $(TOOLS)
+	$(call maven_program,com.google.protobuf:protoc,$(PROTOC_VERSION))
+
+$(BIN)/protoc-gen-grpc-java: tools/java/SHA256SUMS | $(BIN) $(TOOLS)
+	$(call maven_program,io.grpc:protoc-gen-grpc-java,$(GRPC_JAVA_VERSION))
+
+# $(call python_venv,REQUIREMENTS) makes the virtual environment whose stamp is $@.
+define python_venv
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --no-input --disable-pip-version-check --require-hashes -r $(1)
+	touch $@
+endef
+
+$(TOOLS)/python-gen/.done: tools/python/requirements.txt | $(TOOLS)
+	$(call python_venv,tools/python/requirements.txt)
+
+$(TOOLS)/python-test/.done: test/stubs/python/requirements.txt | $(TOOLS)
+	$(call python_venv,test/stubs/python/requirements.txt)
