@@ -48,7 +48,7 @@ type AppliedRecord struct {
 	CompactedRevision uint64 `protobuf:"varint,10,opt,name=compacted_revision,json=compactedRevision,proto3" json:"compacted_revision,omitempty"`
 	// Wall clock of the newest command, in milliseconds since the Unix epoch; for people.
 	WallTimeMs int64 `protobuf:"varint,11,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
-	// Revision of the first event that Compact has not trimmed yet; tells how far a bounded compaction got.
+	// Last revision whose events are off the disk; follows compacted_revision when Compact is bounded.
 	TrimmedRevision uint64 `protobuf:"varint,12,opt,name=trimmed_revision,json=trimmedRevision,proto3" json:"trimmed_revision,omitempty"`
 	// Key and value bytes of the live state; what the store's quota counts.
 	LiveBytes uint64 `protobuf:"varint,13,opt,name=live_bytes,json=liveBytes,proto3" json:"live_bytes,omitempty"`

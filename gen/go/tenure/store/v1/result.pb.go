@@ -1577,7 +1577,9 @@ type LockState struct {
 	// All waiters.
 	Waiters uint32 `protobuf:"varint,8,opt,name=waiters,proto3" json:"waiters,omitempty"`
 	// All delayed holds.
-	DelayedHolds  uint32 `protobuf:"varint,9,opt,name=delayed_holds,json=delayedHolds,proto3" json:"delayed_holds,omitempty"`
+	DelayedHolds uint32 `protobuf:"varint,9,opt,name=delayed_holds,json=delayedHolds,proto3" json:"delayed_holds,omitempty"`
+	// Whether grants are frozen after a restore.
+	Frozen        bool `protobuf:"varint,10,opt,name=frozen,proto3" json:"frozen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1673,6 +1675,13 @@ func (x *LockState) GetDelayedHolds() uint32 {
 		return x.DelayedHolds
 	}
 	return 0
+}
+
+func (x *LockState) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
 }
 
 // AcquireLockResult tells what an acquire did.
@@ -2196,7 +2205,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	" \x01(\bR\adelayed\x12\x19\n" +
 	"\bdelay_ms\x18\v \x01(\x03R\adelayMs\x12 \n" +
 	"\flost_time_ms\x18\f \x01(\x03R\n" +
-	"lostTimeMs\"\xc2\x02\n" +
+	"lostTimeMs\"\xda\x02\n" +
 	"\tLockState\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x14\n" +
@@ -2207,7 +2216,9 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\adelayed\x18\x06 \x03(\v2\x1a.tenure.store.v1.HoldStateR\adelayed\x12\x18\n" +
 	"\aholders\x18\a \x01(\rR\aholders\x12\x18\n" +
 	"\awaiters\x18\b \x01(\rR\awaiters\x12#\n" +
-	"\rdelayed_holds\x18\t \x01(\rR\fdelayedHolds\"\x89\x02\n" +
+	"\rdelayed_holds\x18\t \x01(\rR\fdelayedHolds\x12\x16\n" +
+	"\x06frozen\x18\n" +
+	" \x01(\bR\x06frozen\"\x89\x02\n" +
 	"\x11AcquireLockResult\x120\n" +
 	"\x04hold\x18\x01 \x01(\v2\x1a.tenure.store.v1.HoldStateH\x00R\x04hold\x123\n" +
 	"\x05place\x18\x02 \x01(\v2\x1b.tenure.store.v1.PlaceStateH\x00R\x05place\x126\n" +
