@@ -39,8 +39,13 @@ mkdir -p "$old"
 git archive "$against" proto buf.yaml | tar -x -C "$old"
 
 echo "breaking: compared with $(git log -1 --format='%h %s' "$against")"
-if "$buf" breaking --against "$old"; then
+rc=0
+"$buf" breaking --against "$old" || rc=$?
+if [ "$rc" = 0 ]; then
   echo "breaking: nothing breaks"
+elif [ "$rc" != 100 ]; then
+  echo "error: buf could not compare" >&2
+  exit "$rc"
 elif [ "$strict" = true ]; then
   echo "error: these changes break users of a release" >&2
   exit 1
