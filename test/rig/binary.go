@@ -1,0 +1,23 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Binary returns the path of the tenure binary: TENURE_BINARY if set, else one built into dir.
+func Binary(ctx context.Context, dir string) (string, error) {
+	if path := os.Getenv("TENURE_BINARY"); path != "" {
+		return path, nil
+	}
+	path := filepath.Join(dir, "tenure")
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/tenure-io/tenure/cmd/tenure")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build tenure: %w\n%s", err, out)
+	}
+	return path, nil
+}

@@ -1,0 +1,189 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// startTimeout bounds the start of a member. It is generous: a loaded machine is slow, and a test that waits for the event
+// loses nothing by it.
+const startTimeout = time.Minute
+
+// logBytesMax is how much of a member's log a failed test shows, in bytes.
+const logBytesMax = 16 << 10
+
+// Addresses are where a member listens, as it reports them.
+type Addresses struct {
+	GRPC string `json:"grpc"`
+	HTTP string `json:"http"`
+	Peer string `json:"peer"`
+}
+
+// Member is one process of Tenure. Its methods are for the test's goroutine.
+type Member struct {
+	t      testing.TB
+	binary string
+	dir    string
+	args   []string
+
+	cmd  *exec.Cmd
+	log  *logBuffer
+	done chan error
+
+	// Addresses are those of the last start.
+	Addresses Addresses
+}
+
+// Start starts a member on a data directory of the test's own and waits until it serves.
+func Start(ctx context.Context, t testing.TB, binary string, args ...string) *Member {
+	t.Helper()
+	m := &Member{t: t, binary: binary, dir: filepath.Join(t.TempDir(), "data"), args: args, log: &logBuffer{}}
+	t.Cleanup(func() {
+		m.Kill()
+		if t.Failed() {
+			t.Logf("log of the member:\n%s", m.log.tail(logBytesMax))
+		}
+	})
+	m.Restart(ctx)
+	return m
+}
+
+// Dir returns the data directory.
+func (m *Member) Dir() string { return m.dir }
+
+// Restart starts the process again on its directory and waits until it serves. The process must not be running.
+func (m *Member) Restart(ctx context.Context) {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := os.Remove(m.addressesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		m.t.Fatal(err)
+	}
+	args := append([]string{
+		"serve", "--data-dir", m.dir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
+	}, m.args...)
+	cmd := exec.Command(m.binary, args...)
+	cmd.Stdout, cmd.Stderr = m.log, m.log
+	if err := cmd.Start(); err != nil {
+		m.t.Fatalf("start tenure: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	m.cmd, m.done = cmd, done
+	if err := m.waitReady(ctx); err != nil {
+		m.t.Fatalf("tenure did not serve: %v\n%s", err, m.log.tail(logBytesMax))
+	}
+}
+
+func (m *Member) addressesFile() string { return filepath.Join(m.dir, "addresses.json") }
+
+// waitReady polls for the addresses file, the one thing a process can tell before it can be called, and then asks.
+func (m *Member) waitReady(ctx context.Context) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		data, err := os.ReadFile(m.addressesFile())
+		if err == nil && json.Unmarshal(data, &m.Addresses) == nil && m.Addresses.GRPC != "" {
+			return m.waitLeader(ctx)
+		}
+		select {
+		case <-tick.C:
+		case err := <-m.done:
+			m.done <- err
+			return fmt.Errorf("the process ended: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *Member) waitLeader(ctx context.Context) error {
+	conn := m.Dial()
+	defer func() { _ = conn.Close() }()
+	_, err := tenurev1.NewKVServiceClient(conn).List(ctx, &tenurev1.ListRequest{PageSize: 1}, grpc.WaitForReady(true))
+	return err
+}
+
+// Dial returns a new connection to the member, which the caller closes.
+func (m *Member) Dial() *grpc.ClientConn {
+	m.t.Helper()
+	conn, err := grpc.NewClient(m.Addresses.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return conn
+}
+
+// Kill ends the process with SIGKILL and waits for it. A process that has ended already is fine.
+func (m *Member) Kill() {
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Signal(syscall.SIGCONT)
+	_ = m.cmd.Process.Kill()
+	<-m.done
+	m.cmd = nil
+}
+
+// Stop asks the process to end with SIGTERM, waits, and returns how it ended: nil is exit code 0.
+func (m *Member) Stop() error {
+	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := <-m.done
+	m.cmd = nil
+	return err
+}
+
+// Pause stops the process with SIGSTOP.
+func (m *Member) Pause() {
+	m.t.Helper()
+	m.signal(syscall.SIGSTOP)
+}
+
+// Resume lets a paused process go on.
+func (m *Member) Resume() {
+	m.t.Helper()
+	m.signal(syscall.SIGCONT)
+}
+
+func (m *Member) signal(s os.Signal) {
+	m.t.Helper()
+	if err := m.cmd.Process.Signal(s); err != nil {
+		m.t.Fatalf("signal tenure: %v", err)
+	}
+}
+
+// logBuffer collects the output of all starts of a member.
+type logBuffer struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) tail(n int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data := b.buf.Bytes()
+	return string(data[max(0, len(data)-n):])
+}
