@@ -135,6 +135,10 @@ verify-gen: gen ## regenerate and fail if gen/ is not what is committed
 breaking: $(BIN)/buf ## compare proto/ with the last release; before v0.1.0 it only prints
 	tools/breaking.sh $(BIN)/buf
 
+.PHONY: ci
+ci: ## run what CI runs
+	.ci/run
+
 .PHONY: clean
 clean: ## remove what was built; the tools stay
 	rm -rf bin .build test/stubs/java/target
