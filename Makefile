@@ -57,8 +57,8 @@ run: build ## build, then run one member on a temporary store
 test: test-go test-python test-java ## run all tests of all languages
 
 .PHONY: test-go
-test-go: ## run the Go tests
-	$(GO) test $(GO_TEST_FLAGS) ./...
+test-go: build ## run the Go tests
+	TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...
 	for module in $(SIDE_MODULES); do (cd "$$module" && $(GO) test $(GO_TEST_FLAGS) ./...); done
 
 comma := ,
@@ -81,16 +81,16 @@ test-java: build ## run the tests of the Java stubs
 	cd test/stubs/java && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test
 
 .PHONY: race
-race: ## run the Go tests with the race detector
-	$(GO) test -race $(GO_TEST_FLAGS) ./...
+race: build ## run the Go tests with the race detector
+	TENURE_BINARY=$(TENURE) $(GO) test -race $(GO_TEST_FLAGS) ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_TIME (30s)
 	tools/fuzz.sh $(FUZZ_TIME)
 
 .PHONY: soak
-soak: ## run the long tests, which `make test` cuts short
-	TENURE_SOAK=1 $(GO) test -count=1 $(SOAK_FLAGS) ./...
+soak: build ## run the long tests, which `make test` cuts short
+	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) ./...
 
 .PHONY: bench
 bench: build ## measure one member against raw gRPC and raw fdatasync
