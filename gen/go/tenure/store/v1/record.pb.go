@@ -1456,6 +1456,116 @@ func (x *FreezeRecord) GetBeginRevision() uint64 {
 	return 0
 }
 
+// LimitsRecord holds the replicated limits that were changed.
+type LimitsRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// Limits; those that are unset have their default.
+	Limits        *Limits `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitsRecord) Reset() {
+	*x = LimitsRecord{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitsRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitsRecord) ProtoMessage() {}
+
+func (x *LimitsRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitsRecord.ProtoReflect.Descriptor instead.
+func (*LimitsRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LimitsRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *LimitsRecord) GetLimits() *Limits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// MemberRecord is what the cluster knows of one of its servers.
+type MemberRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// The member.
+	Member        *Member `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemberRecord) Reset() {
+	*x = MemberRecord{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemberRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemberRecord) ProtoMessage() {}
+
+func (x *MemberRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemberRecord.ProtoReflect.Descriptor instead.
+func (*MemberRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *MemberRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *MemberRecord) GetMember() *Member {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
 // HistoryRecord is one event as kept in history.
 type HistoryRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1469,7 +1579,7 @@ type HistoryRecord struct {
 
 func (x *HistoryRecord) Reset() {
 	*x = HistoryRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1591,7 @@ func (x *HistoryRecord) String() string {
 func (*HistoryRecord) ProtoMessage() {}
 
 func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1604,7 @@ func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRecord.ProtoReflect.Descriptor instead.
 func (*HistoryRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HistoryRecord) GetFormatVersion() uint32 {
@@ -1665,7 +1775,13 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\fFreezeRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1b\n" +
 	"\tfreeze_ms\x18\x02 \x01(\x03R\bfreezeMs\x12%\n" +
-	"\x0ebegin_revision\x18\x03 \x01(\x04R\rbeginRevision\"d\n" +
+	"\x0ebegin_revision\x18\x03 \x01(\x04R\rbeginRevision\"f\n" +
+	"\fLimitsRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12/\n" +
+	"\x06limits\x18\x02 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"f\n" +
+	"\fMemberRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12/\n" +
+	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"d\n" +
 	"\rHistoryRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12,\n" +
 	"\x05event\x18\x02 \x01(\v2\x16.tenure.store.v1.EventR\x05eventB\xbc\x01\n" +
@@ -1683,7 +1799,7 @@ func file_tenure_store_v1_record_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_record_proto_rawDescData
 }
 
-var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*AppliedRecord)(nil),       // 0: tenure.store.v1.AppliedRecord
 	(*KeyRecord)(nil),           // 1: tenure.store.v1.KeyRecord
@@ -1696,33 +1812,39 @@ var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*RequestRecord)(nil),       // 8: tenure.store.v1.RequestRecord
 	(*RequestWindowRecord)(nil), // 9: tenure.store.v1.RequestWindowRecord
 	(*FreezeRecord)(nil),        // 10: tenure.store.v1.FreezeRecord
-	(*HistoryRecord)(nil),       // 11: tenure.store.v1.HistoryRecord
-	(LockMode)(0),               // 12: tenure.store.v1.LockMode
-	(HoldEndCause)(0),           // 13: tenure.store.v1.HoldEndCause
-	(*MetadataEntry)(nil),       // 14: tenure.store.v1.MetadataEntry
-	(SessionBehavior)(0),        // 15: tenure.store.v1.SessionBehavior
-	(SessionEndCause)(0),        // 16: tenure.store.v1.SessionEndCause
-	(*Result)(nil),              // 17: tenure.store.v1.Result
-	(*Event)(nil),               // 18: tenure.store.v1.Event
+	(*LimitsRecord)(nil),        // 11: tenure.store.v1.LimitsRecord
+	(*MemberRecord)(nil),        // 12: tenure.store.v1.MemberRecord
+	(*HistoryRecord)(nil),       // 13: tenure.store.v1.HistoryRecord
+	(LockMode)(0),               // 14: tenure.store.v1.LockMode
+	(HoldEndCause)(0),           // 15: tenure.store.v1.HoldEndCause
+	(*MetadataEntry)(nil),       // 16: tenure.store.v1.MetadataEntry
+	(SessionBehavior)(0),        // 17: tenure.store.v1.SessionBehavior
+	(SessionEndCause)(0),        // 18: tenure.store.v1.SessionEndCause
+	(*Result)(nil),              // 19: tenure.store.v1.Result
+	(*Limits)(nil),              // 20: tenure.store.v1.Limits
+	(*Member)(nil),              // 21: tenure.store.v1.Member
+	(*Event)(nil),               // 22: tenure.store.v1.Event
 }
 var file_tenure_store_v1_record_proto_depIdxs = []int32{
-	12, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
+	14, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
 	3,  // 1: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
-	13, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
-	12, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
-	13, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
-	12, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
-	14, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
-	15, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
+	15, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
+	14, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
+	15, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
+	14, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
+	16, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
+	17, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
 	6,  // 8: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
-	16, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	17, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
-	18, // 11: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	18, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	19, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
+	20, // 11: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
+	21, // 12: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
+	22, // 13: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_record_proto_init() }
@@ -1740,7 +1862,7 @@ func file_tenure_store_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_record_proto_rawDesc), len(file_tenure_store_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,155 @@
+package storage
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// Entry is one committed raft entry.
+type Entry struct {
+	// Index and Term are the entry's own; indexes follow each other without a gap.
+	Index, Term uint64
+	// Data is a marshalled Envelope; empty for raft's own entries.
+	Data []byte
+	// ConfState is the configuration after a conf change entry, as raftnode marshals it; nil otherwise.
+	ConfState []byte
+}
+
+// Outcome is what a batch of entries did.
+type Outcome struct {
+	// Entries has one element for each entry with commands, in order.
+	Entries []EntryOutcome
+	// Events are those of the whole batch, by revision and index. They are shared: nobody may change them.
+	Events []*storev1.Event
+	// Applied is the state's account of itself after the batch.
+	Applied Applied
+}
+
+// EntryOutcome is what one entry did.
+type EntryOutcome struct {
+	// Index and Term are the entry's.
+	Index, Term uint64
+	// Proposer and Sequence are the envelope's; they lead to those who wait.
+	Proposer, Sequence uint64
+	// Results has one element for each command, in order. They are shared: nobody may change them.
+	Results []*storev1.Result
+}
+
+// work is one Apply under way.
+type work struct {
+	rows   *overlay
+	state  Applied
+	sum    *checksum
+	events []*storev1.Event
+	limits *storev1.Limits // nil until somebody asks
+}
+
+// Apply applies a batch of entries and commits it as one write, which is not synced: the log is what is durable. A
+// command that breaks a rule fails alone, through its Result. An error means that the disk failed or that the log
+// holds what this program does not know; nothing of the batch is written, and the caller must stop.
+func (s *Store) Apply(batch []Entry) (Outcome, error) {
+	if err := s.usable(); err != nil {
+		return Outcome{}, err
+	}
+	w := &work{rows: newOverlay(s.db), state: s.Applied()}
+	w.sum = newChecksum(w.state.Checksum)
+	out := Outcome{}
+	for _, e := range batch {
+		done, err := w.entry(e)
+		if err != nil {
+			return Outcome{}, s.fail(fmt.Errorf("apply entry %d: %w", e.Index, err))
+		}
+		if len(done.Results) > 0 {
+			out.Entries = append(out.Entries, done)
+		}
+	}
+	w.state.Checksum = w.sum.sum
+	if err := s.commit(w); err != nil {
+		return Outcome{}, s.fail(err)
+	}
+	s.publish(w.state)
+	out.Events = w.events
+	out.Applied = w.state
+	return out, nil
+}
+
+// commit writes everything that the batch changed, with the applied record, at once.
+func (s *Store) commit(w *work) error {
+	batch := s.db.NewBatch()
+	err := w.rows.writeTo(batch)
+	if err == nil {
+		var value []byte
+		if value, err = w.state.encode(); err == nil {
+			err = batch.Set([]byte{rowApplied}, value, nil)
+		}
+	}
+	if err == nil {
+		err = batch.Commit(pebble.NoSync)
+	}
+	if closeErr := batch.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = s.background.get()
+	}
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// entry applies one entry.
+func (w *work) entry(e Entry) (EntryOutcome, error) {
+	if e.Index != w.state.Index+1 || e.Term < w.state.Term {
+		return EntryOutcome{}, fmt.Errorf("%w: index %d of term %d after index %d of term %d",
+			ErrEntryOrder, e.Index, e.Term, w.state.Index, w.state.Term)
+	}
+	w.state.Index, w.state.Term = e.Index, e.Term
+	w.sum.addEntry(e)
+	if len(e.ConfState) > 0 {
+		w.state.ConfState = append([]byte(nil), e.ConfState...)
+	}
+	out := EntryOutcome{Index: e.Index, Term: e.Term}
+	if len(e.Data) == 0 {
+		return out, nil
+	}
+	env, err := DecodeEnvelope(e.Data)
+	if err != nil {
+		return EntryOutcome{}, err
+	}
+	out.Proposer, out.Sequence = env.GetProposer(), env.GetSequence()
+	out.Results = make([]*storev1.Result, 0, len(env.GetCommands()))
+	for i, cmd := range env.GetCommands() {
+		result, err := w.command(e.Term, cmd)
+		if err != nil {
+			return EntryOutcome{}, fmt.Errorf("command %d: %w", i, err)
+		}
+		out.Results = append(out.Results, result)
+	}
+	return out, nil
+}
+
+// command applies one command whole, or not at all.
+func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
+	before := w.state
+	c := newCommand(w, term, cmd)
+	result, err := c.run(cmd)
+	if failure := failureOf(err); failure != nil {
+		w.rows.rollback()
+		w.state = before
+		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.finish(); err != nil {
+		return nil, err
+	}
+	result.Revision = w.state.Revision
+	result.Changed = len(c.events) > 0
+	w.rows.seal(w.sum)
+	return result, nil
+}

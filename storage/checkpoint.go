@@ -1,0 +1,48 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Checkpoint flushes and writes a copy of the store into a directory that must not exist. It returns the account of the
+// copy itself, which may be younger than what was applied when the call began. Apply may go on meanwhile.
+func (s *Store) Checkpoint(dir string) (Applied, error) {
+	if err := s.enter(); err != nil {
+		return Applied{}, err
+	}
+	defer s.leave()
+	if err := s.db.Flush(); err != nil {
+		return Applied{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := s.background.get(); err != nil {
+		return Applied{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := s.db.Checkpoint(dir); err != nil {
+		return Applied{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	a, err := s.readCheckpoint(dir)
+	if err != nil {
+		return Applied{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	return a, nil
+}
+
+func (s *Store) readCheckpoint(dir string) (Applied, error) {
+	quiet := &background{}
+	o := &pebble.Options{
+		FS:                 s.fs,
+		ReadOnly:           true,
+		DisableWAL:         true,
+		FormatMajorVersion: pebbleFormat,
+		Logger:             quiet,
+	}
+	db, err := pebble.Open(dir, o)
+	if err != nil {
+		return Applied{}, fmt.Errorf("open: %w", err)
+	}
+	a, err := readApplied(db)
+	return a, errors.Join(err, db.Close())
+}

@@ -1,0 +1,129 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// keyBytesMax is the longest key.
+	keyBytesMax = 1024
+	// valueBytesMax is the longest value.
+	valueBytesMax = 512 << 10
+	// endObjectsMax is how many objects of sessions one command ends.
+	endObjectsMax = 4096
+	// grantsMax is how many waiters one command grants.
+	grantsMax = 4096
+)
+
+// command is one command under way: what it sees, and what it has done so far.
+type command struct {
+	*work
+	ns       uint64
+	term     uint64 // of the entry
+	revision uint64 // that it will have if it emits events
+	wallMs   int64
+
+	events   []*storev1.Event
+	keyEvent map[name]int // which of events told of a key's value last
+	touched  []name // locks whose waiters may be granted, in order
+	isTouched map[name]bool
+	granted  int
+}
+
+func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
+	return &command{
+		work:     w,
+		ns:       cmd.GetNamespaceId(),
+		term:     term,
+		revision: w.state.Revision + 1,
+		wallMs:   cmd.GetWallTimeMs(),
+	}
+}
+
+// run does what the command says. An error that carries a failure means that the caller takes everything back.
+func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
+	if c.ns != 0 {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, "there is only the default namespace")
+	}
+	switch kind := cmd.GetKind().(type) {
+	case *storev1.Command_CreateSession:
+		return c.createSession(kind.CreateSession)
+	case *storev1.Command_DestroySession:
+		return c.destroySession(kind.DestroySession)
+	case *storev1.Command_ExpireSessions:
+		return c.expireSessions(kind.ExpireSessions)
+	case *storev1.Command_Put:
+		put, err := c.put(kind.Put, 0)
+		return &storev1.Result{Kind: &storev1.Result_Put{Put: put}}, err
+	case *storev1.Command_Delete:
+		deleted, err := c.deleteOne(kind.Delete)
+		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
+	case *storev1.Command_DeletePrefix:
+		deleted, err := c.deletePrefix(kind.DeletePrefix)
+		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
+	case *storev1.Command_EndDelays:
+		return c.endDelays(kind.EndDelays)
+	case *storev1.Command_GrantWaiters:
+		return c.grantWaiters(kind.GrantWaiters)
+	case *storev1.Command_Compact:
+		return c.compact(kind.Compact)
+	default:
+		return nil, fmt.Errorf("%w: command kind %T", ErrUnknownFormat, kind)
+	}
+}
+
+// finish grants nothing more; it writes the history of the command and moves the revision.
+func (c *command) finish() error {
+	if c.wallMs != 0 {
+		c.state.WallTimeMs = c.wallMs
+	}
+	if len(c.events) == 0 {
+		return nil
+	}
+	for i, e := range c.events {
+		e.Revision, e.Index, e.Count = c.revision, uint32(i), uint32(len(c.events))
+		if err := c.writeHistory(e); err != nil {
+			return err
+		}
+	}
+	c.state.Revision = c.revision
+	c.work.events = append(c.work.events, c.events...)
+	return nil
+}
+
+// checkTerm refuses a decision of a leader's timers that reached the log in another term: its timers have started
+// again since.
+func (c *command) checkTerm(decided uint64) error {
+	if decided != c.term {
+		return broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
+			fmt.Sprintf("decided in term %d, applied in term %d", decided, c.term))
+	}
+	return nil
+}
+
+// invalid returns the failure of a command that the server should have refused.
+func invalid(message string) error {
+	return broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, message)
+}
+
+// name returns a key of the command's namespace, or why it is none.
+func (c *command) name(key string) (name, error) {
+	if key == "" {
+		return name{}, invalid("key is empty")
+	}
+	if len(key) > keyBytesMax {
+		return name{}, invalid(fmt.Sprintf("key of %d bytes is longer than %d", len(key), keyBytesMax))
+	}
+	return name{ns: c.ns, key: key}, nil
+}
+
+// sessionID returns the id that b holds, or why it is none.
+func sessionID(b []byte) (SessionID, error) {
+	id, err := SessionIDFromBytes(b)
+	if err != nil {
+		return SessionID{}, invalid("session id is not 16 bytes")
+	}
+	return id, nil
+}

@@ -1,0 +1,115 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// compactEventsMax is how many events one Compact takes off the disk, whatever it asks for.
+const compactEventsMax = 10_000
+
+// trimmed is an event that Compact takes off the disk.
+type trimmed struct {
+	row   []byte
+	size  uint64
+	event *storev1.Event
+}
+
+// compact forgets history at or below a revision. All of it is forgotten at once; how much of it leaves the disk with
+// this command is bounded, and the rest goes with the next ones, which may name the same revision.
+func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
+	if m.GetRevision() > c.state.Revision {
+		f := broken(storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE,
+			fmt.Sprintf("revision %d is ahead of the store's %d", m.GetRevision(), c.state.Revision))
+		f.failure.Actual = c.state.Revision
+		return nil, f
+	}
+	c.state.CompactedRevision = max(c.state.CompactedRevision, m.GetRevision())
+	most := compactEventsMax
+	if asked := int(m.GetEventsMax()); asked > 0 {
+		most = min(most, asked)
+	}
+	old, more, err := c.oldEvents(most)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range old {
+		c.rows.remove(t.row)
+		c.state.HistoryBytes -= t.size
+		if err := c.forgetLock(t.event); err != nil {
+			return nil, err
+		}
+		c.state.TrimmedRevision = t.event.GetRevision() - 1
+	}
+	if !more {
+		c.state.TrimmedRevision = c.state.CompactedRevision
+	}
+	return &storev1.Result{Kind: &storev1.Result_Compact{Compact: &storev1.CompactResult{
+		CompactedRevision: c.state.CompactedRevision,
+		More:              more,
+	}}}, nil
+}
+
+// oldEvents returns the first forgotten events that are still on disk, and whether there are more.
+func (c *command) oldEvents(most int) (old []trimmed, more bool, err error) {
+	from := historyRow(c.state.TrimmedRevision+1, 0)
+	to := historyRow(c.state.CompactedRevision+1, 0)
+	if bytes.Compare(from, to) >= 0 {
+		return nil, false, nil
+	}
+	err = c.rows.scan(from, to, func(row, value []byte) (bool, error) {
+		if len(old) >= most {
+			more = true
+			return false, nil
+		}
+		r := &storev1.HistoryRecord{}
+		if err := decode(value, r); err != nil {
+			return false, fmt.Errorf("history: %w", err)
+		}
+		old = append(old, trimmed{row: bytes.Clone(row), size: uint64(len(row) + len(value)), event: r.GetEvent()})
+		return true, nil
+	})
+	return old, more, err
+}
+
+// forgetLock forgets the lock that an event is about, if nothing is left of it and its last change is forgotten too.
+func (c *command) forgetLock(e *storev1.Event) error {
+	key, ok := lockOf(e)
+	if !ok {
+		return nil
+	}
+	n := name{ns: e.GetNamespaceId(), key: key}
+	head, err := lockHead(c.rows, n)
+	if err != nil || head == nil {
+		return err
+	}
+	if head.GetHolders()+head.GetDelayed()+head.GetWaiters() > 0 || head.GetModRevision() > c.state.CompactedRevision {
+		return nil
+	}
+	_, exists, err := c.rows.get(nameRow(rowKey, n))
+	if err != nil || exists {
+		return err
+	}
+	c.rows.remove(nameRow(rowLock, n))
+	return nil
+}
+
+// lockOf returns the key of an event behind which a lock may have nothing left.
+func lockOf(e *storev1.Event) (string, bool) {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_KeyDeleted:
+		return kind.KeyDeleted.GetKey(), true
+	case *storev1.Event_LockLeft:
+		return kind.LockLeft.GetKey(), true
+	case *storev1.Event_LockReleased:
+		return kind.LockReleased.GetKey(), true
+	case *storev1.Event_LockLost:
+		return kind.LockLost.GetKey(), true
+	case *storev1.Event_LockDelayEnded:
+		return kind.LockDelayEnded.GetKey(), true
+	default:
+		return "", false
+	}
+}

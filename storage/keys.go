@@ -1,0 +1,317 @@
+package storage
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// The first byte of every row says what the row is. These are on disk: they never change and are never reused.
+const (
+	rowApplied     byte = 'a' // applied record
+	rowObjects     byte = 'c' // session → number of its objects
+	rowDelay       byte = 'd' // namespace, key, lock_index → lock-delay in milliseconds; every delayed hold
+	rowEnded       byte = 'e' // number → ended session
+	rowEndedIndex  byte = 'x' // session → number of its ended record
+	rowFreeze      byte = 'f' // freeze of grants after a restore
+	rowUngranted   byte = 'g' // namespace, key; locks left for GrantWaiters
+	rowHold        byte = 'h' // namespace, key, lock_index → hold, valid or delayed
+	rowIdempotency byte = 'i' // idempotency key → number and remembered request
+	rowKeyed       byte = 'j' // number → idempotency key, oldest first
+	rowKey         byte = 'k' // namespace, key → value
+	rowLock        byte = 'l' // namespace, key → lock head
+	rowLimits      byte = 'm' // replicated limits
+	rowMember      byte = 'n' // member id → member
+	rowObject      byte = 'o' // session, kind, namespace, key (, owner) → object of a session
+	rowPlace       byte = 'q' // namespace, key, place → waiter
+	rowRequest     byte = 'r' // session, epoch, sequence → remembered request
+	rowSession     byte = 's' // session → live session
+	rowTombstone   byte = 't' // revision, session, epoch; windows of ended sessions, oldest first
+	rowHistory     byte = 'v' // revision, index → event
+	rowWait        byte = 'w' // namespace, key, place → longest wait in milliseconds; waits with a time-out
+	rowWindow      byte = 'z' // session, epoch → head of a request window
+)
+
+// Kinds of objects that a session owns.
+const (
+	objectEphemeral byte = 'e' // an ephemeral key
+	objectHold      byte = 'h' // a valid hold; the row's value is its lock_index
+	objectPlace     byte = 'p' // a place in a queue; the row's value is its number
+)
+
+// A key inside a row that goes on behind it is escaped and terminated, so that rows sort as keys do and none is the
+// beginning of another.
+const (
+	escapeByte     byte = 0x00
+	escapedZero    byte = 0xff
+	escapeTerminal byte = 0x01
+)
+
+// name is a key within its namespace.
+type name struct {
+	ns  uint64
+	key string
+}
+
+// appendNamespace appends ns so that rows sort by it: the number of its bytes, then the bytes.
+func appendNamespace(b []byte, ns uint64) []byte {
+	n := 0
+	for v := ns; v != 0; v >>= 8 {
+		n++
+	}
+	b = append(b, byte(n))
+	for i := n - 1; i >= 0; i-- {
+		b = append(b, byte(ns>>(8*i)))
+	}
+	return b
+}
+
+// cutNamespace undoes appendNamespace.
+func cutNamespace(b []byte) (ns uint64, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] > 8 || len(b) < 1+int(b[0]) {
+		return 0, nil, false
+	}
+	n := int(b[0])
+	for _, c := range b[1 : 1+n] {
+		ns = ns<<8 | uint64(c)
+	}
+	return ns, b[1+n:], true
+}
+
+// appendEscaped appends s so that more may follow.
+func appendEscaped(b []byte, s string) []byte {
+	for i := range len(s) {
+		b = append(b, s[i])
+		if s[i] == escapeByte {
+			b = append(b, escapedZero)
+		}
+	}
+	return append(b, escapeByte, escapeTerminal)
+}
+
+// cutEscaped undoes appendEscaped.
+func cutEscaped(b []byte) (s string, rest []byte, ok bool) {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] != escapeByte {
+			out = append(out, b[i])
+			continue
+		}
+		if i+1 == len(b) {
+			return "", nil, false
+		}
+		switch b[i+1] {
+		case escapedZero:
+			out = append(out, escapeByte)
+			i++
+		case escapeTerminal:
+			return string(out), b[i+2:], true
+		default:
+			return "", nil, false
+		}
+	}
+	return "", nil, false
+}
+
+// nameRow returns the row of kind for n with nothing behind the key: the key stands there as it is.
+func nameRow(kind byte, n name) []byte {
+	b := make([]byte, 0, 11+len(n.key))
+	b = append(b, kind)
+	b = appendNamespace(b, n.ns)
+	return append(b, n.key...)
+}
+
+// nameRows returns the beginning of all rows of kind for n with more behind the key.
+func nameRows(kind byte, n name) []byte {
+	b := make([]byte, 0, 24+len(n.key))
+	b = append(b, kind)
+	b = appendNamespace(b, n.ns)
+	return appendEscaped(b, n.key)
+}
+
+// numberedRow returns the row of kind for n and a number behind the key.
+func numberedRow(kind byte, n name, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(nameRows(kind, n), number)
+}
+
+// cutNameRow undoes nameRow.
+func cutNameRow(row []byte) (name, bool) {
+	if len(row) == 0 {
+		return name{}, false
+	}
+	ns, rest, ok := cutNamespace(row[1:])
+	return name{ns: ns, key: string(rest)}, ok
+}
+
+// cutNumberedRow undoes numberedRow.
+func cutNumberedRow(row []byte) (n name, number uint64, ok bool) {
+	if len(row) == 0 {
+		return name{}, 0, false
+	}
+	ns, rest, ok := cutNamespace(row[1:])
+	if !ok {
+		return name{}, 0, false
+	}
+	key, rest, ok := cutEscaped(rest)
+	if !ok || len(rest) != 8 {
+		return name{}, 0, false
+	}
+	return name{ns: ns, key: key}, binary.BigEndian.Uint64(rest), true
+}
+
+// sessionRow returns the row of kind for a session.
+func sessionRow(kind byte, id SessionID) []byte {
+	return append([]byte{kind}, id[:]...)
+}
+
+// cutSessionRow undoes sessionRow.
+func cutSessionRow(row []byte) (SessionID, bool) {
+	if len(row) != 1+len(SessionID{}) {
+		return SessionID{}, false
+	}
+	return SessionID(row[1:]), true
+}
+
+// objectRows returns the beginning of all rows of a session's objects.
+func objectRows(id SessionID) []byte {
+	return sessionRow(rowObject, id)
+}
+
+// ephemeralRow returns the row that says that a session owns a key.
+func ephemeralRow(id SessionID, n name) []byte {
+	b := make([]byte, 0, 32+len(n.key))
+	b = append(b, rowObject)
+	b = append(b, id[:]...)
+	b = append(b, objectEphemeral)
+	b = appendNamespace(b, n.ns)
+	return append(b, n.key...)
+}
+
+// ownerRow returns the row that says what a session's owner has of a lock: a hold or a place.
+func ownerRow(id SessionID, kind byte, n name, owner string) []byte {
+	b := make([]byte, 0, 48+len(n.key)+len(owner))
+	b = append(b, rowObject)
+	b = append(b, id[:]...)
+	b = append(b, kind)
+	b = appendNamespace(b, n.ns)
+	b = appendEscaped(b, n.key)
+	return append(b, owner...)
+}
+
+// object is one row of a session's objects.
+type object struct {
+	kind  byte
+	name  name
+	owner string
+}
+
+// cutObjectRow undoes ephemeralRow and ownerRow.
+func cutObjectRow(row []byte) (object, bool) {
+	const head = 2 + len(SessionID{})
+	if len(row) < head {
+		return object{}, false
+	}
+	o := object{kind: row[head-1]}
+	ns, rest, ok := cutNamespace(row[head:])
+	if !ok {
+		return object{}, false
+	}
+	o.name.ns = ns
+	switch o.kind {
+	case objectEphemeral:
+		o.name.key = string(rest)
+		return o, true
+	case objectHold, objectPlace:
+		o.name.key, rest, ok = cutEscaped(rest)
+		o.owner = string(rest)
+		return o, ok
+	default:
+		return object{}, false
+	}
+}
+
+// numberRow returns the row of kind for a number.
+func numberRow(kind byte, number uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{kind}, number)
+}
+
+// historyRow returns the row of an event.
+func historyRow(revision uint64, index uint32) []byte {
+	b := make([]byte, 0, 13)
+	b = append(b, rowHistory)
+	b = binary.BigEndian.AppendUint64(b, revision)
+	return binary.BigEndian.AppendUint32(b, index)
+}
+
+// cutHistoryRow undoes historyRow.
+func cutHistoryRow(row []byte) (revision uint64, index uint32, ok bool) {
+	if len(row) != 13 {
+		return 0, 0, false
+	}
+	return binary.BigEndian.Uint64(row[1:]), binary.BigEndian.Uint32(row[9:]), true
+}
+
+// windowRow returns the row that heads a session's request window of an epoch.
+func windowRow(id SessionID, epoch uint64) []byte {
+	return binary.BigEndian.AppendUint64(sessionRow(rowWindow, id), epoch)
+}
+
+// requestRow returns the row of a remembered request.
+func requestRow(id SessionID, epoch, sequence uint64) []byte {
+	b := binary.BigEndian.AppendUint64(sessionRow(rowRequest, id), epoch)
+	return binary.BigEndian.AppendUint64(b, sequence)
+}
+
+// tombstoneRow returns the row that lists a window whose session ended or was taken over.
+func tombstoneRow(revision uint64, id SessionID, epoch uint64) []byte {
+	b := append(numberRow(rowTombstone, revision), id[:]...)
+	return binary.BigEndian.AppendUint64(b, epoch)
+}
+
+// rowsEnd returns the first row that does not begin with prefix; nil means that there is none.
+func rowsEnd(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] != 0xff {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return nil
+}
+
+// SessionID names a session; 16 bytes drawn at random, shown as the text of a UUID.
+type SessionID [16]byte
+
+// String returns the text of the id, as in "6ba7b810-9dad-11d1-80b4-00c04fd430c8".
+func (id SessionID) String() string {
+	var b [36]byte
+	hex.Encode(b[0:8], id[0:4])
+	hex.Encode(b[9:13], id[4:6])
+	hex.Encode(b[14:18], id[6:8])
+	hex.Encode(b[19:23], id[8:10])
+	hex.Encode(b[24:36], id[10:16])
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	return string(b[:])
+}
+
+// ParseSessionID reads exactly what String writes, in either case of letters; anything else is ErrSessionID.
+func ParseSessionID(text string) (SessionID, error) {
+	var id SessionID
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return SessionID{}, fmt.Errorf("%w: %q is not a UUID", ErrSessionID, text)
+	}
+	digits := text[0:8] + text[9:13] + text[14:18] + text[19:23] + text[24:36]
+	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
+		return SessionID{}, fmt.Errorf("%w: %q is not a UUID", ErrSessionID, text)
+	}
+	return id, nil
+}
+
+// SessionIDFromBytes returns the id that b holds; anything but 16 bytes is ErrSessionID.
+func SessionIDFromBytes(b []byte) (SessionID, error) {
+	if len(b) != len(SessionID{}) {
+		return SessionID{}, fmt.Errorf("%w: %d bytes", ErrSessionID, len(b))
+	}
+	return SessionID(b), nil
+}

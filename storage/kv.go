@@ -1,0 +1,395 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// deletePrefixKeysMax is how many keys one DeletePrefix deletes; with more it deletes none.
+	deletePrefixKeysMax = 10_000
+	// opIndexMax is the highest number of an operation that a sequential key has room for.
+	opIndexMax = 999
+)
+
+// keyRecord returns a key's record, or nil if the key is missing.
+func (w *work) keyRecord(n name) (*storev1.KeyRecord, error) {
+	value, ok, err := w.rows.get(nameRow(rowKey, n))
+	if err != nil || !ok {
+		return nil, err
+	}
+	k := &storev1.KeyRecord{}
+	if err := decode(value, k); err != nil {
+		return nil, fmt.Errorf("key %q: %w", n.key, err)
+	}
+	return k, nil
+}
+
+// previousValue refers to the value of a record; nil if there is none.
+func previousValue(k *storev1.KeyRecord) *storev1.PreviousValue {
+	if k == nil {
+		return nil
+	}
+	return &storev1.PreviousValue{Revision: k.GetValueRevision(), Index: k.GetValueEventIndex()}
+}
+
+// keySize is what a key counts in LiveBytes.
+func keySize(n name, k *storev1.KeyRecord) uint64 {
+	if k == nil {
+		return 0
+	}
+	return uint64(len(n.key) + len(k.GetValue()))
+}
+
+// saveKey replaces old, nil if the key was missing, by k.
+func (c *command) saveKey(n name, old, k *storev1.KeyRecord) error {
+	value, err := encode(k)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		c.state.Keys++
+	}
+	c.state.LiveBytes += keySize(n, k) - keySize(n, old)
+	c.rows.set(nameRow(rowKey, n), value)
+	return nil
+}
+
+// write is a new value of a key.
+type write struct {
+	value []byte
+	flags uint64
+	bind  []byte // session that owns the key from now on; empty leaves the owner
+}
+
+// writeKey gives a key a value and tells of it. The head is the key's lock as it is now.
+func (c *command) writeKey(n name, head *storev1.LockHead, w write) (*storev1.KeyRecord, error) {
+	old, err := c.keyRecord(n)
+	if err != nil {
+		return nil, err
+	}
+	k := &storev1.KeyRecord{
+		FormatVersion:  recordFormat,
+		Value:          w.value,
+		Flags:          w.flags,
+		CreateRevision: c.revision,
+		ModRevision:    c.revision,
+		Version:        1,
+		CreateTimeMs:   c.wallMs,
+		ModTimeMs:      c.wallMs,
+		ValueRevision:  c.revision,
+		BoundSessionId: w.bind,
+	}
+	if old != nil {
+		k.CreateRevision, k.CreateTimeMs = old.GetCreateRevision(), old.GetCreateTimeMs()
+		k.Version = old.GetVersion() + 1
+		if len(w.bind) == 0 {
+			k.BoundSessionId = old.GetBoundSessionId()
+		}
+	}
+	if err := c.rebind(n, old.GetBoundSessionId(), k.GetBoundSessionId()); err != nil {
+		return nil, err
+	}
+	k.ValueEventIndex = c.emitPut(n, k, head, storev1.KeyChange_KEY_CHANGE_PUT, previousValue(old))
+	return k, c.saveKey(n, old, k)
+}
+
+// rebind moves an ephemeral key from one session's objects to another's; empty is no session.
+func (c *command) rebind(n name, from, to []byte) error {
+	if string(from) == string(to) {
+		return nil
+	}
+	if len(from) > 0 {
+		id := SessionID(from)
+		c.rows.remove(ephemeralRow(id, n))
+		if err := c.dropObject(id); err != nil {
+			return err
+		}
+	}
+	if len(to) > 0 {
+		id := SessionID(to)
+		c.rows.set(ephemeralRow(id, n), nil)
+		return c.addObject(id)
+	}
+	return nil
+}
+
+// moveKey moves the mod_revision of an existing key because its EXCLUSIVE holder changed; a missing key stays so.
+func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChange) (*storev1.KeyRecord, error) {
+	k, err := c.keyRecord(n)
+	if err != nil || k == nil {
+		return nil, err
+	}
+	k.ModRevision, k.ModTimeMs = c.revision, c.wallMs
+	c.emitPut(n, k, head, change, previousValue(k))
+	return k, c.saveKey(n, k, k)
+}
+
+// deleteKey takes a key's value away, if there is one; its lock stays.
+func (c *command) deleteKey(n name, endedSession []byte) (bool, error) {
+	k, err := c.keyRecord(n)
+	if err != nil || k == nil {
+		return false, err
+	}
+	if err := c.rebind(n, k.GetBoundSessionId(), nil); err != nil {
+		return false, err
+	}
+	c.rows.remove(nameRow(rowKey, n))
+	c.state.Keys--
+	c.state.LiveBytes -= keySize(n, k)
+	c.emitDeleted(n, previousValue(k), endedSession)
+	return true, c.noteKeyGone(n)
+}
+
+// checkRevision refuses if a key's mod_revision is not the wanted one; zero wants the key missing.
+func (c *command) checkRevision(n name, k *storev1.KeyRecord, want *uint64) error {
+	if want == nil || *want == k.GetModRevision() {
+		return nil
+	}
+	is := "missing"
+	if k != nil {
+		is = fmt.Sprintf("at revision %d", k.GetModRevision())
+	}
+	wanted := "missing"
+	if *want != 0 {
+		wanted = fmt.Sprintf("at revision %d", *want)
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
+		fmt.Sprintf("key %q is %s, wanted it %s", n.key, is, wanted))
+	f.failure.Key = n.key
+	f.failure.Actual = k.GetModRevision()
+	return f
+}
+
+// put writes a key; op is the number of the operation in its transaction.
+func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
+	key := p.GetKey()
+	if p.GetSequential() {
+		if op > opIndexMax {
+			return nil, invalid("operation has too high a number for a sequential key")
+		}
+		key = fmt.Sprintf("%s%020d%03d", key, c.revision, op)
+	}
+	n, err := c.name(key)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.GetValue()) > valueBytesMax {
+		return nil, invalid(fmt.Sprintf("value of %d bytes is longer than %d", len(p.GetValue()), valueBytesMax))
+	}
+	if p.GetAcquire() != nil && p.GetRelease() != nil {
+		return nil, invalid("put with acquire and release")
+	}
+	k, err := c.keyRecord(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkRevision(n, k, p.IfRevision); err != nil {
+		return nil, err
+	}
+	w := write{value: p.GetValue(), flags: p.GetFlags()}
+	if p.GetBindSession() != nil {
+		s, err := c.session(p.GetBindSession())
+		if err != nil {
+			return nil, err
+		}
+		w.bind = s.id[:]
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case p.GetAcquire() != nil:
+		return c.putAcquire(l, p.GetAcquire(), w)
+	case p.GetRelease() != nil:
+		return c.putRelease(l, p, w)
+	default:
+		return c.putResult(l, w)
+	}
+}
+
+// putResult writes the key and answers with its state.
+func (c *command) putResult(l *lock, w write) (*storev1.PutResult, error) {
+	k, err := c.writeKey(l.name, l.head, w)
+	if err != nil {
+		return nil, err
+	}
+	state := keyState(l.name.key, k, l.head)
+	state.Value = nil
+	return &storev1.PutResult{Key: l.name.key, State: state}, nil
+}
+
+// putAcquire is Consul's acquire: EXCLUSIVE, without owner, now or not at all.
+func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, w write) (*storev1.PutResult, error) {
+	s, err := c.session(ref)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.ownHold(l, s.id, "")
+	if err != nil {
+		return nil, err
+	}
+	ask := request{session: s, mode: storev1.LockMode_LOCK_MODE_EXCLUSIVE}
+	switch {
+	case h.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
+	case h != nil:
+		return c.putRefused(l)
+	default:
+		free, err := c.free(l, ask)
+		if err != nil {
+			return nil, err
+		}
+		if !free {
+			return c.putRefused(l)
+		}
+		if h, err = c.grant(l, ask); err != nil {
+			return nil, err
+		}
+	}
+	out, err := c.putResult(l, w)
+	if err != nil {
+		return nil, err
+	}
+	out.VerbSucceeded = true
+	out.Hold = holdState(l.name.key, h)
+	return out, nil
+}
+
+// putRefused answers a verb with "false": nothing is written.
+func (c *command) putRefused(l *lock) (*storev1.PutResult, error) {
+	state, err := lockState(c.rows, l.name, l.head)
+	return &storev1.PutResult{Key: l.name.key, Lock: state}, err
+}
+
+// putRelease is Consul's release, which with force frees all holds of the session on the key.
+func (c *command) putRelease(l *lock, p *storev1.Put, w write) (*storev1.PutResult, error) {
+	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true, keyFollows: true}
+	ref := p.GetRelease()
+	if p.GetForce() {
+		ref = &storev1.SessionRef{SessionId: ref.GetSessionId()}
+		how.cause = storev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED
+		how.reason = p.GetReason()
+	}
+	s, err := c.session(ref)
+	if err != nil {
+		return nil, err
+	}
+	var holds []*storev1.HoldRecord
+	if p.GetForce() {
+		holds, err = c.sessionHolds(l, s.id)
+	} else if h, ownErr := c.ownHold(l, s.id, ""); h != nil || ownErr != nil {
+		holds, err = append(holds, h), ownErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(holds) == 0 {
+		return c.putRefused(l)
+	}
+	for _, h := range holds {
+		if err := c.endHold(l, h, how); err != nil {
+			return nil, err
+		}
+	}
+	k, err := c.writeKey(l.name, l.head, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.grantTouched(); err != nil {
+		return nil, err
+	}
+	return c.afterRelease(l.name, k)
+}
+
+// afterRelease answers a release with the key as it is once the next waiters were granted.
+func (c *command) afterRelease(n name, k *storev1.KeyRecord) (*storev1.PutResult, error) {
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := c.keyRecord(n); err != nil {
+		return nil, err
+	} else if now != nil {
+		k = now
+	}
+	state := keyState(n.key, k, l.head)
+	state.Value = nil
+	return &storev1.PutResult{Key: n.key, State: state, VerbSucceeded: true}, nil
+}
+
+// deleteOne deletes one key, or finds it missing already.
+func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
+	n, err := c.name(d.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.keyRecord(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkRevision(n, k, d.IfRevision); err != nil {
+		return nil, err
+	}
+	deleted, err := c.deleteKey(n, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &storev1.DeleteResult{}
+	if deleted {
+		out.Deleted = 1
+	}
+	return out, nil
+}
+
+// deletePrefix deletes all keys with a prefix, or none if they are too many.
+func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, error) {
+	if len(d.GetPrefix()) > keyBytesMax {
+		return nil, invalid("prefix is longer than any key")
+	}
+	from := nameRow(rowKey, name{ns: c.ns, key: d.GetPrefix()})
+	var names []name
+	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: key row", ErrCorrupt)
+		}
+		names = append(names, n)
+		return len(names) <= deletePrefixKeysMax, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > deletePrefixKeysMax {
+		f := broken(storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS,
+			fmt.Sprintf("more than %d keys begin with %q", deletePrefixKeysMax, d.GetPrefix()))
+		f.failure.Limit = deletePrefixKeysMax
+		f.failure.LimitName = "delete_prefix_keys_max"
+		return nil, f
+	}
+	for _, n := range names {
+		if _, err := c.deleteKey(n, nil); err != nil {
+			return nil, err
+		}
+	}
+	return &storev1.DeleteResult{Deleted: uint32(len(names))}, nil
+}
+
+// keyState describes a key with its lock.
+func keyState(key string, k *storev1.KeyRecord, head *storev1.LockHead) *storev1.KeyState {
+	return &storev1.KeyState{
+		Key:            strings.Clone(key),
+		Value:          k.GetValue(),
+		Flags:          k.GetFlags(),
+		CreateRevision: k.GetCreateRevision(),
+		ModRevision:    k.GetModRevision(),
+		Version:        k.GetVersion(),
+		LockIndex:      head.GetLockIndex(),
+		SessionId:      head.GetExclusiveSessionId(),
+		BoundSessionId: k.GetBoundSessionId(),
+		CreateTimeMs:   k.GetCreateTimeMs(),
+		ModTimeMs:      k.GetModTimeMs(),
+	}
+}

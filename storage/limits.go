@@ -1,0 +1,66 @@
+package storage
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// defaultLimits are those of cluster version 1, where nothing else was set.
+func defaultLimits() *storev1.Limits {
+	return &storev1.Limits{
+		WaitersMax:            proto.Uint32(65_536),
+		HoldersMax:            proto.Uint32(16_384),
+		SessionObjectsMax:     proto.Uint32(4_096),
+		EndedSessionsMax:      proto.Uint32(10_000),
+		RequestWindowMax:      proto.Uint32(1_024),
+		RequestWindowBytesMax: proto.Uint64(1 << 20),
+		IdempotencyKeysMax:    proto.Uint32(100_000),
+		TombstoneBytesMax:     proto.Uint64(256 << 20),
+		HistoryRevisions:      proto.Uint64(1_000_000),
+		HistoryMs:             proto.Int64(600_000),
+		HistoryBytesMax:       proto.Uint64(2 << 30),
+		SessionsMax:           proto.Uint64(1_000_000),
+	}
+}
+
+// effectiveLimits returns the limits in force; nobody may change them.
+func (w *work) effectiveLimits() (*storev1.Limits, error) {
+	if w.limits == nil {
+		limits, err := readLimits(w.rows)
+		if err != nil {
+			return nil, err
+		}
+		w.limits = limits
+	}
+	return w.limits, nil
+}
+
+// rowReader reads rows: the overlay of a batch, or a snapshot.
+type rowReader interface {
+	get(row []byte) ([]byte, bool, error)
+	scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
+}
+
+// readLimits returns the limits in force: those that were set, and the defaults for the others.
+func readLimits(rows rowReader) (*storev1.Limits, error) {
+	limits := defaultLimits()
+	value, ok, err := rows.get([]byte{rowLimits})
+	if err != nil || !ok {
+		return limits, err
+	}
+	r := &storev1.LimitsRecord{}
+	if err := decode(value, r); err != nil {
+		return nil, fmt.Errorf("limits: %w", err)
+	}
+	proto.Merge(limits, r.GetLimits())
+	return limits, nil
+}
+
+// isFrozen says whether grants are frozen after a restore.
+func isFrozen(rows rowReader) (bool, error) {
+	_, frozen, err := rows.get([]byte{rowFreeze})
+	return frozen, err
+}

@@ -1,0 +1,360 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// pastHoldsMax is how many ended holds a lock remembers for people.
+const pastHoldsMax = 8
+
+// lock is a key's lock: its head. Holds and places have rows of their own.
+type lock struct {
+	name name
+	head *storev1.LockHead
+}
+
+// lock returns a key's lock; a key that was never locked has one that nobody ever held.
+func (w *work) lock(n name) (*lock, error) {
+	head, err := lockHead(w.rows, n)
+	if err != nil {
+		return nil, err
+	}
+	if head == nil {
+		head = &storev1.LockHead{FormatVersion: recordFormat}
+	}
+	return &lock{name: n, head: head}, nil
+}
+
+// saveLock writes a lock's head after a change. A lock that nobody uses has no mode.
+func (c *command) saveLock(l *lock) error {
+	h := l.head
+	if h.GetHolders()+h.GetDelayed()+h.GetWaiters() == 0 {
+		h.Mode = storev1.LockMode_LOCK_MODE_UNSPECIFIED
+		h.Limit = 0
+	}
+	h.ModRevision = c.revision
+	value, err := encode(h)
+	if err != nil {
+		return err
+	}
+	c.rows.set(nameRow(rowLock, l.name), value)
+	c.refreshPut(l.name, h)
+	return nil
+}
+
+// noteKeyGone makes the deletion of a key the last change of its lock, if it has one: the lock is forgotten no sooner.
+func (c *command) noteKeyGone(n name) error {
+	head, err := lockHead(c.rows, n)
+	if err != nil || head == nil {
+		return err
+	}
+	return c.saveLock(&lock{name: n, head: head})
+}
+
+// request is what somebody wants of a lock.
+type request struct {
+	session session
+	owner   string
+	mode    storev1.LockMode
+	permits uint32
+	limit   uint32
+	place   uint64 // in the queue; zero if it did not wait
+}
+
+// fits says whether holds and delayed holds leave room for a request, whoever waits.
+func fits(head *storev1.LockHead, holdersMax uint32, mode storev1.LockMode, permits uint32) bool {
+	used := head.GetHolders() + head.GetDelayed()
+	switch {
+	case used == 0:
+		return true
+	case used >= holdersMax:
+		return false
+	case mode == storev1.LockMode_LOCK_MODE_SHARED:
+		return head.GetMode() == storev1.LockMode_LOCK_MODE_SHARED
+	case mode == storev1.LockMode_LOCK_MODE_SEMAPHORE:
+		taken := uint64(head.GetPermitsHeld()) + uint64(head.GetPermitsDelayed()) + uint64(permits)
+		return head.GetMode() == mode && taken <= uint64(head.GetLimit())
+	default:
+		return false
+	}
+}
+
+// free says whether a request can be granted now: nothing stands against it, nobody waits, and grants are not frozen.
+func (c *command) free(l *lock, ask request) (bool, error) {
+	if l.head.GetWaiters() > 0 {
+		return false, nil
+	}
+	limits, err := c.effectiveLimits()
+	if err != nil || !fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits) {
+		return false, err
+	}
+	frozen, err := isFrozen(c.rows)
+	return !frozen, err
+}
+
+// grant makes a new hold of a request that fits, with the next lock_index and the command's revision as token. The
+// caller sees to the key. A request that waited keeps the object that its place was; a new one needs room for it.
+func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
+	if ask.place == 0 {
+		if err := c.addObject(ask.session.id); err != nil {
+			return nil, err
+		}
+	}
+	head := l.head
+	head.LockIndex++
+	head.Holders++
+	head.PermitsHeld += ask.permits
+	head.Mode = ask.mode
+	head.Limit = ask.limit
+	if ask.mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+		head.ExclusiveSessionId = ask.session.id[:]
+	}
+	h := &storev1.HoldRecord{
+		FormatVersion: recordFormat,
+		SessionId:     ask.session.id[:],
+		Owner:         ask.owner,
+		Mode:          ask.mode,
+		Permits:       ask.permits,
+		LockIndex:     head.GetLockIndex(),
+		FencingToken:  c.revision,
+		GrantTimeMs:   c.wallMs,
+		SessionName:   ask.session.record.GetName(),
+	}
+	if err := c.saveHold(l.name, h); err != nil {
+		return nil, err
+	}
+	c.rows.set(ownerRow(ask.session.id, objectHold, l.name, ask.owner), appendUint64s(nil, h.GetLockIndex()))
+	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{
+		Key:         l.name.key,
+		LockIndex:   h.GetLockIndex(),
+		SessionId:   h.GetSessionId(),
+		Owner:       h.GetOwner(),
+		Mode:        h.GetMode(),
+		Permits:     h.GetPermits(),
+		Place:       ask.place,
+		SessionName: h.GetSessionName(),
+	}}})
+	c.granted++
+	return h, c.saveLock(l)
+}
+
+func (c *command) saveHold(n name, h *storev1.HoldRecord) error {
+	value, err := encode(h)
+	if err != nil {
+		return err
+	}
+	c.rows.set(numberedRow(rowHold, n, h.GetLockIndex()), value)
+	return nil
+}
+
+// hold returns the hold of a number, valid or delayed, or nil.
+func (w *work) hold(n name, lockIndex uint64) (*storev1.HoldRecord, error) {
+	value, ok, err := w.rows.get(numberedRow(rowHold, n, lockIndex))
+	if err != nil || !ok {
+		return nil, err
+	}
+	h := &storev1.HoldRecord{}
+	if err := decode(value, h); err != nil {
+		return nil, fmt.Errorf("hold %d of %q: %w", lockIndex, n.key, err)
+	}
+	return h, nil
+}
+
+// ownHold returns the valid hold of a session's owner, or nil.
+func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord, error) {
+	value, ok, err := w.rows.get(ownerRow(id, objectHold, l.name, owner))
+	if err != nil || !ok {
+		return nil, err
+	}
+	if len(value) != 8 {
+		return nil, fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, l.name.key)
+	}
+	return w.hold(l.name, binary.BigEndian.Uint64(value))
+}
+
+// sessionHolds returns all valid holds of a session on a key, by owner.
+func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error) {
+	from := ownerRow(id, objectHold, l.name, "")
+	var numbers []uint64
+	err := w.rows.scan(from, rowsEnd(from), func(_, value []byte) (bool, error) {
+		n, err := cutUint64s(value, 1)
+		if err == nil {
+			numbers = append(numbers, n[0])
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	holds := make([]*storev1.HoldRecord, 0, len(numbers))
+	for _, number := range numbers {
+		h, err := w.hold(l.name, number)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil {
+			return nil, fmt.Errorf("%w: hold %d of %q", ErrCorrupt, number, l.name.key)
+		}
+		holds = append(holds, h)
+	}
+	return holds, nil
+}
+
+// ending says how a hold ends.
+type ending struct {
+	cause      storev1.HoldEndCause
+	reason     string
+	delayMs    int64 // of the lock-delay that begins; zero: none
+	released   bool  // given back, not lost
+	keyFollows bool  // the caller writes or deletes the key in the same command
+}
+
+// endHold ends a valid hold. With a lock-delay it goes on counting as a delayed one, against everyone. The caller
+// grants to waiters when all of the command is done.
+func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
+	id := SessionID(h.GetSessionId())
+	c.rows.remove(ownerRow(id, objectHold, l.name, h.GetOwner()))
+	if err := c.dropObject(id); err != nil {
+		return err
+	}
+	head := l.head
+	head.Holders--
+	head.PermitsHeld -= h.GetPermits()
+	exclusive := h.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE
+	if exclusive {
+		head.ExclusiveSessionId = nil
+	}
+	c.remember(l, h, how)
+	c.emitHoldEnd(l, h, how)
+	if how.delayMs > 0 {
+		if err := c.beginDelay(l, h, how); err != nil {
+			return err
+		}
+	} else {
+		c.rows.remove(numberedRow(rowHold, l.name, h.GetLockIndex()))
+	}
+	if err := c.saveLock(l); err != nil {
+		return err
+	}
+	c.touch(l.name)
+	if !exclusive || how.keyFollows {
+		return nil
+	}
+	change := storev1.KeyChange_KEY_CHANGE_LOST
+	if how.released {
+		change = storev1.KeyChange_KEY_CHANGE_RELEASED
+	}
+	_, err := c.moveKey(l.name, l.head, change)
+	return err
+}
+
+// emitHoldEnd tells that a hold was given back or lost.
+func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
+	if how.released {
+		c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockReleased{LockReleased: &storev1.LockReleased{
+			Key:          l.name.key,
+			LockIndex:    h.GetLockIndex(),
+			FencingToken: h.GetFencingToken(),
+			SessionId:    h.GetSessionId(),
+			Owner:        h.GetOwner(),
+			Mode:         h.GetMode(),
+			Permits:      h.GetPermits(),
+			Cause:        how.cause,
+			Reason:       how.reason,
+		}}})
+		return
+	}
+	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockLost{LockLost: &storev1.LockLost{
+		Key:          l.name.key,
+		LockIndex:    h.GetLockIndex(),
+		FencingToken: h.GetFencingToken(),
+		SessionId:    h.GetSessionId(),
+		Owner:        h.GetOwner(),
+		Mode:         h.GetMode(),
+		Permits:      h.GetPermits(),
+		Cause:        how.cause,
+		Reason:       how.reason,
+	}}})
+}
+
+// remember adds an ended hold to what the lock keeps for people.
+func (c *command) remember(l *lock, h *storev1.HoldRecord, how ending) {
+	past := append(l.head.GetPast(), &storev1.PastHold{
+		SessionId:    h.GetSessionId(),
+		SessionName:  h.GetSessionName(),
+		Owner:        h.GetOwner(),
+		LockIndex:    h.GetLockIndex(),
+		FencingToken: h.GetFencingToken(),
+		Cause:        how.cause,
+		Reason:       how.reason,
+		EndTimeMs:    c.wallMs,
+		GrantTimeMs:  h.GetGrantTimeMs(),
+	})
+	l.head.Past = past[max(0, len(past)-pastHoldsMax):]
+}
+
+// beginDelay keeps a lost hold as a delayed one.
+func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
+	h.Delayed = true
+	h.DelayMs = how.delayMs
+	h.Cause = how.cause
+	h.LostTimeMs = c.wallMs
+	l.head.Delayed++
+	l.head.PermitsDelayed += h.GetPermits()
+	if err := c.saveHold(l.name, h); err != nil {
+		return err
+	}
+	c.rows.set(numberedRow(rowDelay, l.name, h.GetLockIndex()), appendUint64s(nil, h.GetFencingToken(), uint64(how.delayMs)))
+	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
+		Key:          l.name.key,
+		LockIndex:    h.GetLockIndex(),
+		FencingToken: h.GetFencingToken(),
+		DelayMs:      how.delayMs,
+	}}})
+	return nil
+}
+
+// endDelays ends lock-delays that have run, and grants what they stood against.
+func (c *command) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
+	if err := c.checkTerm(e.GetTerm()); err != nil {
+		return nil, err
+	}
+	for _, ref := range e.GetDelays() {
+		n, err := c.name(ref.GetKey())
+		if err != nil {
+			return nil, err
+		}
+		h, err := c.hold(n, ref.GetLockIndex())
+		if err != nil {
+			return nil, err
+		}
+		if !h.GetDelayed() || h.GetFencingToken() != ref.GetFencingToken() {
+			continue
+		}
+		if err := c.endDelay(n, h); err != nil {
+			return nil, err
+		}
+	}
+	return &storev1.Result{}, c.grantTouched()
+}
+
+func (c *command) endDelay(n name, h *storev1.HoldRecord) error {
+	l, err := c.lock(n)
+	if err != nil {
+		return err
+	}
+	c.rows.remove(numberedRow(rowHold, n, h.GetLockIndex()))
+	c.rows.remove(numberedRow(rowDelay, n, h.GetLockIndex()))
+	l.head.Delayed--
+	l.head.PermitsDelayed -= h.GetPermits()
+	c.emitLock(n, &storev1.Event{Kind: &storev1.Event_LockDelayEnded{LockDelayEnded: &storev1.LockDelayEnded{
+		Key:          n.key,
+		LockIndex:    h.GetLockIndex(),
+		FencingToken: h.GetFencingToken(),
+	}}})
+	c.touch(n)
+	return c.saveLock(l)
+}

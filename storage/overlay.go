@@ -1,0 +1,198 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/google/btree"
+)
+
+// overlayDegree is the width of the overlay's tree.
+const overlayDegree = 16
+
+// pending is one row as the batch will leave it; a nil value means that it is deleted. It is never changed once it
+// is in the tree, only replaced.
+type pending struct {
+	row   []byte
+	value []byte
+}
+
+// undo remembers what a write replaced: nil means that the overlay had nothing for the row.
+type undo struct {
+	wrote  *pending
+	before *pending
+}
+
+// overlay is the working set of one Apply: the writes of all its commands, in order, above the rows on disk. A command
+// that breaks a rule is rolled back exactly by the journal. Nothing reaches the disk before the end of the batch.
+type overlay struct {
+	disk    pebble.Reader
+	tree    *btree.BTreeG[*pending]
+	journal []undo
+}
+
+// newOverlay returns an empty overlay above disk.
+func newOverlay(disk pebble.Reader) *overlay {
+	return &overlay{
+		disk: disk,
+		tree: btree.NewG(overlayDegree, func(a, b *pending) bool { return bytes.Compare(a.row, b.row) < 0 }),
+	}
+}
+
+// get returns the value of a row, or false. The caller must not change the value; it stays good.
+func (o *overlay) get(row []byte) ([]byte, bool, error) {
+	if p, ok := o.tree.Get(&pending{row: row}); ok {
+		return p.value, p.value != nil, nil
+	}
+	return getRow(o.disk, row)
+}
+
+// set writes a row. Row and value belong to the overlay from then on.
+func (o *overlay) set(row, value []byte) {
+	if value == nil {
+		value = []byte{}
+	}
+	o.write(&pending{row: row, value: value})
+}
+
+// remove deletes a row; the row belongs to the overlay from then on.
+func (o *overlay) remove(row []byte) {
+	o.write(&pending{row: row})
+}
+
+func (o *overlay) write(p *pending) {
+	before, _ := o.tree.ReplaceOrInsert(p)
+	o.journal = append(o.journal, undo{wrote: p, before: before})
+}
+
+// rollback takes back the writes of the present command.
+func (o *overlay) rollback() {
+	for _, u := range slices.Backward(o.journal) {
+		if u.before != nil {
+			o.tree.ReplaceOrInsert(u.before)
+		} else {
+			o.tree.Delete(u.wrote)
+		}
+	}
+	o.journal = o.journal[:0]
+}
+
+// seal makes the writes of the present command final and adds them to sum, in the order they were made.
+func (o *overlay) seal(sum *checksum) {
+	for _, u := range o.journal {
+		sum.addRow(u.wrote)
+	}
+	clear(o.journal)
+	o.journal = o.journal[:0]
+}
+
+// writeTo adds the pending rows to a batch, in the order of rows.
+func (o *overlay) writeTo(batch *pebble.Batch) error {
+	var err error
+	o.tree.Ascend(func(p *pending) bool {
+		if p.value == nil {
+			err = batch.Delete(p.row, nil)
+		} else {
+			err = batch.Set(p.row, p.value, nil)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
+// is the end. visit may keep row and value, but must not write to the overlay.
+func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
+	it, err := o.disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return fmt.Errorf("scan: %w", err)
+	}
+	more, err := o.merge(it, from, to, visit)
+	for ; more && err == nil && it.Valid(); it.Next() {
+		more, err = visit(it.Key(), it.Value())
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+// merge visits all pending rows in [from, to), and before each the rows on disk that come first. It leaves it at the
+// first row that comes after them.
+func (o *overlay) merge(it *pebble.Iterator, from, to []byte, visit func(row, value []byte) (bool, error)) (bool, error) {
+	more := true
+	var err error
+	it.First()
+	step := func(p *pending) bool {
+		for it.Valid() && bytes.Compare(it.Key(), p.row) < 0 {
+			if more, err = visit(it.Key(), it.Value()); err != nil || !more {
+				return false
+			}
+			it.Next()
+		}
+		if it.Valid() && bytes.Equal(it.Key(), p.row) {
+			it.Next()
+		}
+		if p.value != nil {
+			more, err = visit(p.row, p.value)
+		}
+		return err == nil && more
+	}
+	if to == nil {
+		o.tree.AscendGreaterOrEqual(&pending{row: from}, step)
+	} else {
+		o.tree.AscendRange(&pending{row: from}, &pending{row: to}, step)
+	}
+	return more, err
+}
+
+// getRow reads a row from disk into memory of its own.
+func getRow(disk pebble.Reader, row []byte) ([]byte, bool, error) {
+	value, closer, err := disk.Get(row)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read row: %w", err)
+	}
+	out := make([]byte, len(value))
+	copy(out, value)
+	if err := closer.Close(); err != nil {
+		return nil, false, fmt.Errorf("read row: %w", err)
+	}
+	return out, true, nil
+}
+
+// checksum is the rolling checksum of everything applied. It covers the entries and the logical writes they made, in
+// the order they were made, so it does not depend on where batches begin and end.
+type checksum struct {
+	sum   uint64
+	table *crc64.Table
+	head  []byte
+}
+
+// newChecksum goes on from sum.
+func newChecksum(sum uint64) *checksum {
+	return &checksum{sum: sum, table: crc64.MakeTable(crc64.ECMA)}
+}
+
+// addEntry adds an entry before the writes that it makes.
+func (c *checksum) addEntry(e Entry) {
+	c.head = appendUint64s(c.head[:0], e.Index, e.Term, uint64(len(e.Data)), uint64(len(e.ConfState)))
+	c.sum = crc64.Update(c.sum, c.table, c.head)
+	c.sum = crc64.Update(c.sum, c.table, e.Data)
+	c.sum = crc64.Update(c.sum, c.table, e.ConfState)
+}
+
+// addRow adds one write.
+func (c *checksum) addRow(p *pending) {
+	deleted := uint64(0)
+	if p.value == nil {
+		deleted = 1
+	}
+	c.head = appendUint64s(c.head[:0], deleted, uint64(len(p.row)), uint64(len(p.value)))
+	c.head = append(c.head, p.row...)
+	c.sum = crc64.Update(c.sum, c.table, c.head)
+	c.sum = crc64.Update(c.sum, c.table, p.value)
+}

@@ -1,0 +1,204 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// Reader reads one consistent snapshot of a store. It may be used from many goroutines, and must be closed.
+type Reader struct {
+	store *Store
+	rows  snapshotRows
+	dead  error
+	close sync.Once
+
+	// mu guards applied and known.
+	mu      sync.Mutex
+	applied Applied
+	known   bool
+}
+
+// snapshotRows reads the rows of a snapshot.
+type snapshotRows struct {
+	disk *pebble.Snapshot
+	dead error
+}
+
+func (r snapshotRows) get(row []byte) ([]byte, bool, error) {
+	if r.dead != nil {
+		return nil, false, r.dead
+	}
+	return getRow(r.disk, row)
+}
+
+func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
+	if r.dead != nil {
+		return r.dead
+	}
+	it, err := r.disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return fmt.Errorf("scan: %w", err)
+	}
+	more := true
+	for it.First(); more && err == nil && it.Valid(); it.Next() {
+		more, err = visit(it.Key(), it.Value())
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+// NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
+func (s *Store) NewReader() *Reader {
+	if err := s.enter(); err != nil {
+		return &Reader{store: s, dead: err, rows: snapshotRows{dead: err}}
+	}
+	return &Reader{store: s, rows: snapshotRows{disk: s.db.NewSnapshot()}}
+}
+
+// Close ends the snapshot. A second call does nothing.
+func (r *Reader) Close() error {
+	if r.dead != nil {
+		return nil
+	}
+	var err error
+	r.close.Do(func() {
+		if err = r.rows.disk.Close(); err != nil {
+			err = fmt.Errorf("close reader: %w", err)
+		}
+		r.store.leave()
+	})
+	return err
+}
+
+// Applied returns the state's account of itself as of the snapshot.
+func (r *Reader) Applied() (Applied, error) {
+	if r.dead != nil {
+		return Applied{}, r.dead
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known {
+		return r.applied, nil
+	}
+	a, err := readApplied(r.rows.disk)
+	if err != nil {
+		return Applied{}, err
+	}
+	r.applied, r.known = a, true
+	return a, nil
+}
+
+// Get returns a key with its value, or false.
+func (r *Reader) Get(key string) (*storev1.KeyState, bool, error) {
+	n := name{key: key}
+	value, ok, err := r.rows.get(nameRow(rowKey, n))
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	k := &storev1.KeyRecord{}
+	if err := decode(value, k); err != nil {
+		return nil, false, fmt.Errorf("key %q: %w", key, err)
+	}
+	head, err := lockHead(r.rows, n)
+	if err != nil {
+		return nil, false, err
+	}
+	return keyState(key, k, head), true, nil
+}
+
+// ListQuery says which keys to list.
+type ListQuery struct {
+	// Prefix is the beginning of the keys; empty lists all.
+	Prefix string
+	// After is the last key of the page before; empty for the first page.
+	After string
+	// Limit is the most keys to return; zero or less is no limit.
+	Limit int
+	// SizeBytesMax ends the page behind the key that reaches so many bytes of keys and values; zero is no limit. A page
+	// has at least one key if there is one.
+	SizeBytesMax int
+	// KeysOnly leaves the values out.
+	KeysOnly bool
+}
+
+// List returns a page of keys in order, and whether there are more behind it.
+func (r *Reader) List(q ListQuery) ([]*storev1.KeyState, bool, error) {
+	from, to := pageRows(rowKey, q.Prefix, q.After)
+	var page []*storev1.KeyState
+	size, more := 0, false
+	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+		if (q.Limit > 0 && len(page) >= q.Limit) || (q.SizeBytesMax > 0 && size >= q.SizeBytesMax) {
+			more = true
+			return false, nil
+		}
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: key row", ErrCorrupt)
+		}
+		k := &storev1.KeyRecord{}
+		if err := decode(value, k); err != nil {
+			return false, fmt.Errorf("key %q: %w", n.key, err)
+		}
+		if q.KeysOnly {
+			k.Value = nil
+		}
+		size += len(n.key) + len(k.GetValue())
+		page = append(page, keyState(n.key, k, nil))
+		return true, nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return page, more, r.addLocks(page)
+}
+
+// addLocks fills in what a page of keys shows of their locks, in one pass over the locks between first and last.
+func (r *Reader) addLocks(page []*storev1.KeyState) error {
+	if len(page) == 0 {
+		return nil
+	}
+	from := nameRow(rowLock, name{key: page[0].GetKey()})
+	to := append(nameRow(rowLock, name{key: page[len(page)-1].GetKey()}), 0)
+	next := 0
+	return r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: lock row", ErrCorrupt)
+		}
+		for next < len(page) && page[next].GetKey() < n.key {
+			next++
+		}
+		if next == len(page) {
+			return false, nil
+		}
+		if page[next].GetKey() != n.key {
+			return true, nil
+		}
+		head := &storev1.LockHead{}
+		if err := decode(value, head); err != nil {
+			return false, fmt.Errorf("lock %q: %w", n.key, err)
+		}
+		page[next].LockIndex = head.GetLockIndex()
+		page[next].SessionId = head.GetExclusiveSessionId()
+		return true, nil
+	})
+}
+
+// pageRows returns the rows of kind that begin with prefix and come after a key.
+func pageRows(kind byte, prefix, after string) (from, to []byte) {
+	from = nameRow(kind, name{key: prefix})
+	to = rowsEnd(from)
+	if after != "" && after >= prefix {
+		from = append(nameRow(kind, name{key: after}), 0)
+	}
+	return from, to
+}
+
+// Limits returns the replicated limits in force.
+func (r *Reader) Limits() (*storev1.Limits, error) {
+	return readLimits(r.rows)
+}

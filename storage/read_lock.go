@@ -1,0 +1,187 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// LockInfo is a lock as it is, with why its last holders are none any more.
+type LockInfo struct {
+	// State is the lock in short.
+	State *storev1.LockState
+	// Past are the last holds that ended, newest last.
+	Past []*storev1.PastHold
+}
+
+// Lock returns a key's lock, or false if it was never locked or is forgotten.
+func (r *Reader) Lock(key string) (LockInfo, bool, error) {
+	n := name{key: key}
+	head, err := lockHead(r.rows, n)
+	if err != nil || head == nil {
+		return LockInfo{}, false, err
+	}
+	state, err := lockState(r.rows, n, head)
+	if err != nil {
+		return LockInfo{}, false, err
+	}
+	return LockInfo{State: state, Past: head.GetPast()}, true, nil
+}
+
+// Hold returns the hold of a key and lock_index, valid or delayed, or false.
+func (r *Reader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, error) {
+	value, ok, err := r.rows.get(numberedRow(rowHold, name{key: key}, lockIndex))
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	h := &storev1.HoldRecord{}
+	if err := decode(value, h); err != nil {
+		return nil, false, err
+	}
+	return holdState(key, h), true, nil
+}
+
+// Holds returns holds of a lock with a higher lock_index than after, valid and delayed, at most limit, and whether
+// there are more; zero or less is no limit.
+func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
+	var page []*storev1.HoldState
+	more := false
+	err := scanHolds(r.rows, name{key: key}, after, func(h *storev1.HoldRecord) bool {
+		if limit > 0 && len(page) >= limit {
+			more = true
+			return false
+		}
+		page = append(page, holdState(key, h))
+		return true
+	})
+	return page, more, err
+}
+
+// WaiterEntry is one place in a queue.
+type WaiterEntry struct {
+	// Key is the lock's.
+	Key string
+	// Place is its number; places are granted in the order of their numbers.
+	Place uint64
+	// Record is who waits for what.
+	Record *storev1.WaiterRecord
+}
+
+// Waiters returns places in a lock's queue with a higher number than after, at most limit, and whether there are more;
+// zero or less is no limit.
+func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bool, error) {
+	n := name{key: key}
+	var page []WaiterEntry
+	more := false
+	from, to := numberedRow(rowPlace, n, after+1), rowsEnd(nameRows(rowPlace, n))
+	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+		if limit > 0 && len(page) >= limit {
+			more = true
+			return false, nil
+		}
+		_, place, ok := cutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, key)
+		}
+		w := &storev1.WaiterRecord{}
+		if err := decode(value, w); err != nil {
+			return false, fmt.Errorf("place in %q: %w", key, err)
+		}
+		page = append(page, WaiterEntry{Key: key, Place: place, Record: w})
+		return true, nil
+	})
+	return page, more, err
+}
+
+// Position returns how many waiters stand before a place.
+func (r *Reader) Position(key string, place uint64) (int, error) {
+	n := name{key: key}
+	before := 0
+	err := r.rows.scan(nameRows(rowPlace, n), numberedRow(rowPlace, n, place), func(_, _ []byte) (bool, error) {
+		before++
+		return true, nil
+	})
+	return before, err
+}
+
+// Locks returns locks whose keys begin with prefix and come after a key, also free ones that are remembered, at most
+// limit, and whether there are more; zero or less is no limit.
+func (r *Reader) Locks(prefix, after string, limit int) ([]LockInfo, bool, error) {
+	from, to := pageRows(rowLock, prefix, after)
+	var page []LockInfo
+	more := false
+	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+		if limit > 0 && len(page) >= limit {
+			more = true
+			return false, nil
+		}
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: lock row", ErrCorrupt)
+		}
+		head := &storev1.LockHead{}
+		if err := decode(value, head); err != nil {
+			return false, fmt.Errorf("lock %q: %w", n.key, err)
+		}
+		state, err := lockState(r.rows, n, head)
+		page = append(page, LockInfo{State: state, Past: head.GetPast()})
+		return true, err
+	})
+	return page, more, err
+}
+
+// Delay is a hold that was lost and still counts.
+type Delay struct {
+	// Key, LockIndex and FencingToken name the hold.
+	Key                     string
+	LockIndex, FencingToken uint64
+	// DelayMs is the length of the lock-delay.
+	DelayMs int64
+}
+
+// Delays returns all delayed holds, by key and lock_index: what a new leader starts timers for.
+func (r *Reader) Delays() ([]Delay, error) {
+	var delays []Delay
+	err := r.rows.scan([]byte{rowDelay}, []byte{rowDelay + 1}, func(row, value []byte) (bool, error) {
+		n, lockIndex, ok := cutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
+		}
+		v, err := cutUint64s(value, 2)
+		if err != nil {
+			return false, err
+		}
+		delays = append(delays, Delay{Key: n.key, LockIndex: lockIndex, FencingToken: v[0], DelayMs: int64(v[1])})
+		return true, nil
+	})
+	return delays, err
+}
+
+// Wait is a place whose wait has a time-out.
+type Wait struct {
+	// Key and Place name it.
+	Key   string
+	Place uint64
+	// SessionID waits.
+	SessionID SessionID
+	// WaitMs is the longest wait.
+	WaitMs int64
+}
+
+// Waits returns all places with a time-out, by key and place: what a new leader starts timers for.
+func (r *Reader) Waits() ([]Wait, error) {
+	var waits []Wait
+	err := r.rows.scan([]byte{rowWait}, []byte{rowWait + 1}, func(row, value []byte) (bool, error) {
+		n, place, ok := cutNumberedRow(row)
+		if !ok || len(value) != len(SessionID{})+8 {
+			return false, fmt.Errorf("%w: wait row", ErrCorrupt)
+		}
+		ms, err := cutUint64s(value[len(SessionID{}):], 1)
+		if err != nil {
+			return false, err
+		}
+		waits = append(waits, Wait{Key: n.key, Place: place, SessionID: SessionID(value[:16]), WaitMs: int64(ms[0])})
+		return true, nil
+	})
+	return waits, err
+}

@@ -1,0 +1,152 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// Session returns a live session, or false.
+func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
+	value, ok, err := r.rows.get(sessionRow(rowSession, id))
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	s := &storev1.SessionRecord{}
+	if err := decode(value, s); err != nil {
+		return nil, false, fmt.Errorf("session %s: %w", id, err)
+	}
+	count, ok, err := r.rows.get(sessionRow(rowObjects, id))
+	if err != nil {
+		return nil, false, err
+	}
+	if ok {
+		n, _ := binary.Uvarint(count)
+		s.Objects = uint32(n)
+	}
+	return s, true, nil
+}
+
+// SessionEntry is one session of a list.
+type SessionEntry struct {
+	// ID is the session's.
+	ID SessionID
+	// Record is the session; its count of objects is left out.
+	Record *storev1.SessionRecord
+}
+
+// Sessions returns live sessions with a higher id than after, at most limit, and whether there are more; zero or less
+// is no limit. A zero after starts at the first.
+func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, error) {
+	from := []byte{rowSession}
+	if after != (SessionID{}) {
+		from = append(sessionRow(rowSession, after), 0)
+	}
+	var page []SessionEntry
+	more := false
+	err := r.rows.scan(from, []byte{rowSession + 1}, func(row, value []byte) (bool, error) {
+		if limit > 0 && len(page) >= limit {
+			more = true
+			return false, nil
+		}
+		id, ok := cutSessionRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: session row", ErrCorrupt)
+		}
+		s := &storev1.SessionRecord{}
+		if err := decode(value, s); err != nil {
+			return false, fmt.Errorf("session %s: %w", id, err)
+		}
+		page = append(page, SessionEntry{ID: id, Record: s})
+		return true, nil
+	})
+	return page, more, err
+}
+
+// EndedSession returns how and why a session ended, or false if it lives, never was, or was forgotten.
+func (r *Reader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {
+	value, ok, err := r.rows.get(sessionRow(rowEndedIndex, id))
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	number, err := cutUint64s(value, 1)
+	if err != nil {
+		return nil, false, err
+	}
+	value, ok, err = r.rows.get(numberRow(rowEnded, number[0]))
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	e := &storev1.EndedSessionRecord{}
+	if err := decode(value, e); err != nil {
+		return nil, false, fmt.Errorf("ended session %s: %w", id, err)
+	}
+	return e, true, nil
+}
+
+// SessionObjects is what a live session has.
+type SessionObjects struct {
+	// Holds are its valid holds, by key and owner.
+	Holds []*storev1.HoldState
+	// Places are where it queues, by key and owner.
+	Places []WaiterEntry
+	// EphemeralKeys are the keys it owns, in order.
+	EphemeralKeys []string
+}
+
+// SessionHolds returns the valid holds of a session, by key and owner.
+func (r *Reader) SessionHolds(id SessionID) ([]*storev1.HoldState, error) {
+	objects, err := r.SessionObjects(id)
+	return objects.Holds, err
+}
+
+// SessionObjects returns all that a session has, by its own rows; empty for one that does not live.
+func (r *Reader) SessionObjects(id SessionID) (SessionObjects, error) {
+	var out SessionObjects
+	from := objectRows(id)
+	err := r.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
+		o, ok := cutObjectRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, id)
+		}
+		if o.kind == objectEphemeral {
+			out.EphemeralKeys = append(out.EphemeralKeys, o.name.key)
+			return true, nil
+		}
+		number, err := cutUint64s(value, 1)
+		if err != nil {
+			return false, err
+		}
+		return true, r.addObject(&out, o, number[0])
+	})
+	return out, err
+}
+
+func (r *Reader) addObject(out *SessionObjects, o object, number uint64) error {
+	kind := rowHold
+	if o.kind == objectPlace {
+		kind = rowPlace
+	}
+	value, ok, err := r.rows.get(numberedRow(kind, o.name, number))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: object without row on %q", ErrCorrupt, o.name.key)
+	}
+	if o.kind == objectPlace {
+		w := &storev1.WaiterRecord{}
+		if err := decode(value, w); err != nil {
+			return err
+		}
+		out.Places = append(out.Places, WaiterEntry{Key: o.name.key, Place: number, Record: w})
+		return nil
+	}
+	h := &storev1.HoldRecord{}
+	if err := decode(value, h); err != nil {
+		return err
+	}
+	out.Holds = append(out.Holds, holdState(o.name.key, h))
+	return nil
+}

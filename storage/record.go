@@ -1,0 +1,141 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// recordFormat is the format in which records are written; no other exists yet.
+const recordFormat = 1
+
+// record is a message that knows the format it was written in.
+type record interface {
+	proto.Message
+	GetFormatVersion() uint32
+}
+
+// encode marshals a message; equal messages give equal bytes.
+func encode(m proto.Message) ([]byte, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return b, nil
+}
+
+// decode unmarshals a stored record and refuses one of a format this program does not know.
+func decode(value []byte, m record) error {
+	if err := proto.Unmarshal(value, m); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrCorrupt, m.ProtoReflect().Descriptor().Name(), err)
+	}
+	if v := m.GetFormatVersion(); v != recordFormat {
+		return fmt.Errorf("%w: %s of format %d", ErrUnknownFormat, m.ProtoReflect().Descriptor().Name(), v)
+	}
+	return nil
+}
+
+// appendUint64s appends numbers in the byte order of rows.
+func appendUint64s(b []byte, numbers ...uint64) []byte {
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	return b
+}
+
+// cutUint64s returns the n numbers that value consists of.
+func cutUint64s(value []byte, n int) ([]uint64, error) {
+	if len(value) != 8*n {
+		return nil, fmt.Errorf("%w: %d bytes for %d numbers", ErrCorrupt, len(value), n)
+	}
+	numbers := make([]uint64, n)
+	for i := range numbers {
+		numbers[i] = binary.BigEndian.Uint64(value[8*i:])
+	}
+	return numbers, nil
+}
+
+// Applied is the state's own account of itself as of one raft entry.
+type Applied struct {
+	// Index and Term are those of the last applied entry; zero before Bootstrap.
+	Index, Term uint64
+	// Revision is the store-wide revision.
+	Revision uint64
+	// Checksum rolls over all entries and the writes they made.
+	Checksum uint64
+	// ConfState is opaque to the store: what the last conf change entry carried. Nobody may change it.
+	ConfState []byte
+	// ClusterVersion is the version whose commands and formats are in use.
+	ClusterVersion uint32
+	// ClusterID names the cluster, HistoryID its line of revisions.
+	ClusterID, HistoryID [16]byte
+	// CompactedRevision is the last revision whose history is forgotten.
+	CompactedRevision uint64
+	// TrimmedRevision is the last revision whose events are off the disk too; it follows CompactedRevision.
+	TrimmedRevision uint64
+	// WallTimeMs is the wall clock of the newest command; for people.
+	WallTimeMs int64
+	// LiveBytes counts the bytes of live keys and their values, Keys the keys.
+	LiveBytes, Keys uint64
+	// Sessions counts live sessions, EndedSessions those that ever ended.
+	Sessions, EndedSessions uint64
+	// HistoryBytes counts the bytes of kept history.
+	HistoryBytes uint64
+	// GrantsLeft counts locks whose waiters wait for GrantWaiters.
+	GrantsLeft uint64
+}
+
+func (a Applied) encode() ([]byte, error) {
+	return encode(&storev1.AppliedRecord{
+		FormatVersion:     recordFormat,
+		Index:             a.Index,
+		Term:              a.Term,
+		Revision:          a.Revision,
+		Checksum:          a.Checksum,
+		ConfState:         a.ConfState,
+		ClusterVersion:    a.ClusterVersion,
+		HistoryId:         a.HistoryID[:],
+		ClusterId:         a.ClusterID[:],
+		CompactedRevision: a.CompactedRevision,
+		WallTimeMs:        a.WallTimeMs,
+		TrimmedRevision:   a.TrimmedRevision,
+		LiveBytes:         a.LiveBytes,
+		Keys:              a.Keys,
+		Sessions:          a.Sessions,
+		HistoryBytes:      a.HistoryBytes,
+		EndedSessions:     a.EndedSessions,
+		GrantsLeft:        a.GrantsLeft,
+	})
+}
+
+func decodeApplied(value []byte) (Applied, error) {
+	var r storev1.AppliedRecord
+	if err := decode(value, &r); err != nil {
+		return Applied{}, err
+	}
+	if len(r.GetClusterId()) != 16 || len(r.GetHistoryId()) != 16 {
+		return Applied{}, fmt.Errorf("%w: ids of the applied record", ErrCorrupt)
+	}
+	return Applied{
+		Index:             r.GetIndex(),
+		Term:              r.GetTerm(),
+		Revision:          r.GetRevision(),
+		Checksum:          r.GetChecksum(),
+		ConfState:         r.GetConfState(),
+		ClusterVersion:    r.GetClusterVersion(),
+		HistoryID:         [16]byte(r.GetHistoryId()),
+		ClusterID:         [16]byte(r.GetClusterId()),
+		CompactedRevision: r.GetCompactedRevision(),
+		WallTimeMs:        r.GetWallTimeMs(),
+		TrimmedRevision:   r.GetTrimmedRevision(),
+		LiveBytes:         r.GetLiveBytes(),
+		Keys:              r.GetKeys(),
+		Sessions:          r.GetSessions(),
+		HistoryBytes:      r.GetHistoryBytes(),
+		EndedSessions:     r.GetEndedSessions(),
+		GrantsLeft:        r.GetGrantsLeft(),
+	}, nil
+}

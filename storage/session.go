@@ -1,0 +1,264 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// heldKeysShown is how many keys the record of an ended session names.
+const heldKeysShown = 64
+
+// session is a live session.
+type session struct {
+	id     SessionID
+	record *storev1.SessionRecord
+}
+
+// sessionRecord returns a live session's record, or nil.
+func (w *work) sessionRecord(id SessionID) (*storev1.SessionRecord, error) {
+	value, ok, err := w.rows.get(sessionRow(rowSession, id))
+	if err != nil || !ok {
+		return nil, err
+	}
+	r := &storev1.SessionRecord{}
+	if err := decode(value, r); err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// session returns the session that a command acts as, or why it must not.
+func (c *command) session(ref *storev1.SessionRef) (session, error) {
+	id, err := sessionID(ref.GetSessionId())
+	if err != nil {
+		return session{}, err
+	}
+	r, err := c.sessionRecord(id)
+	if err != nil {
+		return session{}, err
+	}
+	if r == nil {
+		return session{}, c.noSession(id)
+	}
+	if epoch := ref.GetEpoch(); epoch != 0 && epoch != r.GetEpoch() {
+		reason := storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED
+		text := fmt.Sprintf("session %s was taken over: its epoch is %d, not %d", id, r.GetEpoch(), epoch)
+		if epoch > r.GetEpoch() {
+			reason = storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH
+			text = fmt.Sprintf("session %s is at epoch %d, not yet %d", id, r.GetEpoch(), epoch)
+		}
+		f := broken(reason, text)
+		f.failure.SessionId = id[:]
+		f.failure.Actual = r.GetEpoch()
+		return session{}, f
+	}
+	return session{id: id, record: r}, nil
+}
+
+// noSession tells a session that ended from one that never was, or was forgotten.
+func (c *command) noSession(id SessionID) error {
+	_, ended, err := c.rows.get(sessionRow(rowEndedIndex, id))
+	if err != nil {
+		return err
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND, fmt.Sprintf("session %s does not exist", id))
+	if ended {
+		f = broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED, fmt.Sprintf("session %s has ended", id))
+	}
+	f.failure.SessionId = id[:]
+	return f
+}
+
+// createSession opens a session under an id that was drawn before.
+func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, error) {
+	id, err := sessionID(s.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNewSession(s); err != nil {
+		return nil, err
+	}
+	if err := c.checkSessionRoom(id); err != nil {
+		return nil, err
+	}
+	r := &storev1.SessionRecord{
+		FormatVersion:  recordFormat,
+		Name:           s.GetName(),
+		Node:           s.GetNode(),
+		Metadata:       s.GetMetadata(),
+		TtlMs:          s.GetTtlMs(),
+		LockDelayMs:    s.GetLockDelayMs(),
+		Behavior:       s.GetBehavior(),
+		SecretSha256:   s.GetSecretSha256(),
+		PeerAddress:    s.GetPeerAddress(),
+		Epoch:          1,
+		InstanceId:     s.GetInstanceId(),
+		CreateRevision: c.revision,
+		CreateTimeMs:   c.wallMs,
+		EpochRevision:  c.revision,
+	}
+	value, err := encode(r)
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set(sessionRow(rowSession, id), value)
+	c.setObjects(id, 1)
+	c.state.Sessions++
+	c.emit(&storev1.Event{Kind: &storev1.Event_SessionBegun{SessionBegun: &storev1.SessionBegun{
+		SessionId: id[:],
+		Name:      r.GetName(),
+		Node:      r.GetNode(),
+		TtlMs:     r.GetTtlMs(),
+	}}})
+	return &storev1.Result{Kind: &storev1.Result_CreateSession{CreateSession: &storev1.CreateSessionResult{
+		SessionId:      id[:],
+		TtlMs:          r.GetTtlMs(),
+		LockDelayMs:    r.GetLockDelayMs(),
+		CreateRevision: r.GetCreateRevision(),
+		Epoch:          r.GetEpoch(),
+	}}}, nil
+}
+
+// checkSessionRoom refuses an id that is taken, also by an ended session, and a session too many.
+func (c *command) checkSessionRoom(id SessionID) error {
+	_, taken, err := c.rows.get(sessionRow(rowSession, id))
+	if err != nil {
+		return err
+	}
+	if !taken {
+		_, taken, err = c.rows.get(sessionRow(rowEndedIndex, id))
+		if err != nil {
+			return err
+		}
+	}
+	if taken {
+		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXISTS, fmt.Sprintf("session %s exists already", id))
+		f.failure.SessionId = id[:]
+		return f
+	}
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	if c.state.Sessions >= limits.GetSessionsMax() {
+		return exceeded("sessions_max", limits.GetSessionsMax())
+	}
+	return nil
+}
+
+// checkNewSession refuses what the server should have.
+func checkNewSession(s *storev1.CreateSession) error {
+	const lockDelayMsMax, ttlMsMax, instanceBytesMax, secretHashBytes = 60_000, 86_400_000, 64, 32
+	switch {
+	case s.GetTtlMs() < 0 || s.GetTtlMs() > ttlMsMax:
+		return invalid("TTL is not within 0 and 24 h")
+	case s.GetLockDelayMs() < 0 || s.GetLockDelayMs() > lockDelayMsMax:
+		return invalid("lock-delay is not within 0 and 60 s")
+	case s.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED:
+		return invalid("session without behavior")
+	case len(s.GetSecretSha256()) != 0 && len(s.GetSecretSha256()) != secretHashBytes:
+		return invalid("hash of the secret is not 32 bytes")
+	case len(s.GetInstanceId()) > instanceBytesMax:
+		return invalid("instance id is longer than 64 bytes")
+	default:
+		return nil
+	}
+}
+
+// exceeded returns the failure of a limit that is reached.
+func exceeded(limit string, value uint64) error {
+	f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED, fmt.Sprintf("limit %s of %d is reached", limit, value))
+	f.failure.LimitName = limit
+	f.failure.Limit = value
+	return f
+}
+
+// objects returns the number of a session's objects, itself included; zero if it does not live.
+func (c *command) objects(id SessionID) (uint64, error) {
+	value, ok, err := c.rows.get(sessionRow(rowObjects, id))
+	if err != nil || !ok {
+		return 0, err
+	}
+	n, size := binary.Uvarint(value)
+	if size != len(value) {
+		return 0, fmt.Errorf("%w: objects of session %s", ErrCorrupt, id)
+	}
+	return n, nil
+}
+
+func (c *command) setObjects(id SessionID, n uint64) {
+	c.rows.set(sessionRow(rowObjects, id), binary.AppendUvarint(nil, n))
+}
+
+// addObject counts one more object of a live session.
+func (c *command) addObject(id SessionID) error {
+	n, err := c.objects(id)
+	if err != nil {
+		return err
+	}
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	if n >= uint64(limits.GetSessionObjectsMax()) {
+		return exceeded("session_objects_max", uint64(limits.GetSessionObjectsMax()))
+	}
+	c.setObjects(id, n+1)
+	return nil
+}
+
+// dropObject counts one less; for a session that has ended in this command there is nothing to count any more.
+func (c *command) dropObject(id SessionID) error {
+	n, err := c.objects(id)
+	if err != nil || n == 0 {
+		return err
+	}
+	c.setObjects(id, n-1)
+	return nil
+}
+
+// destroySession ends one session because somebody asked.
+func (c *command) destroySession(d *storev1.DestroySession) (*storev1.Result, error) {
+	how := sessionEnd{
+		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_DESTROYED,
+		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_DESTROYED,
+		reason:    d.GetReason(),
+		by:        d.GetBy(),
+		clean:     d.GetClean(),
+	}
+	ref := d.GetSession()
+	switch {
+	case d.GetForce():
+		ref = &storev1.SessionRef{SessionId: ref.GetSessionId()}
+		how.cause = storev1.SessionEndCause_SESSION_END_CAUSE_FORCED
+		how.holdCause = storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_FORCED
+	case d.GetClean():
+		how.holdCause = storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_CLOSED
+	}
+	s, err := c.session(ref)
+	if err != nil {
+		return nil, err
+	}
+	return c.endSessions([]SessionID{s.id}, how)
+}
+
+// expireSessions ends those of the named sessions that still live.
+func (c *command) expireSessions(e *storev1.ExpireSessions) (*storev1.Result, error) {
+	if err := c.checkTerm(e.GetTerm()); err != nil {
+		return nil, err
+	}
+	ids := make([]SessionID, 0, len(e.GetSessionIds()))
+	for _, b := range e.GetSessionIds() {
+		id, err := sessionID(b)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return c.endSessions(ids, sessionEnd{
+		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_EXPIRED,
+		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_EXPIRED,
+	})
+}

@@ -1,0 +1,274 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// sessionEnd says how sessions end.
+type sessionEnd struct {
+	cause     storev1.SessionEndCause
+	holdCause storev1.HoldEndCause
+	reason    string
+	by        string
+	clean     bool
+}
+
+// endingSession is a session at its end, with all it has.
+type endingSession struct {
+	session
+	holds  []object
+	places []object
+	keys   []name
+}
+
+// endSessions is the end of sessions, for whatever cause: in one revision all are marked ended, their places dropped,
+// what they hold freed or deleted, their ephemeral keys deleted, and then the next waiters granted.
+func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result, error) {
+	out := &storev1.EndSessionsResult{}
+	ending, err := c.gatherEnding(ids, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range ending {
+		if err := c.markEnded(s, how); err != nil {
+			return nil, err
+		}
+		out.EndedSessionIds = append(out.EndedSessionIds, s.id[:])
+		out.Holds += uint32(len(s.holds))
+	}
+	if err := c.forgetEnded(len(ending) + forgettingMax); err != nil {
+		return nil, err
+	}
+	for _, s := range ending {
+		if err := c.dropPlaces(s); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range ending {
+		if err := c.dropHolds(s, how); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range ending {
+		for _, n := range s.keys {
+			if _, err := c.deleteKey(n, s.id[:]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := c.grantTouched(); err != nil {
+		return nil, err
+	}
+	out.GrantsLeft = c.state.GrantsLeft > 0
+	return &storev1.Result{Kind: &storev1.Result_EndSessions{EndSessions: out}}, nil
+}
+
+// gatherEnding finds what the sessions have. Those that do not live are counted; those that would make the command too
+// large are left, but never the first.
+func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
+	var ending []*endingSession
+	seen := make(map[SessionID]bool, len(ids))
+	objects := uint64(0)
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		r, err := c.sessionRecord(id)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			out.Missing++
+			continue
+		}
+		n, err := c.objects(id)
+		if err != nil {
+			return nil, err
+		}
+		if len(ending) > 0 && objects+n > endObjectsMax {
+			out.LeftSessionIds = append(out.LeftSessionIds, bytes.Clone(id[:]))
+			continue
+		}
+		objects += n
+		r.Objects = uint32(n)
+		s := &endingSession{session: session{id: id, record: r}}
+		if err := c.gatherObjects(s); err != nil {
+			return nil, err
+		}
+		ending = append(ending, s)
+	}
+	return ending, nil
+}
+
+// gatherObjects finds what one session has, by its own rows alone.
+func (c *command) gatherObjects(s *endingSession) error {
+	from := objectRows(s.id)
+	return c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+		o, ok := cutObjectRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, s.id)
+		}
+		switch o.kind {
+		case objectHold:
+			s.holds = append(s.holds, o)
+		case objectPlace:
+			s.places = append(s.places, o)
+		default:
+			s.keys = append(s.keys, o.name)
+		}
+		return true, nil
+	})
+}
+
+// markEnded turns a live session into the record of an ended one.
+func (c *command) markEnded(s *endingSession, how sessionEnd) error {
+	c.rows.remove(sessionRow(rowSession, s.id))
+	c.rows.remove(sessionRow(rowObjects, s.id))
+	c.state.Sessions--
+	shown, ok := proto.Clone(s.record).(*storev1.SessionRecord)
+	if !ok {
+		return fmt.Errorf("%w: session record", ErrCorrupt)
+	}
+	shown.SecretSha256 = nil
+	r := &storev1.EndedSessionRecord{
+		FormatVersion: recordFormat,
+		SessionId:     s.id[:],
+		Session:       shown,
+		Cause:         how.cause,
+		Reason:        how.reason,
+		By:            how.by,
+		EndRevision:   c.revision,
+		EndTimeMs:     c.wallMs,
+		Holds:         uint32(len(s.holds)),
+		Places:        uint32(len(s.places)),
+		EphemeralKeys: uint32(len(s.keys)),
+		Clean:         how.clean,
+	}
+	for _, h := range s.holds[:min(len(s.holds), heldKeysShown)] {
+		r.HeldKeys = append(r.HeldKeys, h.name.key)
+	}
+	if err := c.recordEnded(s.id, r); err != nil {
+		return err
+	}
+	c.emit(&storev1.Event{Kind: &storev1.Event_SessionEnded{SessionEnded: &storev1.SessionEnded{
+		SessionId:     s.id[:],
+		Name:          s.record.GetName(),
+		Cause:         how.cause,
+		Reason:        how.reason,
+		Holds:         r.GetHolds(),
+		EphemeralKeys: r.GetEphemeralKeys(),
+	}}})
+	return nil
+}
+
+// recordEnded keeps the record of an ended session.
+func (c *command) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error {
+	value, err := encode(r)
+	if err != nil {
+		return err
+	}
+	number := c.state.EndedSessions
+	c.state.EndedSessions++
+	c.rows.set(numberRow(rowEnded, number), value)
+	c.rows.set(sessionRow(rowEndedIndex, id), appendUint64s(nil, number))
+	return nil
+}
+
+// forgettingMax is how many more records than it makes a command forgets, after the limit was lowered.
+const forgettingMax = 16
+
+// forgetEnded forgets the oldest records of ended sessions above the limit, at most so many.
+func (c *command) forgetEnded(most int) error {
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	keep := uint64(limits.GetEndedSessionsMax())
+	if c.state.EndedSessions <= keep {
+		return nil
+	}
+	var old []SessionID
+	var rows [][]byte
+	to := numberRow(rowEnded, c.state.EndedSessions-keep)
+	err = c.rows.scan([]byte{rowEnded}, to, func(row, value []byte) (bool, error) {
+		r := &storev1.EndedSessionRecord{}
+		if err := decode(value, r); err != nil {
+			return false, err
+		}
+		id, err := SessionIDFromBytes(r.GetSessionId())
+		if err != nil {
+			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
+		}
+		old = append(old, id)
+		rows = append(rows, bytes.Clone(row))
+		return len(old) < most, nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, id := range old {
+		c.rows.remove(rows[i])
+		c.rows.remove(sessionRow(rowEndedIndex, id))
+	}
+	return nil
+}
+
+// dropPlaces takes an ending session out of all queues.
+func (c *command) dropPlaces(s *endingSession) error {
+	for _, o := range s.places {
+		l, err := c.lock(o.name)
+		if err != nil {
+			return err
+		}
+		p, err := c.ownPlace(l, s.id, o.owner)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			return fmt.Errorf("%w: place of session %s in %q", ErrCorrupt, s.id, o.name.key)
+		}
+		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropHolds ends all holds of an ending session.
+func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
+	for _, o := range s.holds {
+		l, err := c.lock(o.name)
+		if err != nil {
+			return err
+		}
+		h, err := c.ownHold(l, s.id, o.owner)
+		if err != nil {
+			return err
+		}
+		if h == nil {
+			return fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, s.id, o.name.key)
+		}
+		end := ending{cause: how.holdCause, reason: how.reason, released: how.clean}
+		if !how.clean {
+			end.delayMs = s.record.GetLockDelayMs()
+		}
+		deletes := s.record.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE && l.head.GetHolders() == 1
+		end.keyFollows = deletes
+		if err := c.endHold(l, h, end); err != nil {
+			return err
+		}
+		if !deletes {
+			continue
+		}
+		if _, err := c.deleteKey(o.name, s.id[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,306 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// pebbleFormat is the format of the files; checkpoints cross between members, so all must be able to read it.
+	pebbleFormat = pebble.FormatValueSeparation
+	// memTableSizeBytes bounds what must be applied again after a crash, and how often the state is flushed.
+	memTableSizeBytes = 32 << 20
+	// bloomBitsPerKey makes reads of missing rows cheap; most keys have no lock.
+	bloomBitsPerKey = 10
+)
+
+// Options says where a store lives.
+type Options struct {
+	// FS is the file system; nil is the disk.
+	FS vfs.FS
+	// Dir is the directory of the store; it is made if it is missing.
+	Dir string
+	// Cache is shared with other stores of the process; nil gives the store a small one of its own.
+	Cache *pebble.Cache
+}
+
+// Genesis is the first state of a new cluster.
+type Genesis struct {
+	// ClusterID and HistoryID are drawn at random.
+	ClusterID, HistoryID [16]byte
+	// ConfState is opaque: the first members, as raftnode marshals them.
+	ConfState []byte
+	// ClusterVersion is the version that the cluster starts with; zero is 1.
+	ClusterVersion uint32
+}
+
+// Store is the replicated state machine of one member. One goroutine calls Apply; everything else may be called from
+// any goroutine.
+type Store struct {
+	db         *pebble.DB
+	fs         vfs.FS
+	flushEnded chan struct{}
+	background *background
+
+	// mu guards what follows. Nothing is called while it is held.
+	mu      sync.Mutex
+	idle    *sync.Cond // signalled when readers falls to zero
+	applied Applied
+	closed  bool
+	readers int
+	failure error // of Apply; final
+}
+
+// background remembers the first error of Pebble's own goroutines.
+type background struct {
+	mu  sync.Mutex // guards err
+	err error
+}
+
+func (b *background) set(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = fmt.Errorf("%w: %w", ErrBackground, err)
+	}
+}
+
+func (b *background) get() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// Infof drops what Pebble tells about its work.
+func (b *background) Infof(string, ...any) {}
+
+// Errorf drops what Pebble tells about errors that it also returns.
+func (b *background) Errorf(string, ...any) {}
+
+// Fatalf remembers what Pebble would end the process for; the next Apply returns it.
+func (b *background) Fatalf(format string, args ...any) {
+	b.set(fmt.Errorf(format, args...))
+}
+
+// Open opens the store in a directory, or makes an empty one, which then needs Bootstrap.
+func Open(o Options) (*Store, error) {
+	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: &background{}}
+	s.idle = sync.NewCond(&s.mu)
+	if s.fs == nil {
+		s.fs = vfs.Default
+	}
+	db, err := pebble.Open(o.Dir, s.pebbleOptions(o.Cache))
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s.db = db
+	if s.applied, err = readApplied(db); err != nil && !errors.Is(err, ErrNotBootstrapped) {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
+	o := &pebble.Options{
+		FS:                          s.fs,
+		Cache:                       cache,
+		DisableWAL:                  true,
+		FormatMajorVersion:          pebbleFormat,
+		MemTableSize:                memTableSizeBytes,
+		MemTableStopWritesThreshold: 4,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
+		Logger:                      s.background,
+		EventListener: &pebble.EventListener{
+			BackgroundError: s.background.set,
+			FlushEnd: func(info pebble.FlushInfo) {
+				if info.Err != nil {
+					return
+				}
+				select {
+				case s.flushEnded <- struct{}{}:
+				default:
+				}
+			},
+		},
+	}
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
+	}
+	return o
+}
+
+// readApplied returns the applied record of a database or a snapshot of it.
+func readApplied(disk pebble.Reader) (Applied, error) {
+	value, ok, err := getRow(disk, []byte{rowApplied})
+	if err != nil {
+		return Applied{}, err
+	}
+	if !ok {
+		return Applied{}, ErrNotBootstrapped
+	}
+	return decodeApplied(value)
+}
+
+// Bootstrap writes the first state of a new cluster, as of index 1 and term 1, and flushes it. All first members
+// bootstrap with the same genesis.
+func (s *Store) Bootstrap(g Genesis) error {
+	if s.Applied().Index != 0 {
+		return ErrBootstrapped
+	}
+	version := g.ClusterVersion
+	if version == 0 {
+		version = 1
+	}
+	first := Applied{
+		Index:          1,
+		Term:           1,
+		ConfState:      g.ConfState,
+		ClusterVersion: version,
+		ClusterID:      g.ClusterID,
+		HistoryID:      g.HistoryID,
+	}
+	value, err := first.encode()
+	if err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
+	}
+	if err := s.db.Set([]byte{rowApplied}, value, pebble.NoSync); err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
+	}
+	if err := s.db.Flush(); err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
+	}
+	s.publish(first)
+	return nil
+}
+
+// Applied returns the state's account of itself after the last Apply.
+func (s *Store) Applied() Applied {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.applied
+}
+
+func (s *Store) publish(a Applied) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applied = a
+}
+
+// usable returns why Apply cannot go on, or nil.
+func (s *Store) usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.failure != nil:
+		return s.failure
+	case s.applied.Index == 0:
+		return ErrNotBootstrapped
+	default:
+		return s.background.get()
+	}
+}
+
+// fail makes err the answer of every further Apply: what the store holds may be behind what was decided.
+func (s *Store) fail(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = err
+	return err
+}
+
+// enter keeps Close from closing the database until leave.
+func (s *Store) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.readers++
+	return nil
+}
+
+func (s *Store) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers--
+	if s.readers == 0 {
+		s.idle.Broadcast()
+	}
+}
+
+// DurableApplied returns the index up to which everything is flushed; the log behind it may be cut.
+func (s *Store) DurableApplied() (uint64, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound:                []byte{rowApplied},
+		UpperBound:                []byte{rowApplied, 0},
+		OnlyReadGuaranteedDurable: true,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read durable index: %w", err)
+	}
+	var a Applied
+	if it.First() {
+		a, err = decodeApplied(it.Value())
+	}
+	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
+		return 0, fmt.Errorf("read durable index: %w", err)
+	}
+	return a.Index, nil
+}
+
+// FlushEnded signals after flushes; several may share one signal.
+func (s *Store) FlushEnded() <-chan struct{} { return s.flushEnded }
+
+// Flush writes everything applied so far to disk and waits for it.
+func (s *Store) Flush() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	if err := s.db.Flush(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return s.background.get()
+}
+
+// AsyncFlush starts a flush and does not wait for it; FlushEnded tells when it ended.
+func (s *Store) AsyncFlush() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	if _, err := s.db.AsyncFlush(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
+// Close waits for readers to be closed and calls to return, then closes the store. It flushes nothing: what is not on
+// disk comes again from the log.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.closed = true
+	for s.readers > 0 {
+		s.idle.Wait()
+	}
+	s.mu.Unlock()
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
