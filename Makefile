@@ -73,7 +73,7 @@ have = $(2) >/dev/null 2>&1 || { \
 test-python: build ## run the tests of the Python stubs
 	@$(call have,python3 with venv,$(PYTHON) -c 'import ensurepip$(comma) venv',the tests of the Python stubs); \
 	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done; \
-	cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -q -p no:cacheprovider
+	cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider
 
 .PHONY: test-java
 test-java: build ## run the tests of the Java stubs
