@@ -1,0 +1,84 @@
+package main
+
+// goal is a figure that the project wants to reach. Missing one is a fact for the reader, not a failure of the program.
+type goal struct {
+	Name     string  `json:"name"`
+	Relation string  `json:"relation"` // ≥ or ≤
+	Wanted   float64 `json:"wanted"`
+	Got      float64 `json:"got"`
+	Met      bool    `json:"met"`
+}
+
+const (
+	atLeast = "≥"
+	atMost  = "≤"
+)
+
+func (g goal) verdict() string {
+	if g.Met {
+		return "met"
+	}
+	return "MISSED"
+}
+
+func newGoal(name, relation string, wanted, got float64) goal {
+	met := got >= wanted
+	if relation == atMost {
+		met = got <= wanted
+	}
+	return goal{Name: name, Relation: relation, Wanted: wanted, Got: got, Met: met}
+}
+
+// Clients at which rates and latencies are compared.
+const (
+	manyClients = 64
+	oneClient   = 1
+)
+
+// goals judges what was measured; a goal whose figures are missing is left out.
+func (r *results) goals() []goal {
+	var goals []goal
+	add := func(name, relation string, wanted float64, got []float64) {
+		if len(got) > 0 {
+			goals = append(goals, newGoal(name, relation, wanted, median(got)))
+		}
+	}
+	echo := cellKey{workEcho, manyClients}
+	add("put rate at 64 clients / echo rate", atLeast, 0.5, r.ratios(cellKey{workPut, manyClients}, echo, sample.rate))
+	add("put p50 at 1 client / (fdatasync p50 + echo p50)", atMost, 3, r.putLatencyRatios())
+	add("get rate at 64 clients / echo rate", atLeast, 0.8, r.ratios(cellKey{workGet, manyClients}, echo, sample.rate))
+	if best := r.bestRate(workRenew); best > 0 {
+		add("renewals per second, best number of streams", atLeast, 500_000, []float64{best})
+	}
+	for _, m := range r.memory {
+		switch m.Workload {
+		case workSessions:
+			add("bytes of a live session", atMost, 500, []float64{m.BytesEach})
+		case workWatchers:
+			add("bytes of an idle watcher", atMost, 16<<10, []float64{m.BytesEach})
+		}
+	}
+	return goals
+}
+
+// putLatencyRatios compares the p50 of a put with what it cannot do without: one sync and one call.
+func (r *results) putLatencyRatios() []float64 {
+	puts, syncs := r.rounds[cellKey{workPut, oneClient}], r.rounds[cellKey{workFsync, oneClient}]
+	echoes := r.rounds[cellKey{workEcho, oneClient}]
+	var ratios []float64
+	for i := range min(len(puts), len(syncs), len(echoes)) {
+		ratios = append(ratios, float64(puts[i].P50)/float64(syncs[i].P50+echoes[i].P50))
+	}
+	return ratios
+}
+
+// bestRate returns the highest median rate of a workload over all numbers of clients.
+func (r *results) bestRate(workload string) float64 {
+	best := 0.0
+	for _, key := range r.order {
+		if key.workload == workload {
+			best = max(best, r.medianOf(key, sample.rate))
+		}
+	}
+	return best
+}

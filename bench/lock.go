@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// sessionTTL is long enough that no session of a run expires unless it is renewed.
+const sessionTTL = 24 * time.Hour
+
+// createSessions opens n sessions and returns their ids.
+func createSessions(ctx context.Context, conns connections, n int) ([]string, error) {
+	ids := make([]string, n)
+	err := inParallel(ctx, n, func(ctx context.Context, i int) error {
+		response, err := tenurev1.NewSessionServiceClient(conns.of(i)).CreateSession(ctx, &tenurev1.CreateSessionRequest{
+			Ttl: durationpb.New(sessionTTL),
+		})
+		ids[i] = response.GetSessionId()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create sessions: %w", err)
+	}
+	return ids, nil
+}
+
+// destroySessions ends sessions cleanly.
+func destroySessions(ctx context.Context, conns connections, ids []string) error {
+	err := inParallel(ctx, len(ids), func(ctx context.Context, i int) error {
+		_, err := tenurev1.NewSessionServiceClient(conns.of(i)).DestroySession(ctx, &tenurev1.DestroySessionRequest{
+			SessionId: ids[i], Clean: true,
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("destroy sessions: %w", err)
+	}
+	return nil
+}
+
+// newLockCell acquires and releases locks: one session and one key for each client, so nobody waits. An acquire and its
+// release are one operation.
+func newLockCell(ctx context.Context, member *server, clients int, o options) (*cell, error) {
+	conns, err := dialAll(member.addresses.GRPC, min(clients, o.conns))
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := createSessions(ctx, conns, clients)
+	if err != nil {
+		return nil, err
+	}
+	return &cell{
+		drivers: clients,
+		step: func(ctx context.Context, client int, r *recorder) error {
+			locks := tenurev1.NewLockServiceClient(conns.of(client))
+			key, session := fmt.Sprintf("bench/lock/%d", client), sessions[client]
+			return r.time(func() error { return lockCycle(ctx, locks, key, session) })
+		},
+		close: func() error {
+			if err := destroySessions(context.WithoutCancel(ctx), conns, sessions); err != nil {
+				return err
+			}
+			return conns.close()
+		},
+	}, nil
+}
+
+func lockCycle(ctx context.Context, locks tenurev1.LockServiceClient, key, session string) error {
+	acquired, err := locks.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: key, SessionId: session})
+	if err != nil {
+		return err
+	}
+	if !acquired.GetAcquired() {
+		return fmt.Errorf("lock %q is not free", key)
+	}
+	released, err := locks.ReleaseLock(ctx, &tenurev1.ReleaseLockRequest{Key: key, SessionId: session})
+	if err == nil && !released.GetReleased() {
+		return fmt.Errorf("lock %q was not held", key)
+	}
+	return err
+}

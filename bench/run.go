@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// bench is one run.
+type bench struct {
+	options
+	dir      string    // temporary directory of the run
+	progress io.Writer // one line for each cell
+	member   *server   // nil without a workload that needs it
+	echo     *server   // nil without echo
+	sessions []string  // that renew renews
+	results  results
+}
+
+// say tells the user how far the run is. That nobody listens is no reason to stop.
+func (b *bench) say(format string, args ...any) { _, _ = fmt.Fprintf(b.progress, format, args...) }
+
+// run measures everything the options ask for.
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.dir, err = os.MkdirTemp(b.options.dir, "tenure-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if tmpfs, statErr := onTmpfs(b.dir); statErr == nil && tmpfs {
+		b.say("warning: %s lies in memory, where a sync costs nothing; choose a disk with -dir\n", b.dir)
+	}
+	if err = b.measureRounds(ctx); err != nil {
+		return err
+	}
+	return b.measureIdle(ctx)
+}
+
+// measureRounds measures rates and latencies: in each round every cell once, so that a slow minute of the machine hits all.
+func (b *bench) measureRounds(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, b.stopServers()) }()
+	if err = b.startServers(ctx); err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		for _, clients := range b.clients {
+			for _, workload := range b.workloads {
+				key := cellKey{workload, clients}
+				if workload == workFsync && clients != b.clients[0] || slices.Contains(idleWorkloads, workload) {
+					continue
+				}
+				if workload == workFsync {
+					key.clients = oneClient
+				}
+				if err = b.measureCell(ctx, round, key); err != nil {
+					return fmt.Errorf("%s with %d clients: %w", workload, clients, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err error) {
+	c, err := b.newCell(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	measured := b.member
+	switch key.workload {
+	case workEcho:
+		measured = b.echo
+	case workFsync:
+		measured = nil
+	}
+	var p *process
+	if measured != nil {
+		p = measured.process
+	}
+	s, err := b.measureProfiled(ctx, c, round, key, p)
+	if err != nil {
+		return err
+	}
+	b.results.add(key, s)
+	b.say("round %d  %-9s %4d clients  %10.0f ops/s  p50 %8v  p99 %8v\n", round+1, key.workload,
+		key.clients, s.rate(), s.P50.Round(time.Microsecond), s.P99.Round(time.Microsecond))
+	return nil
+}
+
+// measureProfiled measures a cell, and takes a profile of the member meanwhile if asked to.
+func (b *bench) measureProfiled(ctx context.Context, c *cell, round int, key cellKey, p *process) (sample, error) {
+	if b.profileDir == "" || p == nil || key.workload == workEcho {
+		return measure(ctx, c, b.options, p)
+	}
+	profile := make(chan error, 1)
+	go func() {
+		name := fmt.Sprintf("%s-%d-round%d", key.workload, key.clients, round+1)
+		profile <- b.member.profileCPU(ctx, b.profileDir, name, b.warmup+b.duration)
+	}()
+	s, err := measure(ctx, c, b.options, p)
+	return s, errors.Join(err, <-profile)
+}
+
+func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
+	switch key.workload {
+	case workFsync:
+		return newFsyncCell(b.dir, b.valueBytes)
+	case workEcho:
+		return newEchoCell(b.echo, key.clients, b.options)
+	case workPut:
+		return newPutCell(b.member, key.clients, b.options)
+	case workGet:
+		return newGetCell(b.member, key.clients, b.options)
+	case workLock:
+		return newLockCell(ctx, b.member, key.clients, b.options)
+	case workRenew:
+		return newRenewCell(ctx, b.member, key.clients, b.options, b.sessions)
+	default:
+		return newWatchCell(ctx, b.member, key.clients, b.options)
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestPercentile(t *testing.T) {
+	hundred := make([]time.Duration, 100)
+	for i := range hundred {
+		hundred[i] = time.Duration(i + 1)
+	}
+	tests := map[string]struct {
+		sorted []time.Duration
+		p      float64
+		want   time.Duration
+	}{
+		"nothing measured is zero":    {nil, 50, 0},
+		"one is every percentile":     {[]time.Duration{7}, 99, 7},
+		"half of a hundred":           {hundred, 50, 51},
+		"the worst of a hundred":      {hundred, 99, 100},
+		"a hundred per cent is worst": {hundred, 100, 100},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := percentile(test.sorted, test.p); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestMedian(t *testing.T) {
+	tests := map[string]struct {
+		values []float64
+		want   float64
+	}{
+		"nothing is zero":              {nil, 0},
+		"odd takes the middle":         {[]float64{9, 1, 5}, 5},
+		"even takes the mean of two":   {[]float64{4, 1, 2, 9}, 3},
+		"the input needs no order":     {[]float64{3, 2, 1}, 2},
+		"one outlier does not move it": {[]float64{1, 1, 100}, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := median(test.values); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestParseStatCPU(t *testing.T) {
+	tests := map[string]struct {
+		line string
+		want time.Duration
+		fail bool
+	}{
+		"user and system time add up": {
+			"42 (tenure) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 9 0", 3 * time.Second, false,
+		},
+		"a name may hold parentheses": {
+			"42 (a) b) (c) S 1 2 3 4 5 6 7 8 9 10 1 1 0 0 20 0 9 0", 20 * time.Millisecond, false,
+		},
+		"a short line is refused": {"42 (tenure) S 1 2", 0, true},
+		"no name is refused":      {"42", 0, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseStatCPU([]byte(test.line))
+			if got != test.want || (err != nil) != test.fail {
+				t.Errorf("got %v, %v; want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestParseStatusRSS(t *testing.T) {
+	if got, err := parseStatusRSS([]byte("Name:\tx\nVmRSS:\t   1024 kB\nThreads:\t9\n")); got != 1<<20 || err != nil {
+		t.Errorf("got %d, %v; want 1 MiB", got, err)
+	}
+	if got, err := parseStatusRSS([]byte("Name:\tx\n")); err == nil {
+		t.Errorf("without VmRSS: got %d, want an error", got)
+	}
+}
+
+func TestGoalsCompareRoundByRound(t *testing.T) {
+	var r results
+	second := func(ops int64, p50 time.Duration) sample { return sample{Ops: ops, P50: p50, Window: time.Second} }
+	for _, slow := range []int64{1, 2, 4} { // The machine gets slower; the ratios stay.
+		r.add(cellKey{workFsync, 1}, second(5000/slow, 200*time.Duration(slow)))
+		r.add(cellKey{workEcho, 1}, second(9000/slow, 100*time.Duration(slow)))
+		r.add(cellKey{workPut, 1}, second(1000/slow, 600*time.Duration(slow)))
+		r.add(cellKey{workEcho, 64}, second(40_000/slow, 1))
+		r.add(cellKey{workPut, 64}, second(16_000/slow, 1))
+		r.add(cellKey{workGet, 64}, second(36_000/slow, 1))
+	}
+	r.memory = []memoryResult{{Workload: workSessions, BytesEach: 501}, {Workload: workWatchers, BytesEach: 16 << 10}}
+	want := []goal{
+		{"put rate at 64 clients / echo rate", atLeast, 0.5, 0.4, false},
+		{"put p50 at 1 client / (fdatasync p50 + echo p50)", atMost, 3, 2, true},
+		{"get rate at 64 clients / echo rate", atLeast, 0.8, 0.9, true},
+		{"bytes of a live session", atMost, 500, 501, false},
+		{"bytes of an idle watcher", atMost, 16 << 10, 16 << 10, true},
+	}
+	got := r.goals()
+	if len(got) != len(want) {
+		t.Fatalf("got %d goals, want %d: %v", len(got), len(want), got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("goal %d: got %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	granted := func(number uint64) *tenurev1.RenewalVerdict {
+		return &tenurev1.RenewalVerdict{SessionId: "5f0c9e3e-0000-4000-8000-000000000001", Number: number}
+	}
+	refused := granted(8)
+	refused.Refused = tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED
+	tests := map[string]struct {
+		verdicts []*tenurev1.RenewalVerdict
+		renewed  int
+		fail     bool
+	}{
+		"granted renewals are counted":        {[]*tenurev1.RenewalVerdict{granted(7), granted(8), granted(9)}, 3, false},
+		"an answer may have none":             {nil, 0, false},
+		"a refusal is an error":               {[]*tenurev1.RenewalVerdict{granted(7), refused}, 1, true},
+		"an answer to another message is one": {[]*tenurev1.RenewalVerdict{granted(6)}, 0, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			message, err := proto.Marshal(&tenurev1.KeepAliveResponse{
+				Header: &tenurev1.ResponseHeader{ClusterId: "c", Revision: 1}, Verdicts: test.verdicts,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := verdicts{first: 7, last: 9}
+			err = got.unmarshal(message)
+			if got.renewed != test.renewed || (err != nil) != test.fail {
+				t.Errorf("got %d renewed, %v; want %d", got.renewed, err, test.renewed)
+			}
+		})
+	}
+	t.Run("half a message is an error", func(t *testing.T) {
+		if err := new(verdicts).unmarshal([]byte{0x12, 0x05, 0x01}); err == nil {
+			t.Error("got no error")
+		}
+	})
+}
