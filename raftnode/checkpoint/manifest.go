@@ -1,0 +1,171 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tenure-io/tenure/raftnode/datadir"
+)
+
+// ErrInvalid says that a checkpoint is not what its manifest says.
+var ErrInvalid = errors.New("checkpoint is invalid")
+
+const (
+	// formatVersion is the format of manifests.
+	formatVersion = 1
+
+	manifestFile = "MANIFEST.json"
+	dataDir      = "data"
+)
+
+// Manifest says what a checkpoint holds.
+type Manifest struct {
+	// Format is 1. A higher one is refused.
+	Format int `json:"format"`
+	// Index and Term name the last entry that the checkpoint contains.
+	Index uint64 `json:"index"`
+	Term  uint64 `json:"term"`
+	// ConfState is the marshalled raftpb.ConfState as of Index.
+	ConfState []byte `json:"conf_state"`
+	// ClusterVersion is what a receiver must be able to follow.
+	ClusterVersion uint32 `json:"cluster_version"`
+	// Files are the files in the data directory, by name.
+	Files []File `json:"files"`
+}
+
+// File is one file of a checkpoint.
+type File struct {
+	Name      string `json:"name"`
+	SizeBytes int64  `json:"size_bytes"`
+	CRC32C    uint32 `json:"crc32c"`
+}
+
+// Name returns the name under which a catalogue keeps the checkpoint.
+func (m *Manifest) Name() string { return checkpointName(m.Index, m.Term) }
+
+// SizeBytes returns the size of all files.
+func (m *Manifest) SizeBytes() int64 {
+	sum := int64(0)
+	for _, f := range m.Files {
+		sum += f.SizeBytes
+	}
+	return sum
+}
+
+// ReadManifest reads the manifest of the checkpoint in dir.
+func ReadManifest(fs vfs.FS, dir string) (*Manifest, error) {
+	raw, err := datadir.ReadFile(fs, fs.PathJoin(dir, manifestFile))
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		return nil, fmt.Errorf("%w: manifest: %w", ErrInvalid, err)
+	}
+	if m.Format != formatVersion || m.Index == 0 || m.Term == 0 {
+		return nil, fmt.Errorf("%w: manifest of format %d, index %d, term %d", ErrInvalid, m.Format, m.Index, m.Term)
+	}
+	for _, f := range m.Files {
+		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, `/\`) {
+			return nil, fmt.Errorf("%w: file name %q", ErrInvalid, f.Name)
+		}
+	}
+	return m, nil
+}
+
+// WriteManifest writes a manifest durably.
+func WriteManifest(fs vfs.FS, dir string, m *Manifest) error {
+	raw, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode manifest: %w", err)
+	}
+	return datadir.WriteFile(fs, dir, manifestFile, raw)
+}
+
+// DataPath returns the directory of a checkpoint's files.
+func DataPath(fs vfs.FS, dir string) string { return fs.PathJoin(dir, dataDir) }
+
+// Verify reads every file of the checkpoint in dir, compares it with the manifest and makes it durable.
+func Verify(fs vfs.FS, dir string) (*Manifest, error) {
+	m, err := ReadManifest(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	data := DataPath(fs, dir)
+	names, err := fs.List(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if len(names) != len(m.Files) {
+		return nil, fmt.Errorf("%w: %d files, the manifest names %d", ErrInvalid, len(names), len(m.Files))
+	}
+	for _, want := range m.Files {
+		got, err := sum(fs, data, want.Name, true)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if got != want {
+			return nil, fmt.Errorf("%w: file %s has %d bytes with checksum %08x, want %d with %08x",
+				ErrInvalid, want.Name, got.SizeBytes, got.CRC32C, want.SizeBytes, want.CRC32C)
+		}
+	}
+	if err := errors.Join(datadir.SyncDir(fs, data), datadir.SyncDir(fs, dir)); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// sumAll describes every file of a directory. Tables never change, so those that known describes are not read again.
+func sumAll(fs vfs.FS, dir string, known map[string]File) ([]File, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list checkpoint: %w", err)
+	}
+	slices.Sort(names)
+	files := make([]File, 0, len(names))
+	for _, name := range names {
+		if f, ok := known[name]; ok && strings.HasSuffix(name, ".sst") {
+			if st, err := fs.Stat(fs.PathJoin(dir, name)); err == nil && st.Size() == f.SizeBytes {
+				files = append(files, f)
+				continue
+			}
+		}
+		f, err := sum(fs, dir, name, false)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// sum reads one file, and syncs it if asked.
+func sum(fs vfs.FS, dir, name string, sync bool) (_ File, err error) {
+	f, err := fs.Open(fs.PathJoin(dir, name))
+	if err != nil {
+		return File{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("read %s: %w", name, cerr)
+		}
+	}()
+	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return File{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	if sync {
+		if err := f.Sync(); err != nil {
+			return File{}, fmt.Errorf("sync %s: %w", name, err)
+		}
+	}
+	return File{Name: name, SizeBytes: n, CRC32C: h.Sum32()}, nil
+}

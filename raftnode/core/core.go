@@ -1,0 +1,317 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// Config is what Core is made from. Fields without a stated default are required.
+type Config struct {
+	// ID is this member.
+	ID uint64
+	// Storage holds the log that Appender writes.
+	Storage raft.Storage
+	// Applied is the index that the state machine contains.
+	Applied uint64
+	// Logger takes raft's messages.
+	Logger raft.Logger
+	// ElectionTicks and HeartbeatTicks count Tick events; 0 is 20 and 2.
+	ElectionTicks, HeartbeatTicks int
+	// ReadRetryTicks is how long a read round may take before it is asked again; 0 is 10.
+	ReadRetryTicks int
+	// AppendsMax is how many appends may be unfinished before proposals are held back; 0 is 1. Held back, they gather.
+	AppendsMax int
+	// UncommittedBytesMax bounds the proposals that are not committed yet; 0 is 64 MiB.
+	UncommittedBytesMax uint64
+	// ReadSeed makes read rounds distinct from those of earlier runs of this member.
+	ReadSeed uint64
+}
+
+const (
+	// EntryBytesMax bounds the data of one entry. It stays below MessageBytesMax.
+	EntryBytesMax = 1 << 20
+	// MessageBytesMax bounds the entries of one message to a peer.
+	MessageBytesMax = 2 << 20
+
+	applyingBytesMax           = 8 << 20
+	inflightMessagesMax        = 256
+	inflightBytesMax           = 64 << 20
+	uncommittedBytesMaxDefault = 64 << 20
+
+	electionTicksDefault  = 20
+	heartbeatTicksDefault = 2
+	readRetryTicksDefault = 10
+)
+
+func (c *Config) setDefaults() {
+	if c.ElectionTicks == 0 {
+		c.ElectionTicks = electionTicksDefault
+	}
+	if c.HeartbeatTicks == 0 {
+		c.HeartbeatTicks = min(heartbeatTicksDefault, c.ElectionTicks-1)
+	}
+	if c.ReadRetryTicks == 0 {
+		c.ReadRetryTicks = readRetryTicksDefault
+	}
+	if c.AppendsMax == 0 {
+		c.AppendsMax = 1
+	}
+	if c.UncommittedBytesMax == 0 {
+		c.UncommittedBytesMax = uncommittedBytesMaxDefault
+	}
+}
+
+// Core is one member's consensus.
+type Core struct {
+	rn      *raft.RawNode
+	cfg     Config
+	lead    Leadership
+	commit  uint64 // highest index known to be committed
+	started bool   // the first entry of the term this member leads is applied
+	applied uint64 // last applied index
+	appends int    // append work with entries that is not answered yet
+	reads   reads
+}
+
+// New makes a Core that continues from what Storage holds.
+func New(cfg Config) (*Core, error) {
+	cfg.setDefaults()
+	rn, err := newRawNode(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start raft: %w", err)
+	}
+	c := &Core{rn: rn, cfg: cfg, applied: cfg.Applied, reads: reads{next: cfg.ReadSeed}}
+	st := rn.BasicStatus()
+	c.lead, c.commit = leadershipOf(st), st.HardState.GetCommit()
+	return c, nil
+}
+
+// newRawNode makes the RawNode; raft panics on state it cannot start from, which is an error here.
+func newRawNode(cfg Config) (rn *raft.RawNode, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("raft refuses its state: %v", r)
+		}
+	}()
+	return raft.NewRawNode(&raft.Config{
+		ID:                        cfg.ID,
+		ElectionTick:              cfg.ElectionTicks,
+		HeartbeatTick:             cfg.HeartbeatTicks,
+		Storage:                   cfg.Storage,
+		Applied:                   cfg.Applied,
+		AsyncStorageWrites:        true,
+		MaxSizePerMsg:             MessageBytesMax,
+		MaxCommittedSizePerReady:  applyingBytesMax,
+		MaxUncommittedEntriesSize: cfg.UncommittedBytesMax,
+		MaxInflightMsgs:           inflightMessagesMax,
+		MaxInflightBytes:          inflightBytesMax,
+		CheckQuorum:               true,
+		PreVote:                   true,
+		ReadOnlyOption:            raft.ReadOnlySafe,
+		Logger:                    cfg.Logger,
+		DisableProposalForwarding: true,
+		StepDownOnRemoval:         true,
+	})
+}
+
+// Step takes events in order and adds what follows from them to fx.
+func (c *Core) Step(fx *Effects, events ...Event) {
+	for _, ev := range events {
+		ev.step(c, fx)
+	}
+	c.settle(fx)
+}
+
+// settle turns raft's outstanding work into effects.
+func (c *Core) settle(fx *Effects) {
+	for {
+		for c.rn.HasReady() {
+			c.ready(fx)
+		}
+		c.observe(fx)
+		c.reads.settle(c, fx)
+		if !c.rn.HasReady() {
+			return
+		}
+	}
+}
+
+func (c *Core) ready(fx *Effects) {
+	rd := c.rn.Ready()
+	for _, rs := range rd.ReadStates {
+		c.reads.confirm(c, rs)
+	}
+	for _, m := range rd.Messages {
+		switch m.GetTo() {
+		case raft.LocalAppendThread:
+			if len(m.GetEntries()) > 0 {
+				c.appends++
+			}
+			fx.Append = append(fx.Append, m)
+		case raft.LocalApplyThread:
+			fx.Apply = append(fx.Apply, m)
+		default:
+			fx.Send = append(fx.Send, m)
+		}
+	}
+}
+
+// observe reports a change of term, leader or role.
+func (c *Core) observe(fx *Effects) {
+	st := c.rn.BasicStatus()
+	c.commit = st.HardState.GetCommit()
+	now := leadershipOf(st)
+	if now == c.lead {
+		return
+	}
+	if now.Term != c.lead.Term || now.Role != RoleLeader {
+		c.started = false
+	}
+	c.lead = now
+	c.reads.restart()
+	fx.Leadership = &now
+}
+
+func leadershipOf(st raft.BasicStatus) Leadership {
+	l := Leadership{Term: st.HardState.GetTerm(), Leader: st.SoftState.Lead}
+	switch st.SoftState.RaftState {
+	case raft.StateLeader:
+		l.Role = RoleLeader
+	case raft.StateCandidate, raft.StatePreCandidate:
+		l.Role = RoleCandidate
+	default:
+		l.Role = RoleFollower
+	}
+	return l
+}
+
+// CanPropose reports whether proposals are welcome now, or better held back so that they gather.
+func (c *Core) CanPropose() bool { return c.appends < c.cfg.AppendsMax }
+
+// Leadership returns who leads.
+func (c *Core) Leadership() Leadership { return c.lead }
+
+// Commit returns the highest index known to be committed.
+func (c *Core) Commit() uint64 { return c.commit }
+
+// Status returns raft's own status, with the progress of every member on a leader.
+func (c *Core) Status() raft.Status { return c.rn.Status() }
+
+// SoleVoter reports whether this member is the only voter, and so may elect itself at once.
+func (c *Core) SoleVoter() bool {
+	cs := c.rn.Status().Config
+	voters := cs.Voters.IDs()
+	_, self := voters[c.cfg.ID]
+	return self && len(voters) == 1
+}
+
+// ApplyConfChange makes a committed change of members effective. The apply work calls it, through whoever owns the
+// Core, before the batch with that entry is written.
+func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState { return c.rn.ApplyConfChange(cc) }
+
+func (Tick) step(c *Core, _ *Effects) {
+	c.rn.Tick()
+	c.reads.tick()
+}
+
+func (Campaign) step(c *Core, _ *Effects) {
+	// An error says that there is nothing to campaign for, which the election time-out finds out again.
+	_ = c.rn.Campaign()
+}
+
+func (e Receive) step(c *Core, _ *Effects) {
+	m := e.Message
+	if raft.IsLocalMsg(m.GetType()) || m.GetType() == raftpb.MsgProp ||
+		raft.IsLocalMsgTarget(m.GetFrom()) || raft.IsLocalMsgTarget(m.GetTo()) {
+		return
+	}
+	// raft refuses answers of members it does not know; those are late and harmless.
+	_ = c.rn.Step(m)
+}
+
+func (e AppendDone) step(c *Core, _ *Effects) {
+	c.appends -= e.Done.Entries
+	for _, m := range e.Done.Responses {
+		_ = c.rn.Step(m)
+	}
+}
+
+func (e ApplyDone) step(c *Core, fx *Effects) {
+	for _, m := range e.Done.Responses {
+		_ = c.rn.Step(m)
+	}
+	c.applied = max(c.applied, e.Done.Index)
+	if c.lead.Role == RoleLeader && e.Done.Term == c.lead.Term && !c.started {
+		c.started = true
+		fx.Started = c.lead.Term
+	}
+}
+
+func (e Propose) step(c *Core, fx *Effects) {
+	if len(e.Proposals) == 0 {
+		return
+	}
+	ents := make([]*raftpb.Entry, len(e.Proposals))
+	for i, p := range e.Proposals {
+		ents[i] = &raftpb.Entry{Data: p.Data}
+	}
+	err := c.propose(ents)
+	if err == nil {
+		return
+	}
+	for _, p := range e.Proposals {
+		fx.Dropped = append(fx.Dropped, Dropped{Sequence: p.Sequence, Err: err})
+	}
+}
+
+func (e ChangeConf) step(c *Core, fx *Effects) {
+	typ, data, err := raftpb.MarshalConfChange(e.Change)
+	if err == nil {
+		entry := &raftpb.Entry{Type: typ.Enum(), Data: data}
+		ents := []*raftpb.Entry{entry}
+		err = c.propose(ents)
+		// raft puts an empty entry in place of a change it refuses.
+		if err == nil && ents[0] != entry {
+			err = ErrConfChangePending
+		}
+	}
+	if err != nil {
+		fx.Dropped = append(fx.Dropped, Dropped{Handle: e.Handle, Err: err})
+	}
+}
+
+func (c *Core) propose(ents []*raftpb.Entry) error {
+	err := c.rn.Step(&raftpb.Message{Type: raftpb.MsgProp.Enum(), From: new(c.cfg.ID), Entries: ents})
+	if !errors.Is(err, raft.ErrProposalDropped) {
+		return err
+	}
+	// raft has one error for all reasons; its own state tells them apart.
+	st := c.rn.BasicStatus()
+	switch {
+	case st.SoftState.Lead == raft.None:
+		return ErrNoLeader
+	case st.SoftState.RaftState != raft.StateLeader:
+		return ErrNotLeader
+	case st.LeadTransferee != raft.None:
+		return ErrTransferring
+	default:
+		return ErrTooBusy
+	}
+}
+
+func (e Read) step(c *Core, _ *Effects) { c.reads.waiting = append(c.reads.waiting, e) }
+
+func (e Transfer) step(c *Core, _ *Effects) { c.rn.TransferLeader(e.To) }
+
+func (e Unreachable) step(c *Core, _ *Effects) { c.rn.ReportUnreachable(e.ID) }
+
+func (e SnapshotSent) step(c *Core, _ *Effects) {
+	status := raft.SnapshotFinish
+	if !e.OK {
+		status = raft.SnapshotFailure
+	}
+	c.rn.ReportSnapshot(e.ID, status)
+}

@@ -1,0 +1,258 @@
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// FormatVersion is the newest format of a data directory that this program reads, and the one it writes.
+	FormatVersion = 1
+	// OldestBinary is the oldest version of the program that can use a directory of FormatVersion.
+	OldestBinary = "0.1.0"
+
+	lockFile    = "LOCK"
+	formatFile  = "FORMAT"
+	currentFile = "CURRENT"
+	logDir      = "log"
+	statePrefix = "sm-"
+	snapDir     = "snap"
+	snapInDir   = "snap-in"
+	tmpSuffix   = ".tmp"
+
+	dirMode os.FileMode = 0o700
+)
+
+// Identity says whose data the directory holds. It is drawn once and never changes.
+type Identity struct {
+	// ClusterID names the cluster.
+	ClusterID [16]byte
+	// MemberID is the member's, never reused.
+	MemberID uint64
+	// Incarnation is drawn with the directory, so that a copy under the same member id is known.
+	Incarnation uint64
+}
+
+// format is the FORMAT file. Numbers that do not fit in a JSON number are hexadecimal text.
+type format struct {
+	Format       int    `json:"format"`
+	OldestBinary string `json:"oldest_binary"`
+	ClusterID    string `json:"cluster_id"`
+	MemberID     string `json:"member_id"`
+	Incarnation  string `json:"incarnation"`
+}
+
+// Dir is an open, locked data directory.
+type Dir struct {
+	fs   vfs.FS
+	path string
+	lock io.Closer
+}
+
+// Open creates the directory if needed and locks it.
+func Open(fs vfs.FS, path string) (*Dir, error) {
+	if err := mkdirAllSynced(fs, path); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	if fs == vfs.Default {
+		// MkdirAll leaves the mode of a directory that exists.
+		if err := os.Chmod(path, dirMode); err != nil {
+			return nil, fmt.Errorf("protect data directory: %w", err)
+		}
+	}
+	lock, err := fs.Lock(fs.PathJoin(path, lockFile))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
+	}
+	return &Dir{fs: fs, path: path, lock: lock}, nil
+}
+
+// mkdirAllSynced makes a directory whose own entry survives a crash.
+func mkdirAllSynced(fs vfs.FS, path string) error {
+	if err := fs.MkdirAll(path, dirMode); err != nil {
+		return err
+	}
+	return syncDir(fs, fs.PathDir(path))
+}
+
+// Close gives the directory back.
+func (d *Dir) Close() error {
+	if err := d.lock.Close(); err != nil {
+		return fmt.Errorf("unlock data directory: %w", err)
+	}
+	return nil
+}
+
+// FS returns the file system the directory is on.
+func (d *Dir) FS() vfs.FS { return d.fs }
+
+// Path returns where the directory is.
+func (d *Dir) Path() string { return d.path }
+
+// LogPath returns the raft log's directory.
+func (d *Dir) LogPath() string { return d.join(logDir) }
+
+// SnapPath returns the directory of kept checkpoints.
+func (d *Dir) SnapPath() string { return d.join(snapDir) }
+
+// SnapInPath returns the directory of snapshots being received.
+func (d *Dir) SnapInPath() string { return d.join(snapInDir) }
+
+// StatePath returns the state machine's directory of an epoch.
+func (d *Dir) StatePath(epoch uint64) string { return d.join(stateName(epoch)) }
+
+func stateName(epoch uint64) string { return statePrefix + strconv.FormatUint(epoch, 10) }
+
+func (d *Dir) join(name string) string { return d.fs.PathJoin(d.path, name) }
+
+// Identity reads FORMAT. The second result is false when the directory is fresh; one that holds anything else without
+// FORMAT is refused.
+func (d *Dir) Identity() (Identity, bool, error) {
+	raw, err := readFile(d.fs, d.join(formatFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return Identity{}, false, d.checkFresh()
+	}
+	if err != nil {
+		return Identity{}, false, fmt.Errorf("read %s: %w", formatFile, err)
+	}
+	var f format
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return Identity{}, false, fmt.Errorf("%w: %s: %w", ErrDamaged, formatFile, err)
+	}
+	if f.Format > FormatVersion {
+		return Identity{}, false, &TooNewError{Format: f.Format, Supported: FormatVersion, OldestBinary: f.OldestBinary}
+	}
+	id, err := f.identity()
+	if err != nil {
+		return Identity{}, false, fmt.Errorf("%w: %s: %w", ErrDamaged, formatFile, err)
+	}
+	return id, true, nil
+}
+
+func (f format) identity() (id Identity, err error) {
+	if f.Format < 1 {
+		return id, fmt.Errorf("format is %d", f.Format)
+	}
+	cluster, err := parseHex(f.ClusterID, len(id.ClusterID))
+	if err != nil {
+		return id, fmt.Errorf("cluster_id: %w", err)
+	}
+	copy(id.ClusterID[:], cluster)
+	if id.MemberID, err = strconv.ParseUint(f.MemberID, 16, 64); err != nil {
+		return id, fmt.Errorf("member_id: %w", err)
+	}
+	if id.Incarnation, err = strconv.ParseUint(f.Incarnation, 16, 64); err != nil {
+		return id, fmt.Errorf("incarnation: %w", err)
+	}
+	if id.MemberID == 0 {
+		return id, errors.New("member_id is zero")
+	}
+	return id, nil
+}
+
+// WriteIdentity writes FORMAT; it comes before anything else in a fresh directory.
+func (d *Dir) WriteIdentity(id Identity) error {
+	raw, err := json.MarshalIndent(format{
+		Format:       FormatVersion,
+		OldestBinary: OldestBinary,
+		ClusterID:    fmt.Sprintf("%x", id.ClusterID),
+		MemberID:     fmt.Sprintf("%016x", id.MemberID),
+		Incarnation:  fmt.Sprintf("%016x", id.Incarnation),
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", formatFile, err)
+	}
+	return d.writeFile(formatFile, append(raw, '\n'))
+}
+
+// checkFresh refuses a directory without FORMAT that holds databases or strangers' files.
+func (d *Dir) checkFresh() error {
+	names, err := d.fs.List(d.path)
+	if err != nil {
+		return fmt.Errorf("list data directory: %w", err)
+	}
+	for _, name := range names {
+		if name != lockFile && name != formatFile+tmpSuffix && name != "lost+found" {
+			return fmt.Errorf("%w: %s holds %s but no %s", ErrNotDataDir, d.path, name, formatFile)
+		}
+	}
+	return nil
+}
+
+// Current returns the epoch of the state machine in use. The second result is false while a first start has not
+// finished.
+func (d *Dir) Current() (uint64, bool, error) {
+	raw, err := readFile(d.fs, d.join(currentFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("read %s: %w", currentFile, err)
+	}
+	epoch, ok := parseState(strings.TrimSuffix(string(raw), "\n"))
+	if !ok {
+		return 0, false, fmt.Errorf("%w: %s says %q", ErrDamaged, currentFile, raw)
+	}
+	return epoch, true, nil
+}
+
+// SetCurrent makes an epoch's state machine the one in use.
+func (d *Dir) SetCurrent(epoch uint64) error {
+	return d.writeFile(currentFile, []byte(stateName(epoch)+"\n"))
+}
+
+// RemoveOtherStates removes the state machines that are not in use, and what a crash left half written.
+func (d *Dir) RemoveOtherStates(epoch uint64) error {
+	names, err := d.fs.List(d.path)
+	if err != nil {
+		return fmt.Errorf("list data directory: %w", err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		e, ok := parseState(name)
+		if ok && e != epoch || strings.HasSuffix(name, tmpSuffix) {
+			if err := d.fs.RemoveAll(d.join(name)); err != nil {
+				return fmt.Errorf("remove %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// ResetFirstStart removes what a first start that did not finish left behind.
+func (d *Dir) ResetFirstStart() error {
+	names, err := d.fs.List(d.path)
+	if err != nil {
+		return fmt.Errorf("list data directory: %w", err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if _, ok := parseState(name); !ok && name != logDir {
+			continue
+		}
+		if err := d.fs.RemoveAll(d.join(name)); err != nil {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+	}
+	return syncDir(d.fs, d.path)
+}
+
+// Sync makes the directory's own entries durable.
+func (d *Dir) Sync() error { return syncDir(d.fs, d.path) }
+
+func parseState(name string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(name, statePrefix)
+	if !ok {
+		return 0, false
+	}
+	epoch, err := strconv.ParseUint(digits, 10, 64)
+	return epoch, err == nil
+}

@@ -1,0 +1,15 @@
+// Package datadir owns the layout of a member's data directory:
+//
+//	LOCK         held while a process uses the directory
+//	FORMAT       JSON: format, oldest binary, cluster id, member id, incarnation
+//	CURRENT      the name of the state machine in use
+//	log/         raft log
+//	sm-<epoch>/  state machine; a snapshot that is installed makes the next epoch
+//	snap/        checkpoints kept for members that fell behind
+//	snap-in/     snapshots being received
+//
+// It promises: one process at a time; every small file is replaced whole or not at all, and is on stable storage when a
+// call returns; a directory written by a newer program is refused with the version to use.
+//
+// It never reads or writes the databases inside.
+package datadir

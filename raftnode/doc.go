@@ -1,0 +1,21 @@
+// Package raftnode makes a replicated state machine of storage.Store: it orders commands through raft, makes them
+// durable, applies them, and proves reads.
+//
+// It promises:
+//
+//   - A command whose Propose returned a Result is on stable storage of a majority and applied here. One whose Propose
+//     returned an error other than ErrOutcomeUnknown was not applied and never will be.
+//   - ReadIndex returns after everything that was committed anywhere when it was called is applied here.
+//     ReadIndexLeader adds that this member leads in a proof that began after the call.
+//   - Leader tasks run only while this member leads and after the first entry of its term is applied. They are
+//     cancelled with the leadership, waited for, and started anew in every term.
+//   - After a crash at any moment Open finds every acknowledged command. A log that lost its end, or was cut past the
+//     state machine, is refused by name.
+//
+// It needs: a data directory of its own, callbacks that do not block, and callers who accept that an error of the disk
+// stops the member. Nothing is retried on a disk that failed once.
+//
+// The core (package core) is a step function. Here three goroutines drive it: the loop owns it and does no I/O, one
+// appends to the log (package raftlog), one applies to the store. A fourth makes checkpoints (package checkpoint) and
+// cuts the log, a fifth runs the leader tasks. The directory's layout is package datadir's.
+package raftnode

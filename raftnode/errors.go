@@ -1,0 +1,63 @@
+package raftnode
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+)
+
+// Errors of Propose say what is known about the command. All but ErrOutcomeUnknown mean that it was not applied and
+// never will be.
+var (
+	// ErrNotLeader says that this member does not lead. The error also is a NotLeaderError with a hint.
+	ErrNotLeader = core.ErrNotLeader
+	// ErrNoLeader says that no leader is known.
+	ErrNoLeader = core.ErrNoLeader
+	// ErrTransferring says that leadership is being handed over.
+	ErrTransferring = core.ErrTransferring
+	// ErrTooBusy says that too many bytes of commands are under way.
+	ErrTooBusy = core.ErrTooBusy
+	// ErrTooLarge says that one command is larger than an entry may be.
+	ErrTooLarge = errors.New("command is too large")
+	// ErrStopped says that the member is stopping.
+	ErrStopped = errors.New("member is stopping")
+	// ErrNotProposed says that the caller gave up before the command entered the log. It comes with the context's error.
+	ErrNotProposed = errors.New("given up before it was proposed")
+	// ErrOutcomeUnknown says that the command may or may not be applied, now or later. It comes with the reason.
+	ErrOutcomeUnknown = errors.New("outcome unknown")
+)
+
+// Errors of Open. Those of the data directory are also here, for callers who tell people what to do.
+var (
+	// ErrLocked says that another process uses the data directory.
+	ErrLocked = datadir.ErrLocked
+	// ErrLogLostTail says that the log ends before what was committed or applied: acknowledged entries are missing.
+	ErrLogLostTail = errors.New("raft log ends before entries that were committed")
+	// ErrLogCutPastState says that the log begins after the state machine's end: entries between them are missing.
+	ErrLogCutPastState = errors.New("raft log begins after the end of the state machine")
+	// ErrWrongCluster says that state machine and data directory belong to different clusters.
+	ErrWrongCluster = errors.New("state machine belongs to another cluster")
+	// ErrSnapshotMismatch says that a snapshot does not hold what it was announced to hold.
+	ErrSnapshotMismatch = errors.New("snapshot does not hold what it says")
+)
+
+// NotLeaderError is ErrNotLeader with a hint.
+type NotLeaderError struct {
+	// Leader is the leader's member id as far as is known; 0 when unknown.
+	Leader uint64
+	// Term is the term in which that was known.
+	Term uint64
+}
+
+// Error names the leader.
+func (e *NotLeaderError) Error() string {
+	if e.Leader == 0 {
+		return fmt.Sprintf("%v in term %d", ErrNotLeader, e.Term)
+	}
+	return fmt.Sprintf("%v in term %d: member %x is", ErrNotLeader, e.Term, e.Leader)
+}
+
+// Unwrap returns ErrNotLeader.
+func (e *NotLeaderError) Unwrap() error { return ErrNotLeader }

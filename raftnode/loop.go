@@ -1,0 +1,120 @@
+package raftnode
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/raftnode/core"
+)
+
+// loop owns the core. It does no I/O, calls nobody who may block, and ends with ctx.
+func (n *Node) loop(ctx context.Context) {
+	defer func() {
+		// raft panics when it cannot read its log or finds its state impossible. Either way this member is over.
+		if r := recover(); r != nil {
+			n.fail(fmt.Errorf("consensus failed: %v", r))
+		}
+	}()
+	ticker := time.NewTicker(n.o.Tick)
+	defer ticker.Stop()
+	t := turn{n: n}
+	if n.core.SoleVoter() {
+		// Nobody else can lead, so there is nothing to wait for.
+		t.events = append(t.events, core.Campaign{})
+	}
+	for {
+		t.run()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			t.events = append(t.events, core.Tick{})
+		case c := <-n.confChanges:
+			c.answer <- n.core.ApplyConfChange(c.change)
+		case <-n.mail.wake:
+		}
+	}
+}
+
+// turn is one round of the loop, with memory that is used again.
+type turn struct {
+	n         *Node
+	fx        core.Effects
+	events    []core.Event
+	proposals []core.Proposal
+}
+
+func (t *turn) run() {
+	n := t.n
+	t.fx.Reset()
+	t.events = n.mail.drain(t.events)
+	t.events = n.readers.take(t.events)
+	n.core.Step(&t.fx, t.events...)
+	clear(t.events)
+	t.events = t.events[:0]
+	// While an append is under way proposals wait, and share the next one.
+	if n.core.CanPropose() {
+		t.proposals = n.proposals.take(n.core.Leadership().Term, t.proposals[:0])
+		if len(t.proposals) > 0 {
+			n.core.Step(&t.fx, core.Propose{Proposals: t.proposals})
+			clear(t.proposals)
+		}
+	}
+	n.perform(&t.fx)
+}
+
+// perform carries out the effects of a turn.
+func (n *Node) perform(fx *core.Effects) {
+	// The view comes first: it is what errors explain themselves by.
+	if v := n.view.Load(); fx.Leadership != nil || v.commit != n.core.Commit() {
+		n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
+	}
+	if fx.Leadership != nil {
+		n.leadershipChanged(*fx.Leadership)
+	}
+	n.appendQ.push(fx.Append)
+	n.applyQ.push(fx.Apply)
+	if len(fx.Send) > 0 {
+		n.o.Transport.Send(append([]*raftpb.Message(nil), fx.Send...))
+	}
+	for _, d := range fx.Reads {
+		n.readers.finish(d, n.explain(d.Err))
+	}
+	for _, d := range fx.Dropped {
+		n.metrics.dropped.Inc()
+		n.proposals.drop(d.Sequence, n.explain(d.Err))
+	}
+	if fx.Started != 0 {
+		n.tasks.lead(fx.Started)
+	}
+}
+
+func (n *Node) leadershipChanged(l core.Leadership) {
+	n.metrics.leaderships.Inc()
+	// Tasks of an earlier term end here; those of this one begin when its first entry is applied.
+	n.tasks.lead(0)
+	fields := []zap.Field{zap.Uint64("term", l.Term), zap.Uint64("leader", l.Leader)}
+	switch {
+	case l.Role == core.RoleLeader:
+		n.log.Info("became leader", fields...)
+	case l.Leader != 0:
+		n.log.Info("follows a leader", fields...)
+	default:
+		n.log.Debug("no leader", fields...)
+	}
+}
+
+// applyConfChange has the loop make a change of members effective. It runs on the apply goroutine.
+func (n *Node) applyConfChange(change *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
+	c := confChange{change: change, answer: make(chan *raftpb.ConfState, 1)}
+	select {
+	case n.confChanges <- c:
+		return <-c.answer, nil
+	case <-n.done:
+		return nil, ErrStopped
+	}
+}

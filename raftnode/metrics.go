@@ -1,0 +1,111 @@
+package raftnode
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the member's. Gauges that others already know are read when they are collected.
+type metrics struct {
+	entries      prometheus.Counter
+	batchEntries prometheus.Histogram
+	batchBytes   prometheus.Histogram
+	syncs        prometheus.Histogram
+	applies      prometheus.Histogram
+	applyEntries prometheus.Histogram
+	reads        prometheus.Counter
+	dropped      prometheus.Counter
+	leaderships  prometheus.Counter
+	checkpoints  prometheus.Counter
+	truncations  prometheus.Counter
+	collectors   []prometheus.Collector
+}
+
+func newMetrics(n *Node) *metrics {
+	m := &metrics{}
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		m.collectors = append(m.collectors, c)
+		return c
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		m.collectors = append(m.collectors, h)
+		return h
+	}
+	seconds := prometheus.ExponentialBuckets(25e-6, 2, 18) // 25 µs to 3.3 s
+	counts := prometheus.ExponentialBuckets(1, 2, 13)      // 1 to 4 096
+	bytes := prometheus.ExponentialBuckets(64, 4, 9)       // 64 B to 4 MiB
+
+	m.entries = counter("tenure_log_entries_appended_total", "Entries written to the raft log.")
+	m.batchEntries = histogram("tenure_log_append_batch_entries", "Entries in one write of the raft log.", counts)
+	m.batchBytes = histogram("tenure_log_append_batch_bytes", "Payload bytes in one write of the raft log.", bytes)
+	m.syncs = histogram("tenure_log_sync_seconds", "Time of one synced write of the raft log.", seconds)
+	m.truncations = counter("tenure_log_truncations_total", "How often the front of the raft log was cut.")
+	m.applies = histogram("tenure_raft_apply_seconds", "Time to apply one batch of entries.", seconds)
+	m.applyEntries = histogram("tenure_raft_apply_batch_entries", "Entries in one batch that was applied.", counts)
+	m.reads = counter("tenure_raft_reads_total", "Reads that asked for proof.")
+	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
+	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
+	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
+	m.gauges(n)
+	return m
+}
+
+// gauges adds what is read from the node when somebody collects.
+func (m *metrics) gauges(n *Node) {
+	gauge := func(name, help string, value func() float64) {
+		m.collectors = append(m.collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.Load().lead.Term) })
+	gauge("tenure_raft_is_leader", "1 while this member leads.", func() float64 {
+		if l := n.view.Load().lead; l.Leader != 0 && l.Leader == n.identity.MemberID {
+			return 1
+		}
+		return 0
+	})
+	gauge("tenure_raft_has_leader", "1 while a leader is known.", func() float64 {
+		if n.view.Load().lead.Leader != 0 {
+			return 1
+		}
+		return 0
+	})
+	gauge("tenure_raft_commit_index", "Highest index known to be committed.",
+		func() float64 { return float64(n.view.Load().commit) })
+	gauge("tenure_raft_applied_index", "Last applied index.",
+		func() float64 { return float64(n.Store().Applied().Index) })
+	gauge("tenure_raft_proposals_pending", "Commands under way.",
+		func() float64 { return float64(n.proposals.pending.Load()) })
+	gauge("tenure_log_size_bytes", "Bytes of entries in the raft log.",
+		func() float64 { return float64(n.rlog.SizeBytes()) })
+	gauge("tenure_log_first_index", "First index in the raft log.", func() float64 {
+		first, _ := n.rlog.FirstIndex() // from memory, without error
+		return float64(first)
+	})
+	gauge("tenure_raft_checkpoint_index", "Index of the newest checkpoint.", func() float64 {
+		if c := n.snaps.Newest(); c != nil {
+			return float64(c.Index)
+		}
+		return 0
+	})
+}
+
+// register makes the metrics visible, and returns what hides them again.
+func (m *metrics) register(r prometheus.Registerer) (func(), error) {
+	if r == nil {
+		return func() {}, nil
+	}
+	done := 0
+	hide := func() {
+		for _, c := range m.collectors[:done] {
+			r.Unregister(c)
+		}
+	}
+	for _, c := range m.collectors {
+		if err := r.Register(c); err != nil {
+			hide()
+			return nil, err
+		}
+		done++
+	}
+	return hide, nil
+}

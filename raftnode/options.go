@@ -1,0 +1,92 @@
+package raftnode
+
+import (
+	"context"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Options configures a member. Only Dir is required.
+type Options struct {
+	// Dir is the data directory, created when missing.
+	Dir string
+	// FS holds Dir; nil is the disk.
+	FS vfs.FS
+	// Name is the member's name in Status and logs.
+	Name string
+	// Logger takes what an operator should know; nil logs nothing.
+	Logger *zap.Logger
+	// Registerer takes the metrics; nil keeps them unseen.
+	Registerer prometheus.Registerer
+	// Tick is raft's unit of time; 0 is 50 ms.
+	Tick time.Duration
+	// ElectionTicks is after how many ticks without a leader a member asks for votes; 0 is 20.
+	ElectionTicks int
+	// Cache is the state machine's block cache; nil gives it one of its own.
+	Cache *pebble.Cache
+	// CheckpointLogBytes is after how many bytes of log a checkpoint is made and the log cut; 0 is 64 MiB.
+	CheckpointLogBytes uint64
+	// LogBytesMax is how large the log may grow before the state machine is flushed out of turn; 0 is 512 MiB.
+	LogBytesMax uint64
+	// PendingBytesMax bounds the commands under way; 0 is 64 MiB. Above it Propose answers ErrTooBusy.
+	PendingBytesMax int
+	// Transport carries messages to peers; nil drops them and reports the peers unreachable.
+	Transport Transport
+	// OnApplied sees every applied batch, in order, before the proposers get their results. It runs on the apply
+	// goroutine and must not block. After a restart it sees batches again that were not durable in the state machine.
+	OnApplied func(storage.Outcome)
+	// LeaderTasks run while this member leads. Each must return when its ctx ends; an error before that stops the
+	// member.
+	LeaderTasks []func(ctx context.Context, term uint64) error
+
+	// faults are planted bugs, for tests of this package.
+	faults core.Faults
+}
+
+// Transport carries messages to peers.
+type Transport interface {
+	// Send takes messages for peers. It never blocks and never changes them; what it cannot carry it drops, and says so
+	// by Node.ReportUnreachable.
+	Send(msgs []*raftpb.Message)
+}
+
+const (
+	tickDefault               = 50 * time.Millisecond
+	electionTicksDefault      = 20
+	checkpointLogBytesDefault = 64 << 20
+	logBytesMaxDefault        = 512 << 20
+	pendingBytesMaxDefault    = 64 << 20
+	readRetry                 = 500 * time.Millisecond
+)
+
+func (o *Options) setDefaults() {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	if o.Tick == 0 {
+		o.Tick = tickDefault
+	}
+	if o.ElectionTicks == 0 {
+		o.ElectionTicks = electionTicksDefault
+	}
+	if o.CheckpointLogBytes == 0 {
+		o.CheckpointLogBytes = checkpointLogBytesDefault
+	}
+	if o.LogBytesMax == 0 {
+		o.LogBytesMax = logBytesMaxDefault
+	}
+	if o.PendingBytesMax == 0 {
+		o.PendingBytesMax = pendingBytesMaxDefault
+	}
+}

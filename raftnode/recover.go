@@ -1,0 +1,215 @@
+package raftnode
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// firstEntry is the synthetic entry that every first state machine contains.
+var firstEntry = raftlog.EntryID{Index: 1, Term: 1}
+
+// disk is everything a member has on disk, open.
+type disk struct {
+	dir      *datadir.Dir
+	identity datadir.Identity
+	epoch    uint64
+	rlog     *raftlog.Log
+	store    *storage.Store
+	snaps    *checkpoint.Catalogue
+}
+
+// openDisk opens the data directory in the order that makes every crash harmless: identity, log, an installation that
+// was interrupted, state machine. It leaves nothing open when it fails.
+func openDisk(o Options) (_ *disk, err error) {
+	dir, err := datadir.Open(o.FS, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &disk{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	known := false
+	if d.identity, known, err = dir.Identity(); err != nil {
+		return nil, err
+	}
+	if !known {
+		d.identity = newIdentity()
+		if err := dir.WriteIdentity(d.identity); err != nil {
+			return nil, err
+		}
+	}
+	epoch, started, err := dir.Current()
+	if err != nil {
+		return nil, err
+	}
+	if !started {
+		return d, d.firstStart(o)
+	}
+	d.epoch = epoch
+	return d, d.restart(o)
+}
+
+// newIdentity draws who a fresh directory belongs to.
+func newIdentity() datadir.Identity {
+	id := datadir.Identity{Incarnation: randomUint64()}
+	_, _ = rand.Read(id.ClusterID[:]) // never fails
+	for id.MemberID == 0 || raft.IsLocalMsgTarget(id.MemberID) {
+		id.MemberID = randomUint64()
+	}
+	return id
+}
+
+func randomUint64() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// firstStart makes the first state and the log that continues it. CURRENT is written last: without it, everything is
+// made again.
+func (d *disk) firstStart(o Options) (err error) {
+	if err := d.dir.ResetFirstStart(); err != nil {
+		return err
+	}
+	d.epoch = 1
+	if d.store, err = d.openStore(o); err != nil {
+		return err
+	}
+	members, err := core.MarshalConfState(&raftpb.ConfState{Voters: []uint64{d.identity.MemberID}})
+	if err != nil {
+		return err
+	}
+	genesis := storage.Genesis{ClusterID: d.identity.ClusterID, ConfState: members}
+	_, _ = rand.Read(genesis.HistoryID[:]) // never fails
+	if err := d.store.Bootstrap(genesis); err != nil {
+		return fmt.Errorf("bootstrap state machine: %w", err)
+	}
+	if d.rlog, err = d.openLog(o); err != nil {
+		return err
+	}
+	if err := d.rlog.Bootstrap(firstEntry); err != nil {
+		return fmt.Errorf("bootstrap raft log: %w", err)
+	}
+	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
+		return err
+	}
+	if err := d.dir.Sync(); err != nil {
+		return err
+	}
+	return d.dir.SetCurrent(d.epoch)
+}
+
+func (d *disk) restart(o Options) (err error) {
+	if d.rlog, err = d.openLog(o); err != nil {
+		return err
+	}
+	install, pending, err := d.rlog.PendingInstall()
+	if err != nil {
+		return err
+	}
+	if pending {
+		o.Logger.Info("finishing an interrupted snapshot", zap.Uint64("index", install.ID.Index))
+		if err := d.swapState(install); err != nil {
+			return err
+		}
+	}
+	if d.store, err = d.openStore(o); err != nil {
+		return err
+	}
+	if pending {
+		if err := d.endInstall(install); err != nil {
+			return err
+		}
+	}
+	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
+		return err
+	}
+	return d.dir.RemoveOtherStates(d.epoch)
+}
+
+func (d *disk) openLog(o Options) (*raftlog.Log, error) {
+	return raftlog.Open(raftlog.Options{FS: o.FS, Dir: d.dir.LogPath(), Logger: o.Logger})
+}
+
+func (d *disk) openStore(o Options) (*storage.Store, error) {
+	return storage.Open(storage.Options{FS: o.FS, Dir: d.dir.StatePath(d.epoch), Cache: o.Cache})
+}
+
+// check compares log and state machine and returns the hard state to go on from. The stored commit index may be old, as
+// it is never synced for itself: what is applied or cut was committed.
+func (d *disk) check() (*raftpb.HardState, error) {
+	applied := d.store.Applied()
+	if applied.ClusterID != d.identity.ClusterID {
+		return nil, fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, applied.ClusterID, d.identity.ClusterID)
+	}
+	cut := d.rlog.Truncated()
+	last, err := d.rlog.LastIndex()
+	if err != nil {
+		return nil, err
+	}
+	stored := d.rlog.HardState()
+	hs := &raftpb.HardState{
+		Term: new(stored.GetTerm()), Vote: new(stored.GetVote()),
+		Commit: new(max(stored.GetCommit(), applied.Index, cut.Index)),
+	}
+	if hs.GetCommit() > last {
+		return nil, fmt.Errorf("%w: it ends at %d, %d is committed, %d applied",
+			ErrLogLostTail, last, stored.GetCommit(), applied.Index)
+	}
+	if applied.Index < cut.Index {
+		return nil, fmt.Errorf("%w: it begins at %d, the state machine ends at %d",
+			ErrLogCutPastState, cut.Index+1, applied.Index)
+	}
+	term, err := d.rlog.Term(applied.Index)
+	if err != nil {
+		return nil, fmt.Errorf("term of the applied entry: %w", err)
+	}
+	if term != applied.Term {
+		return nil, fmt.Errorf("%w: entry %d has term %d in the log, %d in the state machine",
+			raftlog.ErrCorrupt, applied.Index, term, applied.Term)
+	}
+	return hs, nil
+}
+
+// close closes what is open, last opened first.
+func (d *disk) close() error {
+	var errs []error
+	if d.store != nil {
+		errs = append(errs, d.store.Close())
+	}
+	if d.rlog != nil {
+		errs = append(errs, d.rlog.Close())
+	}
+	return errors.Join(append(errs, d.dir.Close())...)
+}
+
+// raftStorage is what raft reads: the log, the members as of the applied index, and the newest checkpoint.
+type raftStorage struct {
+	*raftlog.Log
+	hs       *raftpb.HardState
+	members  *raftpb.ConfState
+	snapshot func() (*raftpb.Snapshot, error)
+}
+
+// InitialState returns what raft starts from.
+func (s *raftStorage) InitialState() (*raftpb.HardState, *raftpb.ConfState, error) {
+	return s.hs, s.members, nil
+}
+
+// Snapshot returns the newest checkpoint, or that there is none yet. It never blocks.
+func (s *raftStorage) Snapshot() (*raftpb.Snapshot, error) { return s.snapshot() }

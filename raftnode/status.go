@@ -1,0 +1,74 @@
+package raftnode
+
+import (
+	"github.com/tenure-io/tenure/raftnode/core"
+)
+
+// Status is what a member knows about itself and its cluster. It is a moment's view, not a proof.
+type Status struct {
+	// ClusterID names the cluster.
+	ClusterID [16]byte
+	// MemberID, Incarnation and Name are this member's.
+	MemberID    uint64
+	Incarnation uint64
+	Name        string
+	// Term is raft's, Role what this member does in it.
+	Term uint64
+	Role string
+	// Leader is the leader's member id, 0 when unknown; LeaderName its name when it is this member.
+	Leader     uint64
+	LeaderName string
+	// Commit is the highest index known to be committed, Applied the last one applied here.
+	Commit, Applied uint64
+	// FirstIndex and LastIndex bound the log; LogBytes is roughly its size.
+	FirstIndex, LastIndex uint64
+	LogBytes              uint64
+	// Voters and Learners are the members' ids.
+	Voters, Learners []uint64
+	// EntriesAppended counts the entries written to the log since start.
+	EntriesAppended uint64
+	// CheckpointIndex is the index of the newest checkpoint, 0 without one.
+	CheckpointIndex uint64
+	// DurableApplied is the index up to which the state machine is flushed.
+	DurableApplied uint64
+}
+
+// view is what the loop shows to others after each turn.
+type view struct {
+	lead   core.Leadership
+	commit uint64
+}
+
+// Status returns what the member knows.
+func (n *Node) Status() Status {
+	v := n.view.Load()
+	applied := n.Store().Applied()
+	s := Status{
+		ClusterID:       n.identity.ClusterID,
+		MemberID:        n.identity.MemberID,
+		Incarnation:     n.identity.Incarnation,
+		Name:            n.o.Name,
+		Term:            v.lead.Term,
+		Role:            v.lead.Role.String(),
+		Leader:          v.lead.Leader,
+		Commit:          max(v.commit, applied.Index),
+		Applied:         applied.Index,
+		LogBytes:        n.rlog.SizeBytes(),
+		EntriesAppended: n.rlog.Appended(),
+	}
+	if s.Leader == s.MemberID {
+		s.LeaderName = n.o.Name
+	}
+	// First and last index come from memory and have no error.
+	s.FirstIndex, _ = n.rlog.FirstIndex()
+	s.LastIndex, _ = n.rlog.LastIndex()
+	if cs, err := core.UnmarshalConfState(applied.ConfState); err == nil {
+		s.Voters, s.Learners = cs.Voters, cs.Learners
+	}
+	if m := n.snaps.Newest(); m != nil {
+		s.CheckpointIndex = m.Index
+	}
+	// A store that is being closed has no durable index to tell.
+	s.DurableApplied, _ = n.Store().DurableApplied()
+	return s
+}
