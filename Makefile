@@ -65,9 +65,9 @@ comma := ,
 
 # $(call have,PROGRAM,CHECK,TESTS) ends a recipe early when CHECK fails: as skipped on a developer's machine, as an
 # error in CI, where a language that silently drops out would look like one that passes.
-have = $(2) >/dev/null 2>&1 || { \
-	if [ "$${CI:-}" = true ]; then echo "error: $(3) need $(1), which is not here" >&2; exit 1; fi; \
-	echo "skipped: $(3) need $(1), which is not here" >&2; exit 0; }
+have = { $(2); } >/dev/null 2>&1 || { \
+	if [ "$${CI:-}" = true ]; then echo "error: $(3) need $(1), not found here" >&2; exit 1; fi; \
+	echo "skipped: $(3) need $(1), not found here" >&2; exit 0; }
 
 .PHONY: test-python
 test-python: build ## run the tests of the Python stubs
