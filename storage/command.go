@@ -25,11 +25,11 @@ type command struct {
 	revision uint64 // that it will have if it emits events
 	wallMs   int64
 
-	events   []*storev1.Event
-	keyEvent map[name]int // which of events told of a key's value last
-	touched  []name // locks whose waiters may be granted, in order
+	events    []*storev1.Event
+	keyEvent  map[name]int // which of events told of a key's value last
+	touched   []name       // locks whose waiters may be granted, in order
 	isTouched map[name]bool
-	granted  int
+	granted   int
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {

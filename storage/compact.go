@@ -65,7 +65,7 @@ func (c *command) oldEvents(most int) (old []trimmed, more bool, err error) {
 			return false, nil
 		}
 		r := &storev1.HistoryRecord{}
-		if err := decode(value, r); err != nil {
+		if err = decode(value, r); err != nil {
 			return false, fmt.Errorf("history: %w", err)
 		}
 		old = append(old, trimmed{row: bytes.Clone(row), size: uint64(len(row) + len(value)), event: r.GetEvent()})

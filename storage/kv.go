@@ -117,14 +117,14 @@ func (c *command) rebind(n name, from, to []byte) error {
 }
 
 // moveKey moves the mod_revision of an existing key because its EXCLUSIVE holder changed; a missing key stays so.
-func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChange) (*storev1.KeyRecord, error) {
+func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChange) error {
 	k, err := c.keyRecord(n)
 	if err != nil || k == nil {
-		return nil, err
+		return err
 	}
 	k.ModRevision, k.ModTimeMs = c.revision, c.wallMs
 	c.emitPut(n, k, head, change, previousValue(k))
-	return k, c.saveKey(n, k, k)
+	return c.saveKey(n, k, k)
 }
 
 // deleteKey takes a key's value away, if there is one; its lock stays.
@@ -186,13 +186,13 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkRevision(n, k, p.IfRevision); err != nil {
+	if err = c.checkRevision(n, k, p.IfRevision); err != nil {
 		return nil, err
 	}
 	w := write{value: p.GetValue(), flags: p.GetFlags()}
 	if p.GetBindSession() != nil {
-		s, err := c.session(p.GetBindSession())
-		if err != nil {
+		var s session
+		if s, err = c.session(p.GetBindSession()); err != nil {
 			return nil, err
 		}
 		w.bind = s.id[:]
@@ -238,8 +238,8 @@ func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, w write) (*storev
 	case h != nil:
 		return c.putRefused(l)
 	default:
-		free, err := c.free(l, ask)
-		if err != nil {
+		var free bool
+		if free, err = c.free(l, ask); err != nil {
 			return nil, err
 		}
 		if !free {
@@ -290,7 +290,7 @@ func (c *command) putRelease(l *lock, p *storev1.Put, w write) (*storev1.PutResu
 		return c.putRefused(l)
 	}
 	for _, h := range holds {
-		if err := c.endHold(l, h, how); err != nil {
+		if err = c.endHold(l, h, how); err != nil {
 			return nil, err
 		}
 	}
@@ -330,7 +330,7 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkRevision(n, k, d.IfRevision); err != nil {
+	if err = c.checkRevision(n, k, d.IfRevision); err != nil {
 		return nil, err
 	}
 	deleted, err := c.deleteKey(n, nil)

@@ -247,8 +247,7 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	if how.released {
 		change = storev1.KeyChange_KEY_CHANGE_RELEASED
 	}
-	_, err := c.moveKey(l.name, l.head, change)
-	return err
+	return c.moveKey(l.name, l.head, change)
 }
 
 // emitHoldEnd tells that a hold was given back or lost.

@@ -44,12 +44,12 @@ func lockState(rows rowReader, n name, head *storev1.LockHead) (*storev1.LockSta
 	validShown, delayedShown := min(holdsShown, int(head.GetHolders())), min(holdsShown, int(head.GetDelayed()))
 	err = scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		switch {
-		case h.GetDelayed() && len(s.Delayed) < delayedShown:
+		case h.GetDelayed() && len(s.GetDelayed()) < delayedShown:
 			s.Delayed = append(s.Delayed, holdState(n.key, h))
-		case !h.GetDelayed() && len(s.Holds) < validShown:
+		case !h.GetDelayed() && len(s.GetHolds()) < validShown:
 			s.Holds = append(s.Holds, holdState(n.key, h))
 		}
-		return len(s.Holds) < validShown || len(s.Delayed) < delayedShown
+		return len(s.GetHolds()) < validShown || len(s.GetDelayed()) < delayedShown
 	})
 	return s, err
 }

@@ -126,10 +126,7 @@ func (c *command) nextGrants(l *lock) (next []*place, left bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	after, ok := proto.Clone(l.head).(*storev1.LockHead)
-	if !ok {
-		return nil, false, fmt.Errorf("%w: head of %q", ErrCorrupt, l.name.key)
-	}
+	after := proto.CloneOf(l.head)
 	from := nameRows(rowPlace, l.name)
 	err = c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
 		p := &place{waiter: &storev1.WaiterRecord{}}
@@ -137,7 +134,7 @@ func (c *command) nextGrants(l *lock) (next []*place, left bool, err error) {
 		if _, p.number, ok = cutNumberedRow(row); !ok {
 			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.key)
 		}
-		if err := decode(value, p.waiter); err != nil {
+		if err = decode(value, p.waiter); err != nil {
 			return false, err
 		}
 		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
@@ -178,7 +175,7 @@ func (c *command) grantPlace(l *lock, p *place) error {
 	if _, err := c.grant(l, ask); err != nil {
 		return err
 	}
-	return c.keyGranted(l, ask.mode, p.waiter.Value, p.waiter.GetFlags())
+	return c.keyGranted(l, ask.mode, p.waiter.GetValue(), p.waiter.GetFlags())
 }
 
 // keyGranted does to a key what a grant from AcquireLock does: a missing one is made, a given value is written, and an
@@ -192,7 +189,7 @@ func (c *command) keyGranted(l *lock, mode storev1.LockMode, value []byte, flags
 	case value != nil || k == nil:
 		_, err = c.writeKey(l.name, l.head, write{value: value, flags: flags})
 	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
-		_, err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
+		err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 	}
 	return err
 }

@@ -61,11 +61,11 @@ func (s *Store) NewReader() *Reader {
 
 // Close ends the snapshot. A second call does nothing.
 func (r *Reader) Close() error {
-	if r.dead != nil {
-		return nil
-	}
 	var err error
 	r.close.Do(func() {
+		if r.rows.disk == nil {
+			return
+		}
 		if err = r.rows.disk.Close(); err != nil {
 			err = fmt.Errorf("close reader: %w", err)
 		}
@@ -100,7 +100,7 @@ func (r *Reader) Get(key string) (*storev1.KeyState, bool, error) {
 		return nil, false, err
 	}
 	k := &storev1.KeyRecord{}
-	if err := decode(value, k); err != nil {
+	if err = decode(value, k); err != nil {
 		return nil, false, fmt.Errorf("key %q: %w", key, err)
 	}
 	head, err := lockHead(r.rows, n)

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -45,7 +44,7 @@ func (h *History) Next() bool {
 	if h.err != nil {
 		return false
 	}
-	ok := false
+	var ok bool
 	if h.started {
 		ok = h.it.Next()
 	} else {
@@ -93,7 +92,7 @@ func (r *Reader) PreviousEvent(p *storev1.PreviousValue) (*storev1.Event, bool, 
 	}
 	rec := &storev1.HistoryRecord{}
 	if err := decode(value, rec); err != nil {
-		return nil, false, errors.Join(err)
+		return nil, false, err
 	}
 	return rec.GetEvent(), true, nil
 }

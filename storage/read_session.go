@@ -14,7 +14,7 @@ func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
 		return nil, false, err
 	}
 	s := &storev1.SessionRecord{}
-	if err := decode(value, s); err != nil {
+	if err = decode(value, s); err != nil {
 		return nil, false, fmt.Errorf("session %s: %w", id, err)
 	}
 	count, ok, err := r.rows.get(sessionRow(rowObjects, id))

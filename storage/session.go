@@ -77,10 +77,10 @@ func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNewSession(s); err != nil {
+	if err = checkNewSession(s); err != nil {
 		return nil, err
 	}
-	if err := c.checkSessionRoom(id); err != nil {
+	if err = c.checkSessionRoom(id); err != nil {
 		return nil, err
 	}
 	r := &storev1.SessionRecord{

@@ -131,10 +131,7 @@ func (c *command) markEnded(s *endingSession, how sessionEnd) error {
 	c.rows.remove(sessionRow(rowSession, s.id))
 	c.rows.remove(sessionRow(rowObjects, s.id))
 	c.state.Sessions--
-	shown, ok := proto.Clone(s.record).(*storev1.SessionRecord)
-	if !ok {
-		return fmt.Errorf("%w: session record", ErrCorrupt)
-	}
+	shown := proto.CloneOf(s.record)
 	shown.SecretSha256 = nil
 	r := &storev1.EndedSessionRecord{
 		FormatVersion: recordFormat,
@@ -198,12 +195,12 @@ func (c *command) forgetEnded(most int) error {
 	to := numberRow(rowEnded, c.state.EndedSessions-keep)
 	err = c.rows.scan([]byte{rowEnded}, to, func(row, value []byte) (bool, error) {
 		r := &storev1.EndedSessionRecord{}
-		if err := decode(value, r); err != nil {
-			return false, err
+		if failed := decode(value, r); failed != nil {
+			return false, failed
 		}
-		id, err := SessionIDFromBytes(r.GetSessionId())
-		if err != nil {
-			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
+		id, failed := SessionIDFromBytes(r.GetSessionId())
+		if failed != nil {
+			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, failed)
 		}
 		old = append(old, id)
 		rows = append(rows, bytes.Clone(row))
