@@ -73,6 +73,7 @@ func (h handOver) run(t *testing.T, c candidate) {
 		t.Fatalf("the first candidate was refused: %s", printed)
 	}
 	second := c.createSession("second candidate", longTTL, 0)
+	_, _, seen := c.get()
 	ok, printed := c.acquire(second, `{"Node": "second"}`)
 	if ok {
 		t.Fatal("the second candidate acquired a held lock")
@@ -80,7 +81,7 @@ func (h handOver) run(t *testing.T, c candidate) {
 	if !strings.Contains(printed, first) || !strings.Contains(printed, "first candidate") {
 		t.Errorf("the refusal does not say who holds: %s", printed)
 	}
-	value, holder, seen := c.get()
+	value, holder, _ := c.get()
 	if value != `{"Node": "first"}` || holder != first {
 		t.Errorf("got leader %q (session %s), want the first candidate (session %s)", value, holder, first)
 	}
@@ -98,12 +99,14 @@ func (h handOver) run(t *testing.T, c candidate) {
 	c.destroy(second, true)
 }
 
-// untilAcquired does what the guide tells a waiting candidate: watch, and try when something happened.
+// untilAcquired does what the guide tells a waiting candidate: watch, and try when something happened. It watches from what
+// it saw before it tried, so that nothing can happen in between unseen.
 func (h handOver) untilAcquired(t *testing.T, c candidate, session string, seen uint64) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for time.Now().Before(deadline) {
 		c.watchNext(seen)
+		_, _, seen = c.get()
 		ok, printed := c.acquire(session, `{"Node": "second"}`)
 		if ok {
 			return
@@ -111,7 +114,6 @@ func (h handOver) untilAcquired(t *testing.T, c candidate, session string, seen 
 		if !strings.Contains(printed, "first candidate") && !strings.Contains(strings.ToLower(printed), "delay") {
 			t.Errorf("the refusal tells neither holder nor delay: %s", printed)
 		}
-		_, _, seen = c.get()
 	}
 	t.Fatal("the second candidate did not get the lock")
 }
