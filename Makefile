@@ -116,6 +116,7 @@ gen: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOO
 	rm -rf $(BUILD)/gen $(BUILD)/gen.old
 	$(BIN)/buf generate --output $(BUILD)/gen
 	$(BIN)/buf generate --output $(BUILD)/gen --template proto/private.gen.yaml
+	$(TOOLS)/python-gen/bin/python tools/openapi.py $(BUILD)/gen/gen/openapi/tenure.swagger.json
 	cp tools/openapi.go.txt $(BUILD)/gen/gen/openapi/openapi.go
 	mkdir -p $(BUILD)/gen/gen/python
 	$(TOOLS)/python-gen/bin/python -m grpc_tools.protoc --proto_path=proto --python_out=$(BUILD)/gen/gen/python \

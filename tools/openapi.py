@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Adds to the OpenAPI document what the table of proto/gateway.yaml cannot say: openapi.py FILE
+
+Raw values: PUT /v1/kv/{key} stores its body as it is, and ?raw reads it so. Secrets and idempotency keys: over REST they
+travel in headers only, because addresses end up in logs.
+"""
+
+import json
+import sys
+
+KEY_PATH = "/v1/kv/{key}"
+HEADER_ONLY = {"options.sessionSecret", "options.idempotencyKey"}
+HEADERS = {
+    "sessionSecret": {
+        "name": "Tenure-Session-Secret",
+        "description": "Secret of the session the call acts as, 32 bytes as base64. Needed if the session was made with one.",
+        "in": "header",
+        "required": False,
+        "type": "string",
+        "format": "byte",
+    },
+    "idempotencyKey": {
+        "name": "Idempotency-Key",
+        "description": "Makes the call exactly-once without a session: random, 16 to 64 bytes of text.",
+        "in": "header",
+        "required": False,
+        "type": "string",
+    },
+}
+
+
+def takes_options(document, operation):
+    """Tells whether the operation's request has CallOptions, in its query or its body."""
+    for parameter in operation.get("parameters", []):
+        if parameter["name"] in HEADER_ONLY:
+            return True
+        if parameter["in"] == "body" and "$ref" in parameter["schema"]:
+            body = document["definitions"][parameter["schema"]["$ref"].rsplit("/", 1)[1]]
+            if "options" in body.get("properties", {}):
+                return True
+    return False
+
+
+def move_to_headers(document):
+    """Replaces parameters that must not stand in an address by headers."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if not takes_options(document, operation):
+                continue
+            kept = [parameter for parameter in operation["parameters"] if parameter["name"] not in HEADER_ONLY]
+            operation["parameters"] = kept + [{"$ref": "#/parameters/" + name} for name in HEADERS]
+    document["parameters"] = HEADERS
+
+
+def add_raw_values(document):
+    """Adds the raw put, whose query parameters are the fields of a put but its content, and ?raw."""
+    operations = document["paths"][KEY_PATH]
+    put, delete, get = operations["post"], operations["delete"], operations["get"]
+    key = next(parameter for parameter in put["parameters"] if parameter["in"] == "path")
+    body = {
+        "name": "body",
+        "description": "The value, at most 512 KiB, whatever its type.",
+        "in": "body",
+        "required": True,
+        "schema": {"type": "string", "format": "binary"},
+    }
+    query = []
+    for name, schema in document["definitions"]["PutBody"]["properties"].items():
+        if name not in ("value", "text", "options"):
+            query.append({"name": name, "in": "query", "required": False, **schema})
+    options = [parameter for parameter in delete["parameters"] if parameter.get("name", "").startswith("options.")]
+    headers = [parameter for parameter in delete["parameters"] if "$ref" in parameter]
+    operations["put"] = {
+        **put,
+        "operationId": "PutRaw",
+        "consumes": ["application/octet-stream", "*/*"],
+        "parameters": [key, body] + query + options + headers,
+    }
+    get["produces"] = ["application/json", "application/octet-stream"]
+    get["parameters"].append({
+        "name": "raw",
+        "description": "Returns the bytes of the value instead of JSON.",
+        "in": "query",
+        "required": False,
+        "type": "boolean",
+    })
+
+
+def main():
+    path = sys.argv[1]
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    move_to_headers(document)
+    add_raw_values(document)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
