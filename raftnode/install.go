@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
@@ -58,17 +58,17 @@ func (d *disk) swapState(in raftlog.Install) error {
 	_, err := fs.Stat(from)
 	switch {
 	case err == nil:
-		if err := fs.RemoveAll(to); err != nil {
+		if err = fs.RemoveAll(to); err != nil {
 			return fmt.Errorf("install snapshot: %w", err)
 		}
-		if err := fs.Rename(from, to); err != nil {
+		if err = fs.Rename(from, to); err != nil {
 			return fmt.Errorf("install snapshot: %w", err)
 		}
-		if err := errors.Join(datadir.SyncDir(fs, d.receivedPath(in)), d.dir.Sync()); err != nil {
+		if err = errors.Join(datadir.SyncDir(fs, d.receivedPath(in)), d.dir.Sync()); err != nil {
 			return err
 		}
 	case errors.Is(err, os.ErrNotExist):
-		if _, err := fs.Stat(to); err != nil {
+		if _, err = fs.Stat(to); err != nil {
 			return fmt.Errorf("%w: neither received nor installed: %w", ErrSnapshotMismatch, err)
 		}
 	default:

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"

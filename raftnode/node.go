@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"

@@ -3,7 +3,7 @@ package raftnode
 import (
 	"sync"
 
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/core"
 )

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
@@ -43,13 +43,13 @@ func openDisk(o Options) (_ *disk, err error) {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	known := false
+	var known bool
 	if d.identity, known, err = dir.Identity(); err != nil {
 		return nil, err
 	}
 	if !known {
 		d.identity = newIdentity()
-		if err := dir.WriteIdentity(d.identity); err != nil {
+		if err = dir.WriteIdentity(d.identity); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func randomUint64() uint64 {
 // firstStart makes the first state and the log that continues it. CURRENT is written last: without it, everything is
 // made again.
 func (d *disk) firstStart(o Options) (err error) {
-	if err := d.dir.ResetFirstStart(); err != nil {
+	if err = d.dir.ResetFirstStart(); err != nil {
 		return err
 	}
 	d.epoch = 1
@@ -96,13 +96,13 @@ func (d *disk) firstStart(o Options) (err error) {
 	}
 	genesis := storage.Genesis{ClusterID: d.identity.ClusterID, ConfState: members}
 	_, _ = rand.Read(genesis.HistoryID[:]) // never fails
-	if err := d.store.Bootstrap(genesis); err != nil {
+	if err = d.store.Bootstrap(genesis); err != nil {
 		return fmt.Errorf("bootstrap state machine: %w", err)
 	}
 	if d.rlog, err = d.openLog(o); err != nil {
 		return err
 	}
-	if err := d.rlog.Bootstrap(firstEntry); err != nil {
+	if err = d.rlog.Bootstrap(firstEntry); err != nil {
 		return fmt.Errorf("bootstrap raft log: %w", err)
 	}
 	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
@@ -124,7 +124,7 @@ func (d *disk) restart(o Options) (err error) {
 	}
 	if pending {
 		o.Logger.Info("finishing an interrupted snapshot", zap.Uint64("index", install.ID.Index))
-		if err := d.swapState(install); err != nil {
+		if err = d.swapState(install); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (d *disk) restart(o Options) (err error) {
 		return err
 	}
 	if pending {
-		if err := d.endInstall(install); err != nil {
+		if err = d.endInstall(install); err != nil {
 			return err
 		}
 	}

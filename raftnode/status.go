@@ -63,7 +63,7 @@ func (n *Node) Status() Status {
 	s.FirstIndex, _ = n.rlog.FirstIndex()
 	s.LastIndex, _ = n.rlog.LastIndex()
 	if cs, err := core.UnmarshalConfState(applied.ConfState); err == nil {
-		s.Voters, s.Learners = cs.Voters, cs.Learners
+		s.Voters, s.Learners = cs.GetVoters(), cs.GetLearners()
 	}
 	if m := n.snaps.Newest(); m != nil {
 		s.CheckpointIndex = m.Index

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/core"
 )

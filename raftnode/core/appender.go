@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 )

@@ -3,7 +3,7 @@ package core
 import (
 	"fmt"
 
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenure-io/tenure/storage"

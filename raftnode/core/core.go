@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 )
 
 // Config is what Core is made from. Fields without a stated default are required.
@@ -210,7 +210,9 @@ func (c *Core) SoleVoter() bool {
 
 // ApplyConfChange makes a committed change of members effective. The apply work calls it, through whoever owns the
 // Core, before the batch with that entry is written.
-func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState { return c.rn.ApplyConfChange(cc) }
+func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState {
+	return c.rn.ApplyConfChange(cc)
+}
 
 func (Tick) step(c *Core, _ *Effects) {
 	c.rn.Tick()

@@ -1,6 +1,6 @@
 package core
 
-import "go.etcd.io/raft/v3/raftpb"
+import raftpb "go.etcd.io/raft/v3/raftpb"
 
 // Event is something that happened. The kinds are those of this file.
 type Event interface {

@@ -15,7 +15,7 @@ type reads struct {
 	first     uint64 // number under which the round was asked first; retries count up
 	asked     bool
 	term      uint64 // term in which this member, then leader, asked; 0 when it asked another
-	age       int // ticks since the round was asked, or since there is nobody to ask
+	age       int    // ticks since the round was asked, or since there is nobody to ask
 	confirmed []confirmedReads
 }
 

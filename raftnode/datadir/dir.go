@@ -124,7 +124,7 @@ func (d *Dir) Identity() (Identity, bool, error) {
 		return Identity{}, false, fmt.Errorf("read %s: %w", formatFile, err)
 	}
 	var f format
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err = json.Unmarshal(raw, &f); err != nil {
 		return Identity{}, false, fmt.Errorf("%w: %s: %w", ErrDamaged, formatFile, err)
 	}
 	if f.Format > FormatVersion {

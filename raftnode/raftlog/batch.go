@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 )
 
 // Batch gathers writes that reach the disk together. One goroutine fills and commits it; afterwards it is used up.

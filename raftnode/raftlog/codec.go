@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
 

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.etcd.io/raft/v3/raftpb"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 )
 
@@ -210,7 +211,7 @@ func (l *Log) loadTail() (err error) {
 		newest = append(newest, e)
 		size += entrySize(e)
 	}
-	for i := len(newest) - 1; i >= 0; i-- {
+	for i := range slices.Backward(newest) {
 		l.tail.append(newest[i : i+1])
 	}
 	return nil

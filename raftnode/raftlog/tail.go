@@ -1,6 +1,6 @@
 package raftlog
 
-import "go.etcd.io/raft/v3/raftpb"
+import raftpb "go.etcd.io/raft/v3/raftpb"
 
 // tail holds the newest entries in memory, so that raft in steady state never reads the disk. It is bounded by bytes and
 // entries; what falls out at the front is read from Pebble.
