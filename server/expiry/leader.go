@@ -1,0 +1,353 @@
+package expiry
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// commandMax is how many things one command ends.
+	commandMax = 1024
+	// retryMin and retryMax bound how long a proposal that failed waits for the next attempt.
+	retryMin = 50 * time.Millisecond
+	retryMax = time.Second
+)
+
+// lane is one kind of thing that ends. It has one command under way at most; that paces the ends of very many.
+type lane struct {
+	name string
+	// next returns the command that ends what is due, or nil if nothing is. It is called with none under way.
+	next func(lease time.Duration) *storev1.Command
+	// done takes the result of that command.
+	done func(*storev1.Result)
+	// failed takes back what that command named, so that it is named again.
+	failed func()
+
+	busy    bool
+	retryAt time.Duration // clock; no attempt before it
+	backoff time.Duration
+}
+
+// outcome is what a lane's command came to.
+type outcome struct {
+	lane   *lane
+	result *storev1.Result
+	err    error
+}
+
+// leader drives the timers of one term. All its state belongs to the goroutine of run.
+type leader struct {
+	timers   *Timers
+	term     *term
+	sessions *wheel[Ref]
+	delays   *wheel[delayID]
+	waits    *wheel[waitID]
+
+	dueSessions []Ref // filed under a time that has come, oldest first
+	dueDelays   []delayID
+	dueWaits    []waitID
+	// What the commands under way name. A session stays named until its end has an outcome.
+	proposed       []Ref
+	proposedDelays []delayID
+	proposedWaits  []waitID
+	proposedGrants uint64 // locks that waited for GrantWaiters when it was proposed
+
+	lanes    []*lane
+	outcomes chan outcome
+	lastTick time.Duration // clock
+}
+
+func newLeader(t *Timers, tm *term) *leader {
+	lease := t.lease()
+	l := &leader{
+		timers:   t,
+		term:     tm,
+		sessions: newWheel[Ref](lease),
+		delays:   newWheel[delayID](lease),
+		waits:    newWheel[waitID](lease),
+		lastTick: t.now(),
+	}
+	l.lanes = []*lane{
+		{name: "sessions", next: l.expireSessions, done: l.sessionsExpired},
+		{name: "delays", next: l.endDelays, done: l.delaysEnded, failed: l.delaysFailed},
+		{name: "waits", next: l.endWaits, done: l.waitsEnded, failed: l.waitsFailed},
+		{name: "grants", next: l.grantWaiters, done: l.waitersGranted},
+	}
+	l.outcomes = make(chan outcome, len(l.lanes))
+	return l
+}
+
+// run ticks until ctx ends. Proposals run beside it, as children of g.
+func (l *leader) run(ctx context.Context, g *errgroup.Group) error {
+	timer := time.NewTimer(tickInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			l.tick(l.timers.now())
+			timer.Reset(tickInterval)
+		case o := <-l.outcomes:
+			l.finish(o)
+		}
+		now := l.timers.now()
+		if now-l.lastTick > tickInterval+stallMin {
+			continue // The next tick sees a stall; nothing is decided before.
+		}
+		for _, c := range l.commands(now) {
+			g.Go(func() error {
+				result, err := l.timers.propose(ctx, c.command)
+				l.outcomes <- outcome{lane: c.lane, result: result, err: err}
+				return nil
+			})
+		}
+	}
+}
+
+// tick extends all timers if it comes late, files what is new, and gathers what is due.
+func (l *leader) tick(now time.Duration) {
+	if late := now - l.lastTick - tickInterval; late > stallMin {
+		l.timers.stall.Add(int64(late + stallGrace))
+		l.timers.metrics.stalls.Add(late.Seconds())
+		l.timers.log.Warn("this process stood still; all timers are extended", zap.Duration("stalled", late))
+	}
+	l.lastTick = now
+	lease := now - l.timers.stalled()
+	l.gather(lease)
+	l.timers.tell(l.term.ends.take())
+}
+
+// gather files what is new and looks at what is due.
+func (l *leader) gather(lease time.Duration) {
+	for _, r := range l.term.table.fresh.take() {
+		l.file(r, lease)
+	}
+	for _, id := range l.term.delays.fresh.take() {
+		if d, ok := l.term.delays.get(id); ok {
+			l.delays.file(d.deadline, id)
+		}
+	}
+	for _, id := range l.term.waits.fresh.take() {
+		if w, ok := l.term.waits.get(id); ok {
+			l.waits.file(w.deadline, id)
+		}
+	}
+	l.sessions.due(lease, func(r Ref) { l.file(r, lease) })
+	l.delays.due(lease, func(id delayID) {
+		switch d, ok := l.term.delays.get(id); {
+		case ok && d.deadline > lease:
+			l.delays.file(d.deadline, id)
+		case ok:
+			l.dueDelays = append(l.dueDelays, id)
+		}
+	})
+	l.waits.due(lease, func(id waitID) {
+		switch w, ok := l.term.waits.get(id); {
+		case ok && w.deadline > lease:
+			l.waits.file(w.deadline, id)
+		case ok:
+			l.dueWaits = append(l.dueWaits, id)
+		}
+	})
+}
+
+// file puts a session into the wheel, or among the due.
+func (l *leader) file(r Ref, lease time.Duration) {
+	switch f, deadline := l.term.table.judge(r, lease, false); f {
+	case fateLater:
+		l.sessions.file(deadline, r)
+	case fateHeld, fateDue:
+		l.dueSessions = append(l.dueSessions, r)
+	case fateGone:
+	}
+}
+
+// proposal is a command of a lane.
+type proposal struct {
+	lane    *lane
+	command *storev1.Command
+}
+
+// commands returns what is to be proposed now.
+func (l *leader) commands(now time.Duration) []proposal {
+	var out []proposal
+	lease := now - l.timers.stalled()
+	for _, ln := range l.lanes {
+		if ln.busy || now < ln.retryAt {
+			continue
+		}
+		c := ln.next(lease)
+		if c == nil {
+			continue
+		}
+		c.WallTimeMs = l.timers.wallNow().UnixMilli()
+		ln.busy = true
+		out = append(out, proposal{lane: ln, command: c})
+	}
+	return out
+}
+
+// finish takes the outcome of a command. After an error nothing is known, so the same is proposed again: that is without
+// effect if the first one was applied.
+func (l *leader) finish(o outcome) {
+	ln := o.lane
+	ln.busy = false
+	if o.err != nil || o.result.GetFailure() != nil {
+		ln.backoff = min(max(2*ln.backoff, retryMin), retryMax)
+		ln.retryAt = l.timers.now() + ln.backoff
+		if ln.failed != nil {
+			ln.failed()
+		}
+		l.timers.log.Debug("proposal of the timers failed", zap.String("kind", ln.name), zap.Error(o.err),
+			zap.String("failure", o.result.GetFailure().GetMessage()))
+		return
+	}
+	ln.backoff, ln.retryAt = 0, 0
+	ln.done(o.result)
+}
+
+// expireSessions names sessions that are due: first those that were named before and have no outcome yet.
+func (l *leader) expireSessions(lease time.Duration) *storev1.Command {
+	held := l.dueSessions[:0:0]
+	n := 0
+	for _, r := range l.dueSessions {
+		if len(l.proposed) >= commandMax {
+			break
+		}
+		n++
+		switch f, deadline := l.term.table.judge(r, lease, true); f {
+		case fateLater:
+			l.sessions.file(deadline, r)
+		case fateHeld:
+			held = append(held, r)
+		case fateDue:
+			l.proposed = append(l.proposed, r)
+		case fateGone:
+		}
+	}
+	l.dueSessions = append(held, l.dueSessions[n:]...)
+	ids := l.term.table.ids(l.proposed)
+	if len(ids) == 0 {
+		l.proposed = l.proposed[:0]
+		return nil
+	}
+	return &storev1.Command{Kind: &storev1.Command_ExpireSessions{ExpireSessions: &storev1.ExpireSessions{
+		Term:       l.term.number,
+		SessionIds: ids,
+	}}}
+}
+
+// sessionsExpired takes out of the table what ended; what was left is named again.
+func (l *leader) sessionsExpired(r *storev1.Result) {
+	left := map[string]bool{}
+	for _, id := range r.GetEndSessions().GetLeftSessionIds() {
+		left[string(id)] = true
+	}
+	again := l.proposed[:0]
+	for _, ref := range l.proposed {
+		id, ok := l.term.table.id(ref)
+		switch {
+		case !ok: // Publish was here before.
+		case left[string(id[:])]:
+			again = append(again, ref)
+		default:
+			l.term.table.end(id)
+		}
+	}
+	clear(l.proposed[len(again):])
+	l.proposed = again
+	l.timers.wake()
+}
+
+// endDelays names delayed holds whose delay has run.
+func (l *leader) endDelays(lease time.Duration) *storev1.Command {
+	c := &storev1.EndDelays{Term: l.term.number}
+	l.proposedDelays = l.proposedDelays[:0]
+	n := 0
+	for _, id := range l.dueDelays {
+		if len(c.Delays) >= commandMax {
+			break
+		}
+		n++
+		switch d, ok := l.term.delays.get(id); {
+		case ok && d.deadline > lease: // extended by a stall
+			l.delays.file(d.deadline, id)
+		case ok:
+			l.proposedDelays = append(l.proposedDelays, id)
+			c.Delays = append(c.Delays, &storev1.DelayRef{Key: id.key, LockIndex: id.index, FencingToken: d.token})
+		}
+	}
+	l.dueDelays = append(l.dueDelays[:0:0], l.dueDelays[n:]...)
+	if len(c.Delays) == 0 {
+		return nil
+	}
+	return &storev1.Command{Kind: &storev1.Command_EndDelays{EndDelays: c}}
+}
+
+// delaysEnded forgets the delays that ended; most were told of before, by Publish.
+func (l *leader) delaysEnded(*storev1.Result) {
+	for _, id := range l.proposedDelays {
+		l.term.delays.end(id)
+	}
+	l.proposedDelays = l.proposedDelays[:0]
+}
+
+func (l *leader) delaysFailed() { l.dueDelays = append(l.dueDelays, l.proposedDelays...) }
+
+// endWaits names places whose time ran out.
+func (l *leader) endWaits(lease time.Duration) *storev1.Command {
+	c := &storev1.EndWaits{Term: l.term.number}
+	l.proposedWaits = l.proposedWaits[:0]
+	n := 0
+	for _, id := range l.dueWaits {
+		if len(c.Places) >= commandMax {
+			break
+		}
+		n++
+		switch w, ok := l.term.waits.get(id); {
+		case ok && w.deadline > lease: // extended by a stall
+			l.waits.file(w.deadline, id)
+		case ok:
+			l.proposedWaits = append(l.proposedWaits, id)
+			c.Places = append(c.Places, &storev1.PlaceRef{Key: id.key, Place: id.place, SessionId: w.session[:]})
+		}
+	}
+	l.dueWaits = append(l.dueWaits[:0:0], l.dueWaits[n:]...)
+	if len(c.Places) == 0 {
+		return nil
+	}
+	return &storev1.Command{Kind: &storev1.Command_EndWaits{EndWaits: c}}
+}
+
+// waitsEnded forgets the waits that ended.
+func (l *leader) waitsEnded(*storev1.Result) {
+	for _, id := range l.proposedWaits {
+		l.term.waits.end(id)
+	}
+	l.proposedWaits = l.proposedWaits[:0]
+}
+
+func (l *leader) waitsFailed() { l.dueWaits = append(l.dueWaits, l.proposedWaits...) }
+
+// grantWaiters goes on where a command reached its limit of grants.
+func (l *leader) grantWaiters(time.Duration) *storev1.Command {
+	l.proposedGrants = l.timers.grantsLeft.Load()
+	if l.proposedGrants == 0 {
+		return nil
+	}
+	return &storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: l.term.number}}}
+}
+
+// waitersGranted waits a little before the next attempt if this one changed nothing.
+func (l *leader) waitersGranted(r *storev1.Result) {
+	if !r.GetChanged() {
+		ln := l.lanes[len(l.lanes)-1]
+		ln.retryAt = l.timers.now() + retryMax
+	}
+}
