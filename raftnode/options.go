@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -47,8 +48,9 @@ type Options struct {
 	// member.
 	LeaderTasks []func(ctx context.Context, term uint64) error
 
-	// faults are planted bugs, for tests of this package.
-	faults core.Faults
+	// faults are planted bugs, and logMemTableSize another size of the log's memtable, for tests of this package.
+	faults          core.Faults
+	logMemTableSize uint64
 }
 
 // Transport carries messages to peers.
@@ -71,6 +73,7 @@ func (o *Options) setDefaults() {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
+	o.FS = datadir.Ordered(o.FS)
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}

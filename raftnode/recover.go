@@ -143,7 +143,9 @@ func (d *disk) restart(o Options) (err error) {
 }
 
 func (d *disk) openLog(o Options) (*raftlog.Log, error) {
-	return raftlog.Open(raftlog.Options{FS: o.FS, Dir: d.dir.LogPath(), Logger: o.Logger})
+	return raftlog.Open(raftlog.Options{
+		FS: o.FS, Dir: d.dir.LogPath(), Logger: o.Logger, MemTableSize: o.logMemTableSize,
+	})
 }
 
 func (d *disk) openStore(o Options) (*storage.Store, error) {

@@ -62,7 +62,7 @@ func Open(fs vfs.FS, path string) (*Dir, error) {
 	if err := mkdirAllSynced(fs, path); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
-	if fs == vfs.Default {
+	if isDisk(fs) {
 		// MkdirAll leaves the mode of a directory that exists.
 		if err := os.Chmod(path, dirMode); err != nil {
 			return nil, fmt.Errorf("protect data directory: %w", err)
