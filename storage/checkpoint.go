@@ -14,10 +14,7 @@ func (s *Store) Checkpoint(dir string) (Applied, error) {
 		return Applied{}, err
 	}
 	defer s.leave()
-	if err := s.db.Flush(); err != nil {
-		return Applied{}, fmt.Errorf("checkpoint: %w", err)
-	}
-	if err := s.background.get(); err != nil {
+	if err := s.flush(); err != nil {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	if err := s.db.Checkpoint(dir); err != nil {
@@ -31,13 +28,12 @@ func (s *Store) Checkpoint(dir string) (Applied, error) {
 }
 
 func (s *Store) readCheckpoint(dir string) (Applied, error) {
-	quiet := &background{}
 	o := &pebble.Options{
 		FS:                 s.fs,
 		ReadOnly:           true,
 		DisableWAL:         true,
 		FormatMajorVersion: pebbleFormat,
-		Logger:             quiet,
+		Logger:             newBackground(),
 	}
 	db, err := pebble.Open(dir, o)
 	if err != nil {

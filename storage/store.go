@@ -58,8 +58,13 @@ type Store struct {
 
 // background remembers the first error of Pebble's own goroutines.
 type background struct {
-	mu  sync.Mutex // guards err
-	err error
+	failed chan struct{} // closed with the first error
+	mu     sync.Mutex    // guards err
+	err    error
+}
+
+func newBackground() *background {
+	return &background{failed: make(chan struct{})}
 }
 
 func (b *background) set(err error) {
@@ -67,6 +72,7 @@ func (b *background) set(err error) {
 	defer b.mu.Unlock()
 	if b.err == nil {
 		b.err = fmt.Errorf("%w: %w", ErrBackground, err)
+		close(b.failed)
 	}
 }
 
@@ -89,7 +95,7 @@ func (b *background) Fatalf(format string, args ...any) {
 
 // Open opens the store in a directory, or makes an empty one, which then needs Bootstrap.
 func Open(o Options) (*Store, error) {
-	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: &background{}}
+	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground()}
 	s.idle = sync.NewCond(&s.mu)
 	if s.fs == nil {
 		s.fs = vfs.Default
@@ -171,7 +177,7 @@ func (s *Store) Bootstrap(g Genesis) error {
 	if err := s.db.Set([]byte{rowApplied}, value, pebble.NoSync); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	if err := s.db.Flush(); err != nil {
+	if err := s.flush(); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	s.publish(first)
@@ -268,8 +274,19 @@ func (s *Store) Flush() error {
 		return err
 	}
 	defer s.leave()
-	if err := s.db.Flush(); err != nil {
+	return s.flush()
+}
+
+// flush waits until everything is on disk, or until Pebble could not do some work: a flush that fails would be tried
+// again for ever.
+func (s *Store) flush() error {
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
 		return fmt.Errorf("flush: %w", err)
+	}
+	select {
+	case <-flushed:
+	case <-s.background.failed:
 	}
 	return s.background.get()
 }

@@ -1,0 +1,281 @@
+package storage_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// generator makes random commands over few keys and sessions, so that they meet. It looks at a store to name what is
+// there: delayed holds, lock indexes, revisions.
+type generator struct {
+	t     *testing.T
+	rng   *rand.Rand
+	store *storage.Store
+	term  uint64
+	next  uint64 // number of the next session
+	alive []uint64
+}
+
+func newGenerator(t *testing.T, seed uint64, store *storage.Store) *generator {
+	t.Helper()
+	return &generator{t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: store, term: 1}
+}
+
+func numberedID(n uint64) []byte {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[8:], n)
+	return b[:]
+}
+
+func (g *generator) oneIn(n int) bool { return g.rng.IntN(n) == 0 }
+
+func (g *generator) key() string {
+	keys := []string{"a", "a\x00", "a/b", "ab", "b", "b\xc3\xa9", "c"}
+	return keys[g.rng.IntN(len(keys))]
+}
+
+// session returns the number of a session: mostly one that may live.
+func (g *generator) session() uint64 {
+	if len(g.alive) == 0 || g.oneIn(30) {
+		return uint64(g.rng.IntN(int(g.next) + 2))
+	}
+	return g.alive[g.rng.IntN(len(g.alive))]
+}
+
+func (g *generator) ref() *storev1.SessionRef {
+	ref := &storev1.SessionRef{SessionId: numberedID(g.session())}
+	if g.oneIn(4) {
+		ref.Epoch = uint64(1 + g.rng.IntN(2))
+	}
+	return ref
+}
+
+func (g *generator) value() []byte {
+	return fmt.Appendf(nil, "%d", g.rng.IntN(1000))
+}
+
+// ifRevision returns a wanted revision: often none, else right, wrong, or zero.
+func (g *generator) ifRevision(key string) *uint64 {
+	if !g.oneIn(4) {
+		return nil
+	}
+	r := g.store.NewReader()
+	defer g.close(r)
+	k, _, err := r.Get(key)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	switch g.rng.IntN(3) {
+	case 0:
+		return new(uint64(0))
+	case 1:
+		return new(k.GetModRevision() + 1)
+	default:
+		return new(k.GetModRevision())
+	}
+}
+
+func (g *generator) close(r *storage.Reader) {
+	if err := r.Close(); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// command returns a random command.
+func (g *generator) command() *storev1.Command {
+	cmd := &storev1.Command{WallTimeMs: g.rng.Int64N(1 << 40)}
+	switch n := g.rng.IntN(100); {
+	case n < 12 || len(g.alive) < 3:
+		cmd.Kind = &storev1.Command_CreateSession{CreateSession: g.createSession()}
+	case n < 20:
+		g.endSession(cmd)
+	case n < 30:
+		cmd.Kind = &storev1.Command_EndDelays{EndDelays: g.endDelays()}
+	case n < 34:
+		key := g.key()
+		cmd.Kind = &storev1.Command_Delete{Delete: &storev1.Delete{Key: key, IfRevision: g.ifRevision(key)}}
+	case n < 36:
+		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: g.key()}}
+	case n < 40:
+		cmd.Kind = &storev1.Command_Compact{Compact: g.compact()}
+	default:
+		cmd.Kind = &storev1.Command_Put{Put: g.put()}
+	}
+	return cmd
+}
+
+func (g *generator) createSession() *storev1.CreateSession {
+	n := g.next
+	if g.oneIn(20) && n > 0 {
+		n = uint64(g.rng.IntN(int(n)))
+	} else {
+		g.next++
+		g.alive = append(g.alive, n)
+	}
+	s := &storev1.CreateSession{
+		SessionId:   numberedID(n),
+		Name:        fmt.Sprintf("n%d", n),
+		TtlMs:       g.rng.Int64N(20_000),
+		Behavior:    storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		LockDelayMs: g.rng.Int64N(3) * 1000,
+	}
+	if g.oneIn(3) {
+		s.Behavior = storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE
+	}
+	return s
+}
+
+// endSession makes the command end one session or several.
+func (g *generator) endSession(cmd *storev1.Command) {
+	var ids [][]byte
+	for range 1 + g.rng.IntN(3) {
+		ids = append(ids, numberedID(g.session()))
+	}
+	if g.oneIn(2) {
+		cmd.Kind = &storev1.Command_ExpireSessions{ExpireSessions: &storev1.ExpireSessions{
+			Term: g.decidedIn(), SessionIds: ids,
+		}}
+		return
+	}
+	cmd.Kind = &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+		Session: &storev1.SessionRef{SessionId: ids[0]}, Clean: g.oneIn(2), Force: g.oneIn(3), Reason: "why",
+	}}
+}
+
+// forget drops sessions that live no more from those to choose from.
+func (g *generator) forget() {
+	r := g.store.NewReader()
+	defer g.close(r)
+	alive := g.alive[:0]
+	for _, n := range g.alive {
+		_, ok, err := r.Session(storage.SessionID(numberedID(n)))
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if ok {
+			alive = append(alive, n)
+		}
+	}
+	g.alive = alive
+}
+
+func (g *generator) endDelays() *storev1.EndDelays {
+	r := g.store.NewReader()
+	defer g.close(r)
+	delays, err := r.Delays()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	e := &storev1.EndDelays{Term: g.decidedIn()}
+	for _, d := range delays {
+		if g.oneIn(2) {
+			e.Delays = append(e.Delays, &storev1.DelayRef{Key: d.Key, LockIndex: d.LockIndex, FencingToken: d.FencingToken})
+		}
+	}
+	e.Delays = append(e.Delays, &storev1.DelayRef{Key: g.key(), LockIndex: 1, FencingToken: 1})
+	return e
+}
+
+// decidedIn returns the term, or rarely the one before.
+func (g *generator) decidedIn() uint64 {
+	if g.oneIn(20) {
+		return g.term - 1
+	}
+	return g.term
+}
+
+func (g *generator) compact() *storev1.Compact {
+	a := g.store.Applied()
+	return &storev1.Compact{
+		Revision:  uint64(g.rng.Int64N(int64(a.Revision) + 2)),
+		EventsMax: uint32(g.rng.IntN(20)),
+	}
+}
+
+func (g *generator) put() *storev1.Put {
+	key := g.key()
+	p := &storev1.Put{Key: key, Value: g.value(), Flags: uint64(g.rng.IntN(3)), IfRevision: g.ifRevision(key)}
+	switch g.rng.IntN(6) {
+	case 0, 1:
+		p.Acquire = g.ref()
+	case 2:
+		p.Release = g.ref()
+		p.Force = g.oneIn(4)
+	case 3:
+		p.BindSession = g.ref()
+	}
+	p.Sequential = g.oneIn(40)
+	return p
+}
+
+// entry marshals commands into an entry.
+func (g *generator) entry(index uint64, commands []*storev1.Command) storage.Entry {
+	data, err := storage.EncodeEnvelope(&storev1.Envelope{Proposer: 1, Sequence: index, Commands: commands})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return storage.Entry{Index: index, Term: g.term, Data: data}
+}
+
+// randomLog applies n random entries to a new store and returns them, with the store.
+func randomLog(t *testing.T, seed uint64, n int) ([]storage.Entry, *storage.Store) {
+	t.Helper()
+	store := newStore(t, vfs.NewMem(), "live")
+	g := newGenerator(t, seed, store)
+	var log []storage.Entry
+	for i := range n {
+		if g.oneIn(50) {
+			g.term++
+		}
+		e := storage.Entry{Index: uint64(i + 2), Term: g.term}
+		switch {
+		case g.oneIn(40):
+			e.ConfState = fmt.Appendf(nil, "conf %d", i)
+		case !g.oneIn(30):
+			commands := make([]*storev1.Command, 1+g.rng.IntN(4))
+			for j := range commands {
+				commands[j] = g.command()
+			}
+			e = g.entry(e.Index, commands)
+		}
+		log = append(log, e)
+		if _, err := store.Apply([]storage.Entry{e}); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		g.forget()
+	}
+	return log, store
+}
+
+// newStore returns a bootstrapped store that is closed at the end of the test.
+func newStore(t *testing.T, fs vfs.FS, dir string) *storage.Store {
+	t.Helper()
+	store := openStore(t, fs, dir)
+	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// openStore opens a store that is closed at the end of the test, if it is not before.
+func openStore(t *testing.T, fs vfs.FS, dir string) *storage.Store {
+	t.Helper()
+	store, err := storage.Open(storage.Options{FS: fs, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil && !errors.Is(err, storage.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return store
+}
