@@ -117,7 +117,8 @@ func (m *model) step(ctx context.Context, n *raftnode.Node, w *worker) (bool, er
 	m.mu.Unlock()
 	res, err := n.Propose(ctx, cmd)
 	if err != nil {
-		return false, nil //nolint:nilerr // The member stops; the command stays pending.
+		// The member stops; the command stays pending.
+		return false, nil
 	}
 	if f := res.GetFailure(); f != nil {
 		return false, fmt.Errorf("command %v failed: %v", cmd, f)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 
@@ -39,7 +40,6 @@ type sweep struct {
 	replayed int            // entries applied again by recovered members and compared with their first results
 	summed   int            // checksums compared
 	cuts     int            // lives in which the log was cut
-	installs int
 }
 
 // point is a disk after a crash, and what clients knew at that moment.
@@ -287,8 +287,8 @@ func (s *sweep) verify(p point, mem *memory) (found []claim, err error) {
 	var last uint64
 	var wrong error
 	o.OnApplied = func(out storage.Outcome) {
-		entries, sums, err := mem.compare(out, last)
-		wrong = errors.Join(wrong, err)
+		entries, sums, cerr := mem.compare(out, last)
+		wrong = errors.Join(wrong, cerr)
 		s.replayed += entries
 		s.summed += sums
 	}
@@ -297,7 +297,7 @@ func (s *sweep) verify(p point, mem *memory) (found []claim, err error) {
 		return nil, err
 	}
 	last = n.Status().LastIndex
-	if _, _, err := mem.compare(storage.Outcome{Applied: n.Store().Applied()}, last); err != nil {
+	if _, _, err = mem.compare(storage.Outcome{Applied: n.Store().Applied()}, last); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -307,7 +307,7 @@ func (s *sweep) verify(p point, mem *memory) (found []claim, err error) {
 		cancel()
 		err = errors.Join(err, <-ended, wrong)
 	}()
-	if err := n.ReadIndex(ctx); err != nil {
+	if err = n.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
 	keys := make([]string, len(s.model.workers))
@@ -329,11 +329,19 @@ func (s *sweep) verify(p point, mem *memory) (found []claim, err error) {
 }
 
 func TestCrashSweep(t *testing.T) {
-	points := 3000
+	points, seed := 3000, uint64(1)
 	if testing.Short() {
 		points = 300
 	}
-	s := newSweep(1, core.Faults{})
+	// A soak sets a seed and a number of its own.
+	for name, to := range map[string]any{"TENURE_CRASH_POINTS": &points, "TENURE_CRASH_SEED": &seed} {
+		if text := os.Getenv(name); text != "" {
+			if _, err := fmt.Sscan(text, to); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	s := newSweep(seed, core.Faults{})
 	err := s.run(points)
 	t.Logf("%d crash points %v, %d commands, %d entries applied again, %d checksums compared, log cut in %d lives",
 		s.points, s.byLoss, s.acks, s.replayed, s.summed, s.cuts)
