@@ -37,14 +37,17 @@ func TestUnknownStopsTheMember(t *testing.T) {
 		return data
 	}
 	cases := map[string][]byte{
-		"not an envelope at all":     {0xff, 0xff},
-		"format of the future":       envelope(func(e *storev1.Envelope) { e.FormatVersion = 2 }),
-		"no format":                  envelope(func(e *storev1.Envelope) { e.FormatVersion = 0 }),
-		"no commands":                envelope(func(e *storev1.Envelope) { e.Commands = nil }),
-		"command without kind":       envelope(func(e *storev1.Envelope) { e.Commands[1].Kind = nil }),
-		"unknown field of envelope":  envelope(func(e *storev1.Envelope) { e.ProtoReflect().SetUnknown(unknownField()) }),
-		"unknown command kind":       envelope(func(e *storev1.Envelope) { e.Commands[1].Kind = nil; e.Commands[1].ProtoReflect().SetUnknown(unknownField()) }),
-		"unknown field of a command": envelope(func(e *storev1.Envelope) { e.Commands[1].ProtoReflect().SetUnknown(unknownField()) }),
+		"not an envelope at all":    {0xff, 0xff},
+		"format of the future":      envelope(func(e *storev1.Envelope) { e.FormatVersion = 2 }),
+		"no format":                 envelope(func(e *storev1.Envelope) { e.FormatVersion = 0 }),
+		"no commands":               envelope(func(e *storev1.Envelope) { e.Commands = nil }),
+		"command without kind":      envelope(func(e *storev1.Envelope) { e.Commands[1].Kind = nil }),
+		"unknown field of envelope": envelope(func(e *storev1.Envelope) { e.ProtoReflect().SetUnknown(unknownField()) }),
+		"unknown command kind": envelope(func(e *storev1.Envelope) {
+			e.Commands[1].Kind = nil
+			e.GetCommands()[1].ProtoReflect().SetUnknown(unknownField())
+		}),
+		"unknown field of a command": envelope(func(e *storev1.Envelope) { e.GetCommands()[1].ProtoReflect().SetUnknown(unknownField()) }),
 		"unknown field deep inside": envelope(func(e *storev1.Envelope) {
 			ref := &storev1.SessionRef{}
 			ref.ProtoReflect().SetUnknown(unknownField())

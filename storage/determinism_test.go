@@ -61,7 +61,7 @@ func TestReplicasAgree(t *testing.T) {
 		if live.Applied().Revision < uint64(entries/2) {
 			t.Fatalf("seed %d: only %d revisions: the commands do too little", seed, live.Applied().Revision)
 		}
-		if got := uint64(events[len(events)-1].GetRevision()); got != live.Applied().Revision {
+		if got := events[len(events)-1].GetRevision(); got != live.Applied().Revision {
 			t.Fatalf("seed %d: events end at revision %d, want %d", seed, got, live.Applied().Revision)
 		}
 	}

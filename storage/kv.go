@@ -64,12 +64,9 @@ type write struct {
 	bind  []byte // session that owns the key from now on; empty leaves the owner
 }
 
-// writeKey gives a key a value and tells of it. The head is the key's lock as it is now.
-func (c *command) writeKey(n name, head *storev1.LockHead, w write) (*storev1.KeyRecord, error) {
-	old, err := c.keyRecord(n)
-	if err != nil {
-		return nil, err
-	}
+// writeKey gives a key a value and tells of it. The head is the key's lock as it is now; old is its record, nil if the
+// key is missing.
+func (c *command) writeKey(n name, head *storev1.LockHead, old *storev1.KeyRecord, w write) (*storev1.KeyRecord, error) {
 	k := &storev1.KeyRecord{
 		FormatVersion:  recordFormat,
 		Value:          w.value,
@@ -133,14 +130,19 @@ func (c *command) deleteKey(n name, endedSession []byte) (bool, error) {
 	if err != nil || k == nil {
 		return false, err
 	}
+	return true, c.deleteRecord(n, k, endedSession)
+}
+
+// deleteRecord takes the value of an existing key away.
+func (c *command) deleteRecord(n name, k *storev1.KeyRecord, endedSession []byte) error {
 	if err := c.rebind(n, k.GetBoundSessionId(), nil); err != nil {
-		return false, err
+		return err
 	}
 	c.rows.remove(nameRow(rowKey, n))
 	c.state.Keys--
 	c.state.LiveBytes -= keySize(n, k)
 	c.emitDeleted(n, previousValue(k), endedSession)
-	return true, c.noteKeyGone(n)
+	return c.noteKeyGone(n)
 }
 
 // checkRevision refuses if a key's mod_revision is not the wanted one; zero wants the key missing.
@@ -203,17 +205,17 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	}
 	switch {
 	case p.GetAcquire() != nil:
-		return c.putAcquire(l, p.GetAcquire(), w)
+		return c.putAcquire(l, p.GetAcquire(), k, w)
 	case p.GetRelease() != nil:
-		return c.putRelease(l, p, w)
+		return c.putRelease(l, p, k, w)
 	default:
-		return c.putResult(l, w)
+		return c.putResult(l, k, w)
 	}
 }
 
 // putResult writes the key and answers with its state.
-func (c *command) putResult(l *lock, w write) (*storev1.PutResult, error) {
-	k, err := c.writeKey(l.name, l.head, w)
+func (c *command) putResult(l *lock, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
+	k, err := c.writeKey(l.name, l.head, old, w)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (c *command) putResult(l *lock, w write) (*storev1.PutResult, error) {
 }
 
 // putAcquire is Consul's acquire: EXCLUSIVE, without owner, now or not at all.
-func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, w write) (*storev1.PutResult, error) {
+func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
 	s, err := c.session(ref)
 	if err != nil {
 		return nil, err
@@ -249,7 +251,7 @@ func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, w write) (*storev
 			return nil, err
 		}
 	}
-	out, err := c.putResult(l, w)
+	out, err := c.putResult(l, old, w)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +267,7 @@ func (c *command) putRefused(l *lock) (*storev1.PutResult, error) {
 }
 
 // putRelease is Consul's release, which with force frees all holds of the session on the key.
-func (c *command) putRelease(l *lock, p *storev1.Put, w write) (*storev1.PutResult, error) {
+func (c *command) putRelease(l *lock, p *storev1.Put, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
 	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true, keyFollows: true}
 	ref := p.GetRelease()
 	if p.GetForce() {
@@ -294,7 +296,7 @@ func (c *command) putRelease(l *lock, p *storev1.Put, w write) (*storev1.PutResu
 			return nil, err
 		}
 	}
-	k, err := c.writeKey(l.name, l.head, w)
+	k, err := c.writeKey(l.name, l.head, old, w)
 	if err != nil {
 		return nil, err
 	}
@@ -333,15 +335,10 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 	if err = c.checkRevision(n, k, d.IfRevision); err != nil {
 		return nil, err
 	}
-	deleted, err := c.deleteKey(n, nil)
-	if err != nil {
-		return nil, err
+	if k == nil {
+		return &storev1.DeleteResult{}, nil
 	}
-	out := &storev1.DeleteResult{}
-	if deleted {
-		out.Deleted = 1
-	}
-	return out, nil
+	return &storev1.DeleteResult{Deleted: 1}, c.deleteRecord(n, k, nil)
 }
 
 // deletePrefix deletes all keys with a prefix, or none if they are too many.

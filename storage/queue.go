@@ -187,7 +187,7 @@ func (c *command) keyGranted(l *lock, mode storev1.LockMode, value []byte, flags
 	}
 	switch {
 	case value != nil || k == nil:
-		_, err = c.writeKey(l.name, l.head, write{value: value, flags: flags})
+		_, err = c.writeKey(l.name, l.head, k, write{value: value, flags: flags})
 	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
 		err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 	}

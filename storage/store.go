@@ -15,6 +15,8 @@ const (
 	pebbleFormat = pebble.FormatValueSeparation
 	// memTableSizeBytes bounds what must be applied again after a crash, and how often the state is flushed.
 	memTableSizeBytes = 32 << 20
+	// cacheSizeBytes is the size of the block cache that a store makes for itself.
+	cacheSizeBytes = 64 << 20
 	// bloomBitsPerKey makes reads of missing rows cheap; most keys have no lock.
 	bloomBitsPerKey = 10
 )
@@ -25,7 +27,7 @@ type Options struct {
 	FS vfs.FS
 	// Dir is the directory of the store; it is made if it is missing.
 	Dir string
-	// Cache is shared with other stores of the process; nil gives the store a small one of its own.
+	// Cache is shared with other stores of the process; nil gives the store one of its own, of 64 MiB.
 	Cache *pebble.Cache
 }
 
@@ -100,7 +102,12 @@ func Open(o Options) (*Store, error) {
 	if s.fs == nil {
 		s.fs = vfs.Default
 	}
-	db, err := pebble.Open(o.Dir, s.pebbleOptions(o.Cache))
+	cache := o.Cache
+	if cache == nil {
+		cache = pebble.NewCache(cacheSizeBytes)
+		defer cache.Unref()
+	}
+	db, err := pebble.Open(o.Dir, s.pebbleOptions(cache))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

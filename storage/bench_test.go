@@ -1,0 +1,128 @@
+package storage_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// benchStore returns a store on the benchmark's own directory.
+func benchStore(b *testing.B) *storage.Store {
+	b.Helper()
+	store, err := storage.Open(storage.Options{FS: vfs.Default, Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := store.Bootstrap(storage.Genesis{}); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return store
+}
+
+// applyMany applies n commands in entries of 64.
+func applyMany(b *testing.B, store *storage.Store, n int, command func(int) *storev1.Command) {
+	b.Helper()
+	for i := 0; i < n; {
+		env := &storev1.Envelope{}
+		for ; len(env.GetCommands()) < 64 && i < n; i++ {
+			env.Commands = append(env.Commands, command(i))
+		}
+		a := store.Applied()
+		data, err := storage.EncodeEnvelope(env)
+		if err != nil {
+			b.Fatal(err)
+		}
+		out, err := store.Apply([]storage.Entry{{Index: a.Index + 1, Term: 1, Data: data}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, r := range out.Entries[0].Results {
+			if f := r.GetFailure(); f != nil {
+				b.Fatal(f)
+			}
+		}
+	}
+}
+
+func benchID(i int) []byte {
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:], uint64(i)*0x9e3779b97f4a7c15)
+	binary.BigEndian.PutUint64(id[8:], uint64(i))
+	return id[:]
+}
+
+func BenchmarkApplyPut(b *testing.B) {
+	store := benchStore(b)
+	value := make([]byte, 256)
+	b.ReportAllocs()
+	b.ResetTimer()
+	applyMany(b, store, b.N, func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{
+			Key: fmt.Sprintf("bench/%06d", i*7919%100_000), Value: value,
+		}}}
+	})
+}
+
+func BenchmarkApplyCreateSession(b *testing.B) {
+	store := benchStore(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	applyMany(b, store, min(b.N, 900_000), func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: benchID(i), Name: "bench", TtlMs: 10_000, LockDelayMs: 15_000,
+			Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}}
+	})
+}
+
+func BenchmarkApplyAcquireRelease(b *testing.B) {
+	store := benchStore(b)
+	applyMany(b, store, 64, func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: benchID(i), Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}}
+	})
+	b.ReportAllocs()
+	b.ResetTimer()
+	applyMany(b, store, b.N, func(i int) *storev1.Command {
+		ref := &storev1.SessionRef{SessionId: benchID(i / 2 % 64)}
+		put := &storev1.Put{Key: fmt.Sprintf("lock/%d", i/2%64), Acquire: ref}
+		if i%2 == 1 {
+			put.Acquire, put.Release = nil, ref
+		}
+		return &storev1.Command{Kind: &storev1.Command_Put{Put: put}}
+	})
+}
+
+func BenchmarkGet(b *testing.B) {
+	store := benchStore(b)
+	value := make([]byte, 256)
+	const keys = 100_000
+	applyMany(b, store, keys, func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: fmt.Sprintf("bench/%06d", i), Value: value}}}
+	})
+	if err := store.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		r := store.NewReader()
+		if _, ok, err := r.Get(fmt.Sprintf("bench/%06d", i*7919%keys)); !ok || err != nil {
+			b.Fatal(ok, err)
+		}
+		if err := r.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
