@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -49,17 +50,29 @@ type point struct {
 	loss  string
 }
 
-// linkFS keeps links and crash clones apart: MemFS.Link takes the lock that CrashClone waits for twice, and with a clone
-// between the two neither goes on.
-type linkFS struct {
+// apartFS keeps crash clones apart from three operations in which MemFS takes the lock that CrashClone waits for twice:
+// with a clone between the two neither would go on.
+type apartFS struct {
 	vfs.FS
-	mu *sync.RWMutex // held by a clone, shared by links
+	mu *sync.RWMutex // held by a clone, shared by those operations
 }
 
-func (l linkFS) Link(from, to string) error {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.FS.Link(from, to)
+func (a apartFS) Link(from, to string) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.FS.Link(from, to)
+}
+
+func (a apartFS) Lock(name string) (io.Closer, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.FS.Lock(name)
+}
+
+func (a apartFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.FS.ReuseForWrite(from, to, category)
 }
 
 // taker takes crash points from inside the member's own writes.
@@ -67,7 +80,7 @@ type taker struct {
 	mem   *vfs.MemFS
 	model *model
 	gap   int // one write in so many, on average
-	links sync.RWMutex
+	apart sync.RWMutex
 
 	mu     sync.Mutex // guards what follows
 	rng    *rand.Rand
@@ -101,8 +114,8 @@ func (tk *taker) take() {
 	case 2:
 		percent, loss = 100, "all unsynced"
 	}
-	tk.links.Lock()
-	defer tk.links.Unlock()
+	tk.apart.Lock()
+	defer tk.apart.Unlock()
 	clone := tk.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: tk.rng})
 	tk.points = append(tk.points, point{fs: clone, known: tk.model.knowledge(), loss: loss})
 }
@@ -211,7 +224,7 @@ func (s *sweep) life(disk *vfs.MemFS, life int) (*vfs.MemFS, error) {
 		rng: rand.New(rand.NewPCG(s.seed, uint64(1000+life))),
 	}
 	mem := newMemory()
-	if err := s.work(errorfs.Wrap(linkFS{FS: disk, mu: &tk.links}, tk), tk, mem); err != nil {
+	if err := s.work(errorfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk), tk, mem); err != nil {
 		return nil, err
 	}
 	if len(tk.points) == 0 {

@@ -119,7 +119,7 @@ func TestOneProcessAtATime(t *testing.T) {
 
 func TestDirectoryIsPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
-	if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // What the call has to repair.
+	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	open(t, datadir.Ordered(vfs.Default), path)

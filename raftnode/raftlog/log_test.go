@@ -142,7 +142,7 @@ func (s *script) append(d *datadriven.TestData) (string, error) {
 	var first, term uint64
 	n, size := 1, 4
 	read := func(args string) error {
-		for _, arg := range strings.Fields(args) {
+		for arg := range strings.FieldsSeq(args) {
 			name, value, _ := strings.Cut(arg, "=")
 			to := map[string]any{"first": &first, "term": &term, "n": &n, "size": &size}[name]
 			if to == nil {
@@ -154,7 +154,7 @@ func (s *script) append(d *datadriven.TestData) (string, error) {
 		}
 		return b.Append(entries(first, term, n, size))
 	}
-	for _, line := range strings.Split(d.Input, "\n") {
+	for line := range strings.SplitSeq(d.Input, "\n") {
 		if line == "" {
 			continue
 		}

@@ -1,0 +1,8 @@
+package core_test
+
+import (
+	"io"
+	"log"
+)
+
+func discard() *log.Logger { return log.New(io.Discard, "", 0) }
