@@ -14,9 +14,12 @@ const (
 	// pebbleFormat is the format of the files; checkpoints cross between members, so all must be able to read it.
 	pebbleFormat = pebble.FormatValueSeparation
 	// memTableSizeBytes bounds what must be applied again after a crash, and how often the state is flushed.
-	memTableSizeBytes = 32 << 20
-	// cacheSizeBytes is the size of the block cache that a store makes for itself.
-	cacheSizeBytes = 64 << 20
+	memTableSizeBytes = 16 << 20
+	// memTablesMax is how many of them may wait for their flush before Apply does.
+	memTablesMax = 4
+	// cacheSizeBytes is the size of the block cache that a store makes for itself. Pebble takes the memory of memtables
+	// out of the cache: a cache that is not larger than they are keeps no block at all.
+	cacheSizeBytes = 64<<20 + memTablesMax*memTableSizeBytes
 	// bloomBitsPerKey makes reads of missing rows cheap; most keys have no lock.
 	bloomBitsPerKey = 10
 )
@@ -27,7 +30,8 @@ type Options struct {
 	FS vfs.FS
 	// Dir is the directory of the store; it is made if it is missing.
 	Dir string
-	// Cache is shared with other stores of the process; nil gives the store one of its own, of 64 MiB.
+	// Cache is shared with other stores of the process; nil gives the store one of its own. It must be larger than the
+	// memtables of all who share it, here 64 MiB at most.
 	Cache *pebble.Cache
 }
 
@@ -125,7 +129,7 @@ func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
 		DisableWAL:                  true,
 		FormatMajorVersion:          pebbleFormat,
 		MemTableSize:                memTableSizeBytes,
-		MemTableStopWritesThreshold: 4,
+		MemTableStopWritesThreshold: memTablesMax,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      s.background,
 		EventListener: &pebble.EventListener{
