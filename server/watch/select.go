@@ -1,0 +1,173 @@
+package watch
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Selectors say which events a watch is about. They add up; without any, every key is selected.
+type Selectors struct {
+	// Keys are keys, exactly; Prefixes are beginnings of keys.
+	Keys, Prefixes []string
+	// RangeStart and RangeEnd select the keys from the first to before the second. An empty RangeEnd selects none.
+	RangeStart, RangeEnd string
+	// Locks are keys of locks, exactly; LockPrefixes are beginnings of such.
+	Locks, LockPrefixes []string
+	// Sessions are sessions.
+	Sessions []storage.SessionID
+	// AllSessions selects every session.
+	AllSessions bool
+	// NoPuts, NoDeletes, NoHolderChanges and NoQueue leave out kinds of events.
+	NoPuts, NoDeletes, NoHolderChanges, NoQueue bool
+}
+
+// Normal returns the selectors in the one form that all equal selections have.
+func (s Selectors) Normal() Selectors {
+	s.Keys = sorted(s.Keys)
+	s.Prefixes = sorted(s.Prefixes)
+	s.Locks = sorted(s.Locks)
+	s.LockPrefixes = sorted(s.LockPrefixes)
+	s.Sessions = slices.Clone(s.Sessions)
+	slices.SortFunc(s.Sessions, func(a, b storage.SessionID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	s.Sessions = slices.Compact(s.Sessions)
+	if s.RangeEnd == "" {
+		s.RangeStart = ""
+	}
+	keys := len(s.Keys) + len(s.Prefixes) + len(s.RangeEnd)
+	if keys+len(s.Locks)+len(s.LockPrefixes)+len(s.Sessions) == 0 && !s.AllSessions {
+		s.Prefixes = []string{""}
+	}
+	return s
+}
+
+func sorted(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// Key returns bytes that are equal for equal normal selectors and different for different ones.
+func (s Selectors) Key() string {
+	var b []byte
+	for _, texts := range [][]string{s.Keys, s.Prefixes, {s.RangeStart, s.RangeEnd}, s.Locks, s.LockPrefixes} {
+		b = binary.AppendUvarint(b, uint64(len(texts)))
+		for _, t := range texts {
+			b = binary.AppendUvarint(b, uint64(len(t)))
+			b = append(b, t...)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Sessions)))
+	for _, id := range s.Sessions {
+		b = append(b, id[:]...)
+	}
+	for _, flag := range []bool{s.AllSessions, s.NoPuts, s.NoDeletes, s.NoHolderChanges, s.NoQueue} {
+		if flag {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+	}
+	return string(b)
+}
+
+// class says which selectors an event is for.
+type class uint8
+
+const (
+	classNone class = iota
+	classKey
+	classLock
+	classSession
+)
+
+// subject is what an event is about.
+type subject struct {
+	class   class
+	key     string
+	session storage.SessionID
+}
+
+// subjectOf returns what an event is about.
+func subjectOf(e *storev1.Event) subject {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_KeyPut:
+		return subject{class: classKey, key: kind.KeyPut.GetKey()}
+	case *storev1.Event_KeyDeleted:
+		return subject{class: classKey, key: kind.KeyDeleted.GetKey()}
+	case *storev1.Event_LockQueued:
+		return subject{class: classLock, key: kind.LockQueued.GetKey()}
+	case *storev1.Event_LockLeft:
+		return subject{class: classLock, key: kind.LockLeft.GetKey()}
+	case *storev1.Event_LockGranted:
+		return subject{class: classLock, key: kind.LockGranted.GetKey()}
+	case *storev1.Event_LockReleased:
+		return subject{class: classLock, key: kind.LockReleased.GetKey()}
+	case *storev1.Event_LockLost:
+		return subject{class: classLock, key: kind.LockLost.GetKey()}
+	case *storev1.Event_LockDelayBegun:
+		return subject{class: classLock, key: kind.LockDelayBegun.GetKey()}
+	case *storev1.Event_LockDelayEnded:
+		return subject{class: classLock, key: kind.LockDelayEnded.GetKey()}
+	case *storev1.Event_SessionBegun:
+		return sessionSubject(kind.SessionBegun.GetSessionId())
+	case *storev1.Event_SessionTakenOver:
+		return sessionSubject(kind.SessionTakenOver.GetSessionId())
+	case *storev1.Event_SessionEnded:
+		return sessionSubject(kind.SessionEnded.GetSessionId())
+	default:
+		return subject{}
+	}
+}
+
+func sessionSubject(b []byte) subject {
+	id, err := storage.SessionIDFromBytes(b)
+	if err != nil {
+		return subject{}
+	}
+	return subject{class: classSession, session: id}
+}
+
+// passes reports whether the filter lets an event through, whatever it is about.
+func (s *Selectors) passes(e *storev1.Event) bool {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_KeyPut:
+		if kind.KeyPut.GetChange() == storev1.KeyChange_KEY_CHANGE_PUT {
+			return !s.NoPuts
+		}
+		return !s.NoHolderChanges
+	case *storev1.Event_KeyDeleted:
+		return !s.NoDeletes
+	case *storev1.Event_LockQueued, *storev1.Event_LockLeft:
+		return !s.NoQueue
+	default:
+		return true
+	}
+}
+
+// match reports whether an event is selected. The index finds the same by other means.
+func (s *Selectors) match(e *storev1.Event) bool {
+	sub := subjectOf(e)
+	var selected bool
+	switch sub.class {
+	case classKey:
+		selected = slices.Contains(s.Keys, sub.key) || hasPrefix(sub.key, s.Prefixes) || s.inRange(sub.key)
+	case classLock:
+		selected = slices.Contains(s.Locks, sub.key) || hasPrefix(sub.key, s.LockPrefixes)
+	case classSession:
+		selected = s.AllSessions || slices.Contains(s.Sessions, sub.session)
+	case classNone:
+	}
+	return selected && s.passes(e)
+}
+
+func (s *Selectors) inRange(key string) bool {
+	return s.RangeEnd != "" && s.RangeStart <= key && key < s.RangeEnd
+}
+
+func hasPrefix(key string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+}

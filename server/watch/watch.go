@@ -1,0 +1,251 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// scanEventsMax is how many events one search of the ring or of history looks at; the last revision may have more.
+const scanEventsMax = 8192
+
+// Request says what to watch and from where.
+type Request struct {
+	// Selectors are the wanted events, in normal form.
+	Selectors Selectors
+	// After is the position behind which the watch begins. It must not be ahead of the store.
+	After Position
+	// Progress is after how long without a batch an empty one is sent; 0 is never.
+	Progress time.Duration
+}
+
+// Batch is what a watch delivers.
+type Batch struct {
+	// Events are selected events of whole revisions, in order. They are shared: nobody may change them. Empty: nothing
+	// new up to Through.
+	Events []*storev1.Event
+	// Through is the revision up to which everything was delivered with this batch.
+	Through uint64
+	// Shared is set if others get the same batch.
+	Shared *Shared
+}
+
+// watcher is one cursor. Nobody else sees it.
+type watcher struct {
+	hub   *Hub
+	group *group
+	after Position
+	// live says that slot is where the ring goes on after the position.
+	live bool
+	slot uint64
+	// caughtUp says that the position is the end of what a snapshot of the store showed.
+	caughtUp bool
+}
+
+// Watch delivers batches to emit, one after the other, until ctx ends, emit fails, or history is forgotten before it was
+// delivered (ErrCompacted). While emit runs nothing is kept for this watch.
+func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) error {
+	g, err := h.join(r.Selectors)
+	if err != nil {
+		return err
+	}
+	defer h.leave(g)
+	w := &watcher{hub: h, group: g, after: r.After}
+	var progress *time.Timer
+	var due <-chan time.Time
+	if r.Progress > 0 {
+		progress = time.NewTimer(r.Progress)
+		defer progress.Stop()
+		due = progress.C
+	}
+	for ctx.Err() == nil {
+		changed := g.waiter()
+		batch, more, err := w.next(ctx)
+		if err != nil {
+			return err
+		}
+		if len(batch.Events) == 0 {
+			if more {
+				changed = nil
+			}
+			ready, err := h.sleep(ctx, changed, due)
+			if err != nil {
+				return err
+			}
+			if !ready {
+				continue
+			}
+			// Nothing came for long: the batch says how far nothing was missed.
+		}
+		if err := emit(batch); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress.Reset(r.Progress)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// sleep waits until something changed, or progress is due. A nil changed does not wait.
+func (h *Hub) sleep(ctx context.Context, changed <-chan struct{}, due <-chan time.Time) (progress bool, err error) {
+	select {
+	case <-due:
+		return true, nil
+	default:
+		if changed == nil {
+			return false, nil
+		}
+	}
+	select {
+	case <-changed:
+		return false, nil
+	case <-due:
+		return true, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-h.stopped:
+		return false, ErrStopped
+	}
+}
+
+// next returns what comes after the cursor. more says that there may be more to look at now.
+func (w *watcher) next(ctx context.Context) (b Batch, more bool, err error) {
+	if !w.live {
+		slot, covered := w.hub.ring.find(w.after, w.caughtUp)
+		if !covered {
+			return w.catchUp(ctx)
+		}
+		w.slot, w.live = slot, true
+	}
+	end := *w.hub.notified.Load()
+	p, known := w.group.next(w.slot)
+	switch {
+	case !known:
+		return w.search(end)
+	case len(p.slots) == 0 || p.slots[0] >= end.slot:
+		// Everything before end was looked at by the notifier, and nothing of it was for us.
+		if end.slot > w.slot {
+			w.slot = end.slot
+		}
+		w.pass(end.revision)
+		return Batch{Through: w.after.Revision}, false, nil
+	}
+	events, ok := w.hub.ring.fetch(p.slots)
+	if !ok {
+		w.live = false
+		return Batch{}, true, nil
+	}
+	return w.take(events, p), true, nil
+}
+
+// take makes a batch of a part of the rounds, and moves the cursor behind it.
+func (w *watcher) take(events []*storev1.Event, p part) Batch {
+	b := Batch{Through: p.revision}
+	if p.round == nil {
+		bytes := 0
+		for i, e := range events {
+			if bytes >= batchBytesMax && e.GetRevision() != events[i-1].GetRevision() {
+				// Too much for one batch.
+				b.Through = events[i-1].GetRevision()
+				p.to, events = p.slots[i], events[:i]
+				break
+			}
+			bytes += size(e)
+		}
+	}
+	b.Events = w.unseen(events)
+	if p.round != nil && len(b.Events) == len(p.slots) {
+		b.Shared = w.group.sharedOf(p.round)
+	}
+	w.slot = p.to
+	w.pass(b.Through)
+	b.Through = w.after.Revision
+	return b
+}
+
+// unseen leaves out events that are not after the cursor.
+func (w *watcher) unseen(events []*storev1.Event) []*storev1.Event {
+	for i, e := range events {
+		if w.after.before(e) {
+			return events[i:]
+		}
+	}
+	return nil
+}
+
+// pass moves the position behind a revision; it never goes back.
+func (w *watcher) pass(revision uint64) {
+	if revision > w.after.Revision || revision == w.after.Revision && w.after.Index != Whole {
+		w.after = Position{Revision: revision, Index: Whole}
+	}
+}
+
+// search looks for selected events in the ring itself, where the group's rounds do not reach back so far.
+func (w *watcher) search(end mark) (Batch, bool, error) {
+	c := w.hub.ring.read(w.slot, end.slot, scanEventsMax, batchBytesMax)
+	if c.gap {
+		w.live = false
+		return Batch{}, true, nil
+	}
+	var events []*storev1.Event
+	for _, e := range c.events {
+		if w.after.before(e) && w.group.selectors.match(e) {
+			events = append(events, e)
+		}
+	}
+	w.slot = c.to
+	if c.to > c.from {
+		w.pass(c.events[len(c.events)-1].GetRevision())
+	}
+	return Batch{Events: events, Through: w.after.Revision}, true, nil
+}
+
+// catchUp reads a piece of history. Between two pieces it holds nothing, so a reader that stands still costs nothing.
+func (w *watcher) catchUp(ctx context.Context) (Batch, bool, error) {
+	select {
+	case w.hub.readers <- struct{}{}:
+	case <-ctx.Done():
+		return Batch{}, false, context.Cause(ctx)
+	case <-w.hub.stopped:
+		return Batch{}, false, ErrStopped
+	}
+	defer func() { <-w.hub.readers }()
+	w.hub.metrics.catchUps.Inc()
+	var (
+		events    []*storev1.Event
+		bytes     int
+		scanned   int
+		last      uint64
+		exhausted = true
+	)
+	revision, err := w.hub.o.History(w.after, func(e *storev1.Event) bool {
+		if e.GetRevision() != last && (bytes >= batchBytesMax || scanned >= scanEventsMax) {
+			exhausted = false
+			return false
+		}
+		scanned++
+		last = e.GetRevision()
+		if w.after.before(e) && w.group.selectors.match(e) {
+			events = append(events, e)
+			bytes += size(e)
+		}
+		return true
+	})
+	if err != nil {
+		if errors.Is(err, storage.ErrCompacted) {
+			err = fmt.Errorf("%w: %w", ErrCompacted, err)
+		}
+		return Batch{}, false, err
+	}
+	if exhausted {
+		last = revision
+	}
+	w.caughtUp = exhausted
+	w.pass(last)
+	return Batch{Events: events, Through: w.after.Revision}, true, nil
+}
