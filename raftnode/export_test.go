@@ -1,6 +1,19 @@
 package raftnode
 
-import "github.com/tenure-io/tenure/raftnode/core"
+import (
+	"testing"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/tenure-io/tenure/raftnode/core"
+)
+
+// Install installs a received snapshot as the append goroutine does.
+func Install(n *Node, s *raftpb.Snapshot) error {
+	hs := &raftpb.HardState{Term: new(s.GetMetadata().GetTerm()), Commit: new(s.GetMetadata().GetIndex())}
+	defer n.background.Wait()
+	return n.installSnapshot(s, hs)
+}
 
 // WithFaults plants bugs.
 func WithFaults(o Options, f core.Faults) Options {
@@ -12,4 +25,12 @@ func WithFaults(o Options, f core.Faults) Options {
 func WithLogMemTable(o Options, size uint64) Options {
 	o.logMemTableSize = size
 	return o
+}
+
+// CutLog cuts the log as the janitor does.
+func CutLog(t testing.TB, n *Node) {
+	t.Helper()
+	if err := n.cutLog(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -29,7 +29,10 @@ func (d *disk) prepareInstall(s *raftpb.Snapshot) (raftlog.Install, error) {
 		return in, fmt.Errorf("%w: index %d term %d, announced as index %d term %d",
 			ErrSnapshotMismatch, m.Index, m.Term, in.ID.Index, in.ID.Term)
 	}
-	return in, datadir.SyncDir(d.dir.FS(), d.dir.SnapInPath())
+	if err := datadir.SyncDir(d.dir.FS(), d.dir.SnapInPath()); err != nil {
+		return in, err
+	}
+	return in, d.dir.Sync()
 }
 
 func (d *disk) receivedPath(in raftlog.Install) string {
@@ -64,7 +67,11 @@ func (d *disk) swapState(in raftlog.Install) error {
 		if err = fs.Rename(from, to); err != nil {
 			return fmt.Errorf("install snapshot: %w", err)
 		}
-		if err = errors.Join(datadir.SyncDir(fs, d.receivedPath(in)), d.dir.Sync()); err != nil {
+		// The new place first: a crash between the two may leave both, never none.
+		if err = d.dir.Sync(); err != nil {
+			return err
+		}
+		if err = datadir.SyncDir(fs, d.receivedPath(in)); err != nil {
 			return err
 		}
 	case errors.Is(err, os.ErrNotExist):

@@ -262,6 +262,9 @@ func (g *group) fail(err error) {
 // An error that is not ErrOutcomeUnknown means that the command was not applied and never will be. When ctx ends, the
 // error is ctx's together with ErrNotProposed or ErrOutcomeUnknown.
 func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotProposed, err)
+	}
 	if err := n.mayPropose(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,404 @@
+package raftnode_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	raftpb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+)
+
+// A disk that fails once stops the member: nothing is acknowledged that is not on it, and nothing is retried.
+func TestFailedWritesStopTheMember(t *testing.T) {
+	synced := []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo}
+	// The first hits pass, so that something is acknowledged before.
+	tests := map[string]func(op errorfs.Op) bool{
+		"sync of the log": func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, "/log/") && path.Ext(op.Path) == ".log" && slices.Contains(synced, op.Kind)
+		},
+		"write to the log": func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, "/log/") && path.Ext(op.Path) == ".log" && op.Kind == errorfs.OpFileWrite
+		},
+		"new table of the state machine": func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, "/sm-") && path.Ext(op.Path) == ".sst" && op.Kind == errorfs.OpFileWrite
+		},
+		"new manifest of the log": func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, "/log/MANIFEST") && op.Kind == errorfs.OpFileWrite
+		},
+		"manifest of a checkpoint": func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, "/snap/") && op.Kind == errorfs.OpCreate
+		},
+	}
+	for name, hit := range tests {
+		t.Run(name, func(t *testing.T) {
+			disk := vfs.NewCrashableMem()
+			cause := errors.New("disk is gone")
+			var injected atomic.Bool
+			var left atomic.Int64
+			left.Store(1 << 40)
+			fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if hit(op) && left.Add(-1) < 0 && injected.CompareAndSwap(false, true) {
+					return cause
+				}
+				return nil
+			}))
+			s := newSweep(3, core.Faults{})
+			n, err := raftnode.Open(s.options(fs))
+			if err != nil {
+				t.Fatalf("open: %v", err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- n.Run(context.Background()) }()
+			if err := n.ReadIndex(context.Background()); err != nil {
+				t.Fatalf("read index: %v", err)
+			}
+			for _, w := range s.model.workers {
+				if ok, err := s.model.step(context.Background(), n, w); !ok || err != nil {
+					t.Fatalf("step: %v %v", ok, err)
+				}
+			}
+			left.Store(3)
+			var workers sync.WaitGroup
+			for _, w := range s.model.workers {
+				workers.Go(func() {
+					for {
+						ok, err := s.model.step(context.Background(), n, w)
+						if err != nil {
+							t.Error(err)
+						}
+						if !ok {
+							return
+						}
+					}
+				})
+			}
+			if err := <-ended; err == nil {
+				t.Error("run: got nil, want an error")
+			}
+			workers.Wait()
+			if !injected.Load() {
+				t.Fatal("no error was injected")
+			}
+			if s.model.revision == 0 {
+				t.Error("nothing was acknowledged before the error")
+			}
+			clone := disk.CrashClone(vfs.CrashCloneCfg{})
+			if _, err := s.verify(point{fs: clone, known: s.model.knowledge()}, newMemory()); err != nil {
+				t.Errorf("after the failure: %v", err)
+			}
+		})
+	}
+}
+
+// copyDir copies a directory of files.
+func copyDir(t *testing.T, from vfs.FS, src string, to vfs.FS, dst string) {
+	t.Helper()
+	if err := to.MkdirAll(dst, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	names, err := from.List(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		f, err := from.Open(src + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.IsDir() {
+			copyDir(t, from, src+"/"+name, to, dst+"/"+name)
+		} else {
+			data, err := io.ReadAll(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := datadir.WriteFile(to, dst, name, data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// replaceDir puts a copy in the place of a directory.
+func replaceDir(t *testing.T, fs vfs.FS, copied, dir string) {
+	t.Helper()
+	if err := errors.Join(fs.RemoveAll(dir), fs.Rename(copied, dir)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// puts runs a member over a disk for some puts and stops it.
+func puts(t *testing.T, fs vfs.FS, n int, cut bool) {
+	t.Helper()
+	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	for i := range n {
+		propose(t, m.Node, put(fmt.Sprintf("k%d", i), "v"))
+	}
+	if cut {
+		if err := m.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		raftnode.CutLog(t, m.Node)
+	}
+	if err := m.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefusesDamageByName(t *testing.T) {
+	tests := map[string]struct {
+		damage func(t *testing.T, fs vfs.FS)
+		want   error
+	}{
+		"the log lost its end": {
+			damage: func(t *testing.T, fs vfs.FS) {
+				copyDir(t, fs, "/data/log", fs, "/copy")
+				puts(t, fs, 5, false)
+				replaceDir(t, fs, "/copy", "/data/log")
+			},
+			want: raftnode.ErrLogLostTail,
+		},
+		"the log was cut past the state machine": {
+			damage: func(t *testing.T, fs vfs.FS) {
+				copyDir(t, fs, "/data/sm-1", fs, "/copy")
+				puts(t, fs, 5, true)
+				replaceDir(t, fs, "/copy", "/data/sm-1")
+			},
+			want: raftnode.ErrLogCutPastState,
+		},
+		"the state machine is of another cluster": {
+			damage: func(t *testing.T, fs vfs.FS) {
+				other := vfs.NewMem()
+				puts(t, other, 5, false)
+				copyDir(t, other, "/data/sm-1", fs, "/copy")
+				replaceDir(t, fs, "/copy", "/data/sm-1")
+			},
+			want: raftnode.ErrWrongCluster,
+		},
+		"FORMAT is gone": {
+			damage: func(t *testing.T, fs vfs.FS) {
+				if err := fs.Remove("/data/FORMAT"); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: datadir.ErrNotDataDir,
+		},
+		"CURRENT is garbage": {
+			damage: func(t *testing.T, fs vfs.FS) {
+				if err := datadir.WriteFile(fs, "/data", "CURRENT", []byte("sm-x")); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: datadir.ErrDamaged,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			puts(t, fs, 5, false)
+			tt.damage(t, fs)
+			n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
+			if err == nil {
+				err = n.Close()
+			}
+			if !errors.Is(err, tt.want) {
+				t.Errorf("open: got %v, want %v", err, tt.want)
+			}
+			// What was refused is not locked or changed: the answer stays the same.
+			if _, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"}); !errors.Is(err, tt.want) {
+				t.Errorf("open again: got %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestASecondMemberOnTheSameDirectoryIsRefused(t *testing.T) {
+	o := raftnode.Options{Dir: t.TempDir()}
+	start(t, o)
+	if _, err := raftnode.Open(o); !errors.Is(err, raftnode.ErrLocked) {
+		t.Errorf("got %v, want %v", err, raftnode.ErrLocked)
+	}
+}
+
+// dump returns everything that must be equal on replicas.
+func dump(t *testing.T, n *raftnode.Node) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := n.Store().Dump(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A member that stopped in order and one that crashed and applies the end of its log again come to the same state.
+func TestReappliedTailGivesTheSameState(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := newSweep(5, core.Faults{})
+	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	for range 200 {
+		for _, w := range s.model.workers {
+			if ok, err := s.model.step(context.Background(), m.Node, w); !ok || err != nil {
+				t.Fatalf("step: %v %v", ok, err)
+			}
+		}
+	}
+	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := m.stop(); err != nil {
+		t.Fatal(err)
+	}
+	want := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	got := start(t, raftnode.Options{FS: crashed, Dir: "/data"})
+	a, b := want.Store().Applied(), got.Store().Applied()
+	if a.Index != b.Index || a.Checksum != b.Checksum || a.Revision != b.Revision {
+		t.Errorf("applied: got %+v, want %+v", b, a)
+	}
+	if dump(t, got.Node) != dump(t, want.Node) {
+		t.Error("dumps differ")
+	}
+}
+
+// received is a disk on which a snapshot of a later state of the same member lies ready to be installed.
+func received(t *testing.T) (fs *vfs.MemFS, snap *raftpb.Snapshot, want string) {
+	t.Helper()
+	ahead := vfs.NewCrashableMem()
+	puts(t, ahead, 5, false)
+	behind := ahead.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	puts(t, ahead, 50, true)
+	c, err := checkpoint.OpenCatalogue(ahead, "/data/snap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := c.Hold()
+	copyDir(t, ahead, "/data/snap/"+newest.Name, behind, "/data/snap-in/from-the-leader")
+	if err := errors.Join(datadir.SyncDir(behind, "/data/snap-in"), datadir.SyncDir(behind, "/data")); err != nil {
+		t.Fatal(err)
+	}
+	return behind, &raftpb.Snapshot{
+		Data:     []byte("from-the-leader"),
+		Metadata: &raftpb.SnapshotMetadata{Index: new(newest.Manifest.Index), Term: new(newest.Manifest.Term)},
+	}, fmt.Sprint(newest.Manifest.Index)
+}
+
+func TestInstallSnapshot(t *testing.T) {
+	fs, snap, want := received(t)
+	n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := n.Store()
+	if err = raftnode.Install(n, snap); err != nil {
+		t.Fatalf("install: %v", err)
+	}
+	if n.Store() == old || fmt.Sprint(n.Store().Applied().Index) != want {
+		t.Errorf("applied after the installation: got %d, want %s", n.Store().Applied().Index, want)
+	}
+	if st := n.Status(); fmt.Sprint(st.LastIndex) != want || fmt.Sprint(st.FirstIndex-1) != want {
+		t.Errorf("log after the installation: got %d to %d, want to begin behind %s", st.FirstIndex, st.LastIndex, want)
+	}
+	if err = n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	if got := m.Store().Applied().Revision; got != 55 {
+		t.Errorf("revision after restart: got %d, want 55", got)
+	}
+	propose(t, m.Node, put("k", "v"))
+	names, err := fs.List("/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(names, "sm-1") || !slices.Contains(names, "sm-2") {
+		t.Errorf("state machines: got %v, want sm-2 only", names)
+	}
+}
+
+func TestDamagedSnapshotsAreNotInstalled(t *testing.T) {
+	fs, snap, _ := received(t)
+	names, err := fs.List("/data/snap-in/from-the-leader/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
+	if err = datadir.WriteFile(fs, "/data/snap-in/from-the-leader/data", names[i], []byte("junk")); err != nil {
+		t.Fatal(err)
+	}
+	n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raftnode.Install(n, snap); !errors.Is(err, checkpoint.ErrInvalid) {
+		t.Errorf("install: got %v, want %v", err, checkpoint.ErrInvalid)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	if got := m.Store().Applied().Revision; got != 5 {
+		t.Errorf("revision: got %d, want 5", got)
+	}
+}
+
+// A crash at any write of an installation leaves the state before or the state after, and a member that starts.
+func TestCrashesDuringAnInstallation(t *testing.T) {
+	before, after := 0, 0
+	for round := range 4 {
+		fs, snap, want := received(t)
+		tk := &taker{
+			mem: fs, model: newModel(1, 0), gap: 1, max: 1000, rng: rand.New(rand.NewPCG(9, uint64(round))),
+		}
+		n, err := raftnode.Open(raftnode.Options{FS: errorfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := raftnode.Install(n, snap); err != nil {
+			t.Fatalf("install: %v", err)
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range tk.points {
+			again, err := raftnode.Open(raftnode.Options{FS: p.fs, Dir: "/data"})
+			if err != nil {
+				t.Fatalf("crash point %d (%s survives): %v", i, p.loss, err)
+			}
+			switch got := again.Store().Applied(); {
+			case fmt.Sprint(got.Index) == want:
+				after++
+			case got.Revision == 5:
+				before++
+			default:
+				t.Errorf("crash point %d: state at index %d, revision %d", i, got.Index, got.Revision)
+			}
+			if err := again.Close(); err != nil {
+				t.Errorf("crash point %d: %v", i, err)
+			}
+		}
+	}
+	t.Logf("%d crash points before the installation, %d after", before, after)
+	if before < 20 || after < 20 {
+		t.Errorf("crash points on one side only")
+	}
+}
