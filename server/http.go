@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// Limits of the HTTP listener.
+const (
+	httpHeaderTimeout  = 10 * time.Second
+	httpIdleTimeout    = 2 * time.Minute
+	httpHeaderBytesMax = 16 << 10 // a key of 1 024 bytes is at most 3 072 in a URL
+)
+
+// httpOptions say what the HTTP listener serves.
+type httpOptions struct {
+	// Conn leads to the services of this member, inside this process.
+	Conn grpc.ClientConnInterface
+	// Ready runs the checks of /readyz. It must not block longer than its context.
+	Ready func(ctx context.Context) []readyCheck
+	// Gatherer has the metrics of /metrics.
+	Gatherer prometheus.Gatherer
+	// Version is the version of the program.
+	Version string
+	// AllowedOrigins are the values of the header Origin, such as "https://console.example", that are served. Without
+	// any, no page of a browser is.
+	AllowedOrigins []string
+	// LoopbackOnly says that the listener has a loopback address, so that only names of this machine are right in the
+	// header Host. Others come from pages that made their own name point here.
+	LoopbackOnly bool
+	// AllowedHosts are more names, without port, that are right in the header Host of a loopback listener.
+	AllowedHosts []string
+	// RequestBytesMax limits bodies.
+	RequestBytesMax int64
+	// Log gets what fails inside.
+	Log *zap.Logger
+}
+
+// readyCheck is one thing that a member needs in order to serve.
+type readyCheck struct {
+	// Name is a short noun.
+	Name string
+	// Err says what is missing; nil when all is well.
+	Err error
+}
+
+// newHTTPHandler returns the handler for the whole HTTP listener: REST, health, metrics and the API's description.
+func newHTTPHandler(o httpOptions) (http.Handler, error) {
+	rest, err := newGateway(o.Conn, o.RequestBytesMax, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	ops, err := newOperations(o)
+	if err != nil {
+		return nil, err
+	}
+	return newFrontDoor(o, func(w http.ResponseWriter, r *http.Request) {
+		if handler, ok := ops.paths[rawPath(r)]; ok {
+			serveOperation(w, r, handler)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	}), nil
+}
+
+// serveHTTP serves a listener until ctx ends. Then streams end with a last line, and other requests have the given time to
+// end by themselves. It returns when all have ended.
+func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, log *zap.Logger) error {
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	requests = context.WithValue(requests, streamsKey{}, ctx)
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: httpHeaderTimeout,
+		IdleTimeout:       httpIdleTimeout,
+		MaxHeaderBytes:    httpHeaderBytesMax,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          zap.NewStdLog(log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve HTTP: %w", err)
+	case <-ctx.Done():
+	}
+	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer stop()
+	err := server.Shutdown(patience)
+	if errors.Is(err, context.DeadlineExceeded) {
+		endRequests()
+		err = server.Close()
+	}
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	if err != nil {
+		return fmt.Errorf("stop HTTP: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// statusClientClosedRequest is what others use for a client that went away before the answer; no client reads it.
+const statusClientClosedRequest = 499
+
+// fieldBytesMax is how much of the name of a field an error repeats.
+const fieldBytesMax = 128
+
+// httpStatusOf is the table from reason to HTTP status.
+func httpStatusOf(reason tenurev1.ErrorReason) int {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+		tenurev1.ErrorReason_ERROR_REASON_KEY_EMPTY,
+		tenurev1.ErrorReason_ERROR_REASON_KEY_TOO_LONG,
+		tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST,
+		tenurev1.ErrorReason_ERROR_REASON_UNKNOWN_FIELD,
+		tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID,
+		tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID,
+		tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID,
+		tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE,
+		tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID,
+		tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
+		return http.StatusBadRequest
+	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
+		return http.StatusUnauthorized
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG,
+		tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
+		return http.StatusForbidden
+	case tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND:
+		return http.StatusNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD,
+		tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
+		tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_REUSED,
+		tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE,
+		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
+		tenurev1.ErrorReason_ERROR_REASON_FROZEN,
+		tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+		tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
+		tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED:
+		return http.StatusConflict
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
+		tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
+		tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
+		return http.StatusGone
+	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
+		return http.StatusPreconditionFailed
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE:
+		return http.StatusRequestEntityTooLarge
+	case tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
+		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
+		tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
+		return http.StatusTooManyRequests
+	case tenurev1.ErrorReason_ERROR_REASON_CANCELLED:
+		return statusClientClosedRequest
+	case tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED:
+		return http.StatusNotImplemented
+	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+		tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
+		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		return http.StatusServiceUnavailable
+	case tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
+		// Not 503, which proxies and clients take as leave to send a change again.
+		tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
+		return http.StatusGatewayTimeout
+	case tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED:
+		return http.StatusInsufficientStorage
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// restError is an error as REST shows it. Its JSON is the value of "error" in an answer, and in the last line of a stream.
+type restError struct {
+	// Code is the ErrorReason without its prefix; clients branch on it.
+	Code string `json:"code"`
+	// Status is the name of the gRPC code.
+	Status string `json:"status"`
+	// Message is for people.
+	Message string `json:"message"`
+	// Metadata holds the facts of ErrorInfo, at least "applied".
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// Violations names each wrong field.
+	Violations []restViolation `json:"violations,omitempty"`
+
+	httpStatus int
+	allow      string // value of the header Allow; empty: none
+}
+
+// restViolation is one wrong field.
+type restViolation struct {
+	Field       string `json:"field"`
+	Description string `json:"description"`
+}
+
+// Error returns the text for people.
+func (e *restError) Error() string { return e.Message }
+
+// refused returns the error for a request that REST itself refuses. Field is the name of what is wrong with it.
+func refused(reason tenurev1.ErrorReason, field, format string, args ...any) *restError {
+	// Clients choose the names of fields that do not exist; an answer repeats only so much of them.
+	if len(field) > fieldBytesMax {
+		field = strings.ToValidUTF8(field[:fieldBytesMax], "") + "…"
+	}
+	return restErrorOf(invalidAs(reason, field, format, args...).with("field", field))
+}
+
+// malformed is refused for what cannot be decoded.
+func malformed(field, format string, args ...any) *restError {
+	return refused(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, field, format, args...)
+}
+
+// unknownField is refused for parameters and fields that are unknown, repeated or in conflict.
+func unknownField(field, format string, args ...any) *restError {
+	return refused(tenurev1.ErrorReason_ERROR_REASON_UNKNOWN_FIELD, field, format, args...)
+}
+
+// as changes the HTTP status, where it says more than the reason's own.
+func (e *restError) as(httpStatus int) *restError {
+	e.httpStatus = httpStatus
+	return e
+}
+
+// restErrorOf returns what REST shows of an error: of a call over gRPC, of the API, or of REST itself.
+func restErrorOf(err error) *restError {
+	var e *restError
+	if errors.As(err, &e) {
+		return e
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		s, _ = toStatus(err, "")
+	}
+	if !hasReason(s) {
+		s = withReason(s)
+	}
+	e = &restError{Status: code.Code(s.Code()).String(), Message: s.Message(), httpStatus: runtime.HTTPStatusFromCode(s.Code())}
+	for _, detail := range s.Details() {
+		switch d := detail.(type) {
+		case *errdetails.ErrorInfo:
+			e.Code, e.Metadata = d.GetReason(), d.GetMetadata()
+			if number, known := tenurev1.ErrorReason_value[reasonPrefix+d.GetReason()]; known {
+				e.httpStatus = httpStatusOf(tenurev1.ErrorReason(number))
+			}
+		case *errdetails.BadRequest:
+			for _, v := range d.GetFieldViolations() {
+				e.Violations = append(e.Violations, restViolation{Field: v.GetField(), Description: v.GetDescription()})
+			}
+		}
+	}
+	return e
+}
+
+// hasReason tells whether the service itself made the status.
+func hasReason(s *status.Status) bool {
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
+			return true
+		}
+	}
+	return false
+}
+
+// withReason gives a reason to a status that gRPC or the gateway made on the way.
+func withReason(s *status.Status) *status.Status {
+	var e *apiError
+	switch s.Code() {
+	case codes.Unavailable:
+		// Inside this process only a server that stops is not there. What it did with the request is not known.
+		e = newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
+		e.applied = appliedUnknown
+	case codes.InvalidArgument:
+		// The gateway could not decode what the checks let through.
+		e = newError(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "%s", s.Message())
+	case codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented:
+		e = fromStatus(s.Err())
+		if s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded {
+			e.applied = appliedUnknown
+		}
+	default:
+		e = newError(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
+		e.applied = appliedUnknown
+	}
+	s, _ = toStatus(e, "")
+	return s
+}
+
+// write answers a request with the error.
+func (e *restError) write(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Content-Type", contentTypeJSON)
+	header.Del("Content-Length")
+	if ms, err := strconv.ParseInt(e.Metadata["retry_after_ms"], 10, 64); err == nil && ms > 0 {
+		header.Set("Retry-After", strconv.FormatInt((ms+999)/1000, 10))
+	} else if e.httpStatus == http.StatusServiceUnavailable {
+		header.Set("Retry-After", "1")
+	}
+	if e.allow != "" {
+		header.Set("Allow", e.allow)
+	}
+	w.WriteHeader(e.httpStatus)
+	// A client that has gone away is the only way to fail, and then nobody is left to tell.
+	_, _ = w.Write(e.line()) //nolint:gosec // It is JSON, is called so, and browsers are told not to guess.
+}
+
+// line returns the error as a line of JSON.
+func (e *restError) line() []byte {
+	text, err := json.Marshal(struct {
+		Error *restError `json:"error"`
+	}{e})
+	if err != nil {
+		return []byte(`{"error":{"code":"INTERNAL","status":"INTERNAL","message":"internal error"}}` + "\n")
+	}
+	return append(text, '\n')
+}

@@ -1,0 +1,219 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// A routeKind says who serves a route.
+type routeKind int
+
+const (
+	// Zero is a call with one answer, served by grpc-gateway.
+	_ routeKind = iota
+	// routeStream is a stream of responses, one JSON object a line.
+	routeStream
+	// routeRaw is a key's value as the raw body of a request: not in the gateway's table, which cannot say it.
+	routeRaw
+)
+
+// restRoute is one row of the REST table. The rows are those of proto/gateway.yaml, which the gateway is made from; they
+// stand here again because REST checks every request against its RPC before the gateway, which ignores what it does not
+// know, may see it.
+type restRoute struct {
+	method  string // of HTTP
+	pattern string // as in gateway.yaml: {name} is one segment, {name=**} the rest of the path
+	rpc     string // full name
+	body    bool   // whether the body is the request, in JSON; if so there are no query parameters
+	kind    routeKind
+
+	segments []routeSegment
+	input    protoreflect.MessageDescriptor
+	output   protoreflect.MessageDescriptor
+}
+
+// routeSegment is one segment of a pattern: a literal or a variable.
+type routeSegment struct {
+	literal string
+	field   protoreflect.FieldDescriptor // nil for a literal
+	rest    bool                         // takes the rest of the path, slashes and all
+}
+
+// restTable returns the REST table without what newRoutes adds.
+func restTable() []restRoute {
+	get, post, put, del, patch := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch
+	return []restRoute{
+		{method: post, pattern: "/v1/sessions", rpc: tenurev1.SessionService_CreateSession_FullMethodName, body: true},
+		{method: get, pattern: "/v1/sessions", rpc: tenurev1.SessionService_ListSessions_FullMethodName},
+		{method: get, pattern: "/v1/sessions/{session_id}", rpc: tenurev1.SessionService_GetSession_FullMethodName},
+		{method: del, pattern: "/v1/sessions/{session_id}", rpc: tenurev1.SessionService_DestroySession_FullMethodName},
+		{method: post, pattern: "/v1/sessions/{session_id}/renew", rpc: tenurev1.SessionService_RenewSession_FullMethodName, body: true},
+		{method: post, pattern: "/v1/sessions/{session_id}/attach", rpc: tenurev1.SessionService_AttachSession_FullMethodName, body: true},
+
+		{method: get, pattern: "/v1/kv", rpc: tenurev1.KVService_List_FullMethodName},
+		{method: del, pattern: "/v1/kv", rpc: tenurev1.KVService_DeletePrefix_FullMethodName},
+		{method: get, pattern: "/v1/kv/{key=**}", rpc: tenurev1.KVService_Get_FullMethodName},
+		{method: put, pattern: "/v1/kv/{key=**}", rpc: tenurev1.KVService_Put_FullMethodName, kind: routeRaw},
+		{method: post, pattern: "/v1/kv/{key=**}", rpc: tenurev1.KVService_Put_FullMethodName, body: true},
+		{method: del, pattern: "/v1/kv/{key=**}", rpc: tenurev1.KVService_Delete_FullMethodName},
+		{method: post, pattern: "/v1/txn", rpc: tenurev1.KVService_Txn_FullMethodName, body: true},
+
+		{method: get, pattern: "/v1/locks", rpc: tenurev1.LockService_ListLocks_FullMethodName},
+		{method: get, pattern: "/v1/locks/{key=**}", rpc: tenurev1.LockService_GetLock_FullMethodName},
+		{method: post, pattern: "/v1/locks/{key=**}", rpc: tenurev1.LockService_TryAcquireLock_FullMethodName, body: true},
+		{method: del, pattern: "/v1/locks/{key=**}", rpc: tenurev1.LockService_ReleaseLock_FullMethodName},
+		{method: post, pattern: "/v1/lock-queue/{key=**}", rpc: tenurev1.LockService_AcquireLock_FullMethodName, body: true, kind: routeStream},
+		{method: del, pattern: "/v1/lock-queue/{key=**}", rpc: tenurev1.LockService_CancelWait_FullMethodName},
+		{method: get, pattern: "/v1/sequencers/{text}", rpc: tenurev1.LockService_CheckSequencer_FullMethodName},
+		{method: post, pattern: "/v1/admin/break/{key=**}", rpc: tenurev1.LockService_BreakLock_FullMethodName, body: true},
+
+		{method: get, pattern: "/v1/watch", rpc: tenurev1.WatchService_Watch_FullMethodName, kind: routeStream},
+		{method: post, pattern: "/v1/watch", rpc: tenurev1.WatchService_Watch_FullMethodName, body: true, kind: routeStream},
+
+		{method: get, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_GetLeader_FullMethodName},
+		{method: post, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Campaign_FullMethodName, body: true, kind: routeStream},
+		{method: put, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Proclaim_FullMethodName, body: true},
+		{method: del, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Resign_FullMethodName},
+		{method: get, pattern: "/v1/election-events/{key=**}", rpc: tenurev1.ElectionService_Observe_FullMethodName, kind: routeStream},
+
+		{method: get, pattern: "/v1/status", rpc: tenurev1.ClusterService_GetStatus_FullMethodName},
+		{method: get, pattern: "/v1/members", rpc: tenurev1.ClusterService_ListMembers_FullMethodName},
+		{method: post, pattern: "/v1/admin/members", rpc: tenurev1.ClusterService_AddMember_FullMethodName, body: true},
+		{method: post, pattern: "/v1/admin/members/{member_id}/promote", rpc: tenurev1.ClusterService_PromoteMember_FullMethodName, body: true},
+		{method: del, pattern: "/v1/admin/members/{member_id}", rpc: tenurev1.ClusterService_RemoveMember_FullMethodName},
+		{method: put, pattern: "/v1/admin/members/{member_id}", rpc: tenurev1.ClusterService_ReplaceMember_FullMethodName, body: true},
+		{method: post, pattern: "/v1/admin/leader", rpc: tenurev1.ClusterService_TransferLeadership_FullMethodName, body: true},
+		{method: get, pattern: "/v1/admin/limits", rpc: tenurev1.ClusterService_GetLimits_FullMethodName},
+		{method: patch, pattern: "/v1/admin/limits", rpc: tenurev1.ClusterService_SetLimits_FullMethodName, body: true},
+		{method: post, pattern: "/v1/admin/compact", rpc: tenurev1.ClusterService_Compact_FullMethodName, body: true},
+		{method: get, pattern: "/v1/admin/backup", rpc: tenurev1.ClusterService_Backup_FullMethodName, kind: routeStream},
+	}
+}
+
+// newRoutes returns the REST table, ready for use. It fails only on a mistake in the table.
+func newRoutes() ([]restRoute, error) {
+	routes := restTable()
+	for i := range routes {
+		if err := routes[i].prepare(); err != nil {
+			return nil, fmt.Errorf("route %s %s: %w", routes[i].method, routes[i].pattern, err)
+		}
+	}
+	return routes, nil
+}
+
+// prepare finds the RPC's messages and takes the pattern apart.
+func (r *restRoute) prepare() error {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(r.rpc, "/"), "/", "."))
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if err != nil {
+		return fmt.Errorf("find RPC: %w", err)
+	}
+	rpc, ok := found.(protoreflect.MethodDescriptor)
+	if !ok {
+		return fmt.Errorf("%s is no RPC", name)
+	}
+	r.input, r.output = rpc.Input(), rpc.Output()
+	for text := range strings.SplitSeq(strings.TrimPrefix(r.pattern, "/"), "/") {
+		variable, ok := strings.CutPrefix(text, "{")
+		if !ok {
+			r.segments = append(r.segments, routeSegment{literal: text})
+			continue
+		}
+		variable, rest := strings.CutSuffix(strings.TrimSuffix(variable, "}"), "=**")
+		field := r.input.Fields().ByName(protoreflect.Name(variable))
+		if field == nil {
+			return fmt.Errorf("%s has no field %s", r.input.FullName(), variable)
+		}
+		r.segments = append(r.segments, routeSegment{field: field, rest: rest})
+	}
+	return nil
+}
+
+// matches tells whether the pattern fits the segments of a path.
+func (r *restRoute) matches(path []string) bool {
+	for i, segment := range r.segments {
+		switch {
+		case i >= len(path):
+			return false
+		case segment.rest:
+			return true
+		case segment.field == nil && segment.literal != path[i]:
+			return false
+		}
+	}
+	return len(path) == len(r.segments)
+}
+
+// pathField is a field of the request with the value that the path gives it.
+type pathField struct {
+	field protoreflect.FieldDescriptor
+	value string
+}
+
+// pathFields returns the fields that a path which matches gives values.
+func (r *restRoute) pathFields(path []string) []pathField {
+	var fields []pathField
+	for i, segment := range r.segments {
+		switch {
+		case segment.rest:
+			fields = append(fields, pathField{field: segment.field, value: strings.Join(path[i:], "/")})
+		case segment.field != nil:
+			fields = append(fields, pathField{field: segment.field, value: path[i]})
+		}
+	}
+	return fields
+}
+
+// inPath tells whether the path gives a field of the request its value.
+func (r *restRoute) inPath(field protoreflect.FieldDescriptor) bool {
+	return slices.ContainsFunc(r.segments, func(s routeSegment) bool {
+		return s.field != nil && s.field.FullName() == field.FullName()
+	})
+}
+
+// findRoute returns the route for a request. HEAD is served as GET without the body, but not on streams, which would
+// never end.
+func findRoute(routes []restRoute, method string, path []string) (*restRoute, *restError) {
+	var allowed []string
+	for i := range routes {
+		route := &routes[i]
+		if !route.matches(path) {
+			continue
+		}
+		head := route.method == http.MethodGet && route.kind != routeStream
+		if route.method == method || head && method == http.MethodHead {
+			return route, nil
+		}
+		allowed = append(allowed, route.method)
+		if head {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	if len(allowed) == 0 {
+		return nil, noSuchPath()
+	}
+	return nil, wrongMethod(method, allowed)
+}
+
+// noSuchPath is the error for a path that is not in the table.
+func noSuchPath() *restError {
+	return restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
+		"there is nothing at this path; /openapi.json lists what is"))
+}
+
+// wrongMethod is the error for a path that is in the table with other methods.
+func wrongMethod(method string, allowed []string) *restError {
+	slices.Sort(allowed)
+	list := strings.Join(slices.Compact(allowed), ", ")
+	e := restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
+		"method %.32q is not served at this path, but %s", method, list)).as(http.StatusMethodNotAllowed)
+	e.allow = list
+	return e
+}

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// streamWriteTimeout is how long a client may leave a line unread. It costs nothing but its connection meanwhile.
+const streamWriteTimeout = 10 * time.Minute
+
+// streamsKey is the key of a context in a request's context: the one that ends all streams when the member stops.
+type streamsKey struct{}
+
+// stream makes a call that answers with a stream, and writes each answer as a line. The first answer decides: is it an
+// error, the request fails with its status; else the headers go out with the first line. Later errors are a last line.
+func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, call *restCall) {
+	request, err := newMessage(call.route.input)
+	if err != nil {
+		writeError(w, err, g.log)
+		return
+	}
+	if e := fill(request, call); e != nil {
+		e.write(w)
+		return
+	}
+	leaveOnDisconnect(request)
+
+	streams, mayStop := ctx.Value(streamsKey{}).(context.Context)
+	ctx, cancel := context.WithCancelCause(outgoing(ctx, r))
+	defer cancel(nil)
+	if mayStop {
+		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
+		defer context.AfterFunc(streams, func() { cancel(errStopping) })()
+	}
+	out := lineWriter{w: w, control: http.NewResponseController(w)}
+	err = g.receive(ctx, call.route, request, &out)
+	if cause := context.Cause(ctx); errors.Is(cause, errStopping) {
+		err = cause
+	}
+	switch {
+	case err == nil || errors.Is(err, errLineLost):
+	case out.begun:
+		_ = out.write(restErrorOf(err).line())
+	default:
+		writeError(w, err, g.log)
+	}
+}
+
+// receive makes the call and passes its answers on until the end.
+func (g *gateway) receive(ctx context.Context, route *restRoute, request proto.Message, out *lineWriter) error {
+	stream, err := g.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, route.rpc)
+	if err != nil {
+		return err
+	}
+	// A call that failed already says so when its answer is read.
+	if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		answer, err := newMessage(route.output)
+		if err != nil {
+			return err
+		}
+		err = stream.RecvMsg(answer)
+		if errors.Is(err, io.EOF) {
+			out.begin(nil, nil)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.answer(stream, answer); err != nil {
+			return err
+		}
+	}
+}
+
+// errLineLost says that a client did not take a line: it has gone, or stood still for too long.
+var errLineLost = errors.New("line not taken")
+
+// lineWriter writes a stream's lines to a client, each at once.
+type lineWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	begun   bool
+}
+
+// begin sends the headers, if that was not done yet.
+func (l *lineWriter) begin(md metadata.MD, first proto.Message) {
+	if l.begun {
+		return
+	}
+	l.begun = true
+	header := l.w.Header()
+	copyHeader(header, md)
+	if first != nil {
+		setRevision(header, first)
+	}
+	header.Set("Content-Type", contentTypeLines)
+	// Tells proxies that gather an answer before they pass it on not to.
+	header.Set("X-Accel-Buffering", "no")
+	l.w.WriteHeader(http.StatusOK)
+}
+
+// answer sends one answer of a call.
+func (l *lineWriter) answer(stream grpc.ClientStream, answer proto.Message) error {
+	if !l.begun {
+		md, err := stream.Header()
+		if err != nil {
+			return err
+		}
+		l.begin(md, answer)
+	}
+	for message := range linesOf(answer) {
+		line, err := jsonMarshaler{}.Marshal(message)
+		if err != nil {
+			return err
+		}
+		if err := l.write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write sends one line.
+func (l *lineWriter) write(line []byte) error {
+	// Deadlines are not to be had on every connection that tests make; then a client may stand still.
+	_ = l.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
+	if _, err := l.w.Write(line); err != nil {
+		return fmt.Errorf("%w: %w", errLineLost, err)
+	}
+	if err := l.control.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", errLineLost, err)
+	}
+	return nil
+}
+
+// newMessage returns an empty message of a type of the API.
+func newMessage(of protoreflect.MessageDescriptor) (proto.Message, error) {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(of.FullName())
+	if err != nil {
+		return nil, fmt.Errorf("find message %s: %w", of.FullName(), err)
+	}
+	return kind.New().Interface(), nil
+}
+
+// leaveOnDisconnect gives up a place in a queue when the request breaks, unless it says otherwise: somebody who waits
+// with curl and goes away does not mean to be granted the lock later.
+func leaveOnDisconnect(request proto.Message) {
+	switch m := request.(type) {
+	case *tenurev1.AcquireLockRequest:
+		if m.LeaveOnDisconnect == nil {
+			m.LeaveOnDisconnect = new(true)
+		}
+	case *tenurev1.CampaignRequest:
+		if m.LeaveOnDisconnect == nil {
+			m.LeaveOnDisconnect = new(true)
+		}
+	}
+}
+
+// linesOf returns the messages that an answer is written as: a watch's events each get a line of their own.
+func linesOf(answer proto.Message) iter.Seq[proto.Message] {
+	return func(yield func(proto.Message) bool) {
+		watch, ok := answer.(*tenurev1.WatchResponse)
+		events := watch.GetEvents().GetEvents()
+		if !ok || len(events) < 2 {
+			yield(answer)
+			return
+		}
+		for i, event := range events {
+			last := i == len(events)-1
+			more := watch.GetEvents().GetMore()
+			if !last {
+				more = events[i+1].GetRevision() == event.GetRevision()
+			}
+			line := &tenurev1.WatchResponse{
+				Header:  watch.GetHeader(),
+				Message: &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: []*tenurev1.Event{event}, More: more}},
+			}
+			if last {
+				line.ResumeToken = watch.GetResumeToken()
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
