@@ -112,7 +112,7 @@ fmt: $(BIN)/buf $(BIN)/golangci-lint ## format protos and Go code
 
 # Generates beside gen/ and swaps at the end, so that a failed run leaves the committed code as it was.
 .PHONY: gen
-gen: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOOLS)/python-gen/.done ## regenerate gen/ from proto/
+gen: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOOLS)/python-gen/.done ## regenerate gen/, and what reflection serves, from proto/
 	rm -rf $(BUILD)/gen $(BUILD)/gen.old
 	$(BIN)/buf generate --output $(BUILD)/gen
 	$(BIN)/buf generate --output $(BUILD)/gen --template proto/private.gen.yaml
@@ -121,16 +121,17 @@ gen: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOO
 	mkdir -p $(BUILD)/gen/gen/python
 	$(TOOLS)/python-gen/bin/python -m grpc_tools.protoc --proto_path=proto --python_out=$(BUILD)/gen/gen/python \
 		--pyi_out=$(BUILD)/gen/gen/python --grpc_python_out=$(BUILD)/gen/gen/python proto/tenure/v1/*.proto
+	$(BIN)/buf build --path proto/tenure/v1 --as-file-descriptor-set --output server/descriptor/tenure.binpb
 	if [ -e gen ]; then mv gen $(BUILD)/gen.old; fi
 	mv $(BUILD)/gen/gen gen
 	rm -rf $(BUILD)/gen $(BUILD)/gen.old
 
 .PHONY: verify-gen
 verify-gen: gen ## regenerate and fail if gen/ is not what is committed
-	@changed=$$(git status --porcelain -- gen); \
+	@changed=$$(git status --porcelain -- gen server/descriptor/tenure.binpb); \
 	if [ -n "$$changed" ]; then \
 		echo "error: gen/ is not what proto/ gives; run make gen and commit the result:" >&2; \
-		echo "$$changed" | head -40 >&2; git --no-pager diff --stat -- gen | tail -1 >&2; exit 1; \
+		echo "$$changed" | head -40 >&2; git --no-pager diff --stat -- gen server/descriptor/tenure.binpb | tail -1 >&2; exit 1; \
 	fi
 
 .PHONY: breaking

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/raftnode"
+)
+
+// GetStatus serves ClusterService. It answers also without a leader, from what this member has.
+func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
+	at := a.node.Store().Applied()
+	status := a.node.Status()
+	header := a.header(at)
+	header.Term = status.Term
+	response := &tenurev1.GetStatusResponse{
+		Header:            header,
+		Leader:            status.LeaderName,
+		Members:           a.members(status),
+		Member:            a.self.name,
+		Version:           a.self.version,
+		CommitIndex:       status.Commit,
+		AppliedIndex:      at.Index,
+		FirstIndex:        status.FirstIndex,
+		LastIndex:         status.LastIndex,
+		Keys:              at.Keys,
+		Sessions:          at.Sessions,
+		LiveBytes:         at.LiveBytes,
+		CompactedRevision: at.CompactedRevision,
+		Checksum:          fmt.Sprintf("%016x", at.Checksum),
+		Uptime:            durationpb.New(time.Since(a.started)),
+		ClusterVersion:    at.ClusterVersion,
+	}
+	if status.Leader == 0 {
+		response.Problems = append(response.Problems, &tenurev1.StatusProblem{
+			Name:    "no-leader",
+			Message: "This member knows no leader: writes and linearizable reads fail until most members can talk to each other.",
+		})
+	}
+	return response, nil
+}
+
+// members returns the members as this one knows them: of others, their ids.
+func (a *api) members(status raftnode.Status) []*tenurev1.Member {
+	var members []*tenurev1.Member
+	add := func(ids []uint64, learner bool) {
+		for _, id := range ids {
+			m := &tenurev1.Member{Id: id, Learner: learner, Leader: id == status.Leader}
+			if id == status.MemberID {
+				m.Name = a.self.name
+				m.ClientAddress = a.self.clientAddr
+				m.HttpAddress = a.self.httpAddr
+				m.PeerAddress = a.self.peerAddr
+				m.Zone = a.self.zone
+				m.Version = a.self.version
+			}
+			members = append(members, m)
+		}
+	}
+	add(status.Voters, false)
+	add(status.Learners, true)
+	slices.SortFunc(members, func(x, y *tenurev1.Member) int { return strings.Compare(x.GetName(), y.GetName()) })
+	return members
+}
+
+// ListMembers serves ClusterService.
+func (a *api) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
+	if err := a.node.ReadIndex(ctx); err != nil {
+		return nil, err
+	}
+	return &tenurev1.ListMembersResponse{
+		Header:  a.header(a.node.Store().Applied()),
+		Members: a.members(a.node.Status()),
+	}, nil
+}
+
+// GetLimits serves ClusterService.
+func (a *api) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*tenurev1.GetLimitsResponse, error) {
+	s, err := a.reader(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	limits, err := s.Limits()
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.GetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil
+}

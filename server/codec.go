@@ -1,0 +1,79 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// gRPC answers INTERNAL when a codec fails, before any interceptor is called. So this codec never fails on what a client
+// sends: it leaves an empty message with a mark among its unknown fields, and the interceptors refuse marked messages
+// with a reason. A client that sends the mark itself only has its own message refused.
+const (
+	markField     = protowire.MaxValidNumber
+	markMalformed = "malformed"
+	markTooLarge  = "too large"
+)
+
+// markOf returns the unknown field that marks a message.
+func markOf(text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, markField, protowire.BytesType), text)
+}
+
+// refusal returns the error for a message that the codec marked, or nil.
+func refusal(message any, requestBytesMax int) error {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return nil
+	}
+	unknown := m.ProtoReflect().GetUnknown()
+	switch {
+	case len(unknown) == 0:
+		return nil
+	case bytes.Equal(unknown, markOf(markMalformed)):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST,
+			"the message is not a valid %s: it is damaged, or a text in it is not UTF-8", m.ProtoReflect().Descriptor().FullName())
+	case bytes.Equal(unknown, markOf(markTooLarge)):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
+			"the message is larger than %d bytes", requestBytesMax).with("limit", "request_bytes_max").
+			with("limit_value", fmt.Sprint(requestBytesMax))
+	default:
+		return nil
+	}
+}
+
+// codec is gRPC's own for protobuf, but for messages that cannot be decoded or are too large; see above.
+type codec struct {
+	encoding.CodecV2
+	requestBytesMax int
+}
+
+// newCodec returns the codec for the server.
+func newCodec(requestBytesMax int) encoding.CodecV2 {
+	return codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requestBytesMax: requestBytesMax}
+}
+
+// Unmarshal decodes data, or marks v. It fails only if v is no message, which is a mistake of this program.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return fmt.Errorf("cannot decode into a %T", v)
+	}
+	mark := markTooLarge
+	if data.Len() <= c.requestBytesMax {
+		if c.CodecV2.Unmarshal(data, v) == nil {
+			return nil
+		}
+		mark = markMalformed
+	}
+	proto.Reset(m)
+	m.ProtoReflect().SetUnknown(markOf(mark))
+	return nil
+}

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Defaults of Config.
+const (
+	listenDefault          = "127.0.0.1:7400"
+	httpDefault            = "127.0.0.1:7401"
+	peerDefault            = "127.0.0.1:7402"
+	tickDefault            = 50 * time.Millisecond
+	electionTicksDefault   = 20
+	requestBytesMaxDefault = 3 << 19 // 1.5 MiB
+	callsMaxDefault        = 10_000
+	streamsMaxDefault      = 1024
+	stopGraceDefault       = 5 * time.Second
+	ttlFloor               = 2 * time.Second
+)
+
+// Errors of Validate.
+var (
+	// ErrInsecure means that an address can be reached from other machines, and that there is no TLS.
+	ErrInsecure = errors.New("anybody who can reach this address can take every lock; listen on a loopback address, or accept it with --insecure")
+	// ErrConfig means that a setting has a value that makes no sense.
+	ErrConfig = errors.New("bad setting")
+)
+
+// Config says how a member runs. Only DataDir is required.
+type Config struct {
+	// DataDir is the directory of the member, made when missing. No two members may share one.
+	DataDir string
+	// Name is the member's name, unique in the cluster; empty is "tenure-1".
+	Name string
+	// Version is the program's version, shown to people.
+	Version string
+
+	// ListenAddr is where gRPC clients connect, host:port; empty is 127.0.0.1:7400. Port 0 takes a free one.
+	ListenAddr string
+	// HTTPAddr is where REST, metrics and health are served; empty is 127.0.0.1:7401. Port 0 takes a free one.
+	HTTPAddr string
+	// PeerAddr is where other members connect; empty is 127.0.0.1:7402. Port 0 takes a free one.
+	PeerAddr string
+	// AdvertiseAddr is what clients are told instead of ListenAddr, host:port; empty is what was bound.
+	AdvertiseAddr string
+	// AdvertisePeerAddr is what other members are told instead of PeerAddr; empty is what was bound.
+	AdvertisePeerAddr string
+	// Insecure allows addresses that other machines can reach, without TLS.
+	Insecure bool
+
+	// AllowedOrigins are the values of the header Origin that HTTP serves; empty serves no page of a browser.
+	AllowedOrigins []string
+	// AllowedHosts are more names, without port, that are right in the header Host of a loopback HTTP listener.
+	AllowedHosts []string
+
+	// Tick is raft's unit of time; 0 is 50 ms. Shorter finds a dead leader earlier and costs more messages.
+	Tick time.Duration
+	// ElectionTicks is after how many ticks without a leader a member asks for votes; 0 is 20. Twice that time is the
+	// shortest TTL of a session.
+	ElectionTicks int
+
+	// RequestBytesMax is the largest message a client may send; 0 is 1.5 MiB.
+	RequestBytesMax int
+	// CallsMax is how many calls with one answer are served at a time; 0 is 10 000. More get TOO_MANY_REQUESTS.
+	CallsMax int
+	// StreamsMax is how many calls and streams one client connection may have open; 0 is 1 024. More wait in the client.
+	StreamsMax int
+	// StopGrace is how long calls may go on after the member was told to stop; 0 is 5 s.
+	StopGrace time.Duration
+
+	// Logger takes what an operator should know; nil logs nothing.
+	Logger *zap.Logger
+	// Registry keeps the metrics, and is served under /metrics; nil makes one.
+	Registry *prometheus.Registry
+	// FS holds DataDir; nil is the disk.
+	FS storage.FS
+	// Listen opens listeners; nil is the network. Tests give connections in memory.
+	Listen func(ctx context.Context, address string) (net.Listener, error)
+}
+
+// validName tells whether a text may be the name of a member.
+func validName(name string) bool {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	return name != "" && len(name) <= 63 && strings.Trim(name, allowed) == ""
+}
+
+// withDefaults returns the config with every optional field set.
+func (c Config) withDefaults() Config {
+	set := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	setInt := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	set(&c.Name, "tenure-1")
+	set(&c.Version, "dev")
+	set(&c.ListenAddr, listenDefault)
+	set(&c.HTTPAddr, httpDefault)
+	set(&c.PeerAddr, peerDefault)
+	setInt(&c.ElectionTicks, electionTicksDefault)
+	setInt(&c.RequestBytesMax, requestBytesMaxDefault)
+	setInt(&c.CallsMax, callsMaxDefault)
+	setInt(&c.StreamsMax, streamsMaxDefault)
+	if c.Tick == 0 {
+		c.Tick = tickDefault
+	}
+	if c.StopGrace == 0 {
+		c.StopGrace = stopGraceDefault
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	if c.Registry == nil {
+		c.Registry = prometheus.NewRegistry()
+	}
+	if c.FS == nil {
+		c.FS = storage.DiskFS()
+	}
+	if c.Listen == nil {
+		c.Listen = func(ctx context.Context, address string) (net.Listener, error) {
+			return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		}
+	}
+	return c
+}
+
+// Validate returns what is wrong with the settings, each in a line.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var problems []error
+	if c.DataDir == "" {
+		problems = append(problems, fmt.Errorf("%w: the data directory is missing; give --data-dir, or --dev to try things out", ErrConfig))
+	}
+	if !validName(c.Name) {
+		problems = append(problems, fmt.Errorf("%w: the name %q must be 1 to 63 letters, digits, dots, hyphens or underscores", ErrConfig, c.Name))
+	}
+	for _, a := range []struct{ flag, address string }{
+		{"--listen", c.ListenAddr}, {"--http", c.HTTPAddr}, {"--peer", c.PeerAddr},
+	} {
+		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure))
+	}
+	for _, a := range []struct{ flag, address string }{
+		{"--advertise", c.AdvertiseAddr}, {"--advertise-peer", c.AdvertisePeerAddr},
+	} {
+		if a.address != "" {
+			problems = append(problems, checkAdvertised(a.flag, a.address))
+		}
+	}
+	if c.Tick < time.Millisecond || c.Tick > 10*time.Second {
+		problems = append(problems, fmt.Errorf("%w: the tick %v must be 1 ms to 10 s", ErrConfig, c.Tick))
+	}
+	if c.ElectionTicks < 5 || c.ElectionTicks > 1000 {
+		problems = append(problems, fmt.Errorf("%w: election ticks %d must be 5 to 1000", ErrConfig, c.ElectionTicks))
+	}
+	if c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StopGrace < 0 {
+		problems = append(problems, fmt.Errorf("%w: limits of requests must be larger than zero", ErrConfig))
+	}
+	return errors.Join(problems...)
+}
+
+// checkListenAddress refuses what cannot be listened on, or should not without TLS.
+func checkListenAddress(flag, address string, insecure bool) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s %q must be host:port", ErrConfig, flag, address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%w: %s %q must have a port between 0 and 65535", ErrConfig, flag, address)
+	}
+	if !insecure && !loopback(host) {
+		return fmt.Errorf("%s %s: %w", flag, address, ErrInsecure)
+	}
+	return nil
+}
+
+// checkAdvertised refuses what others cannot connect to.
+func checkAdvertised(flag, address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s %q must be host:port", ErrConfig, flag, address)
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		return fmt.Errorf("%w: %s %q must name a host that others can reach", ErrConfig, flag, address)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("%w: %s %q must have a port between 1 and 65535", ErrConfig, flag, address)
+	}
+	return nil
+}
+
+// loopback tells whether only this machine can reach a host's address.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// ttlMin is the shortest TTL of a session: a leader must be able to fall and be replaced within it.
+func (c Config) ttlMin() time.Duration {
+	return max(ttlFloor, 2*time.Duration(c.ElectionTicks)*c.Tick)
+}
+
+// requestLimits bound what a member takes from clients.
+type requestLimits struct {
+	requestBytesMax int
+	callsMax        int
+}

@@ -1,0 +1,245 @@
+package server
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// sessionText returns a session id as text; empty for none.
+func sessionText(id []byte) string {
+	if len(id) == 0 {
+		return ""
+	}
+	sid, err := storage.SessionIDFromBytes(id)
+	if err != nil {
+		return ""
+	}
+	return sid.String()
+}
+
+// timeToProto returns a wall clock for people; unset when it was not recorded.
+func timeToProto(unixMs int64) *timestamppb.Timestamp {
+	if unixMs == 0 {
+		return nil
+	}
+	return timestamppb.New(time.UnixMilli(unixMs))
+}
+
+// msToProto returns a duration of so many milliseconds.
+func msToProto(ms int64) *durationpb.Duration {
+	return durationpb.New(time.Duration(ms) * time.Millisecond)
+}
+
+// keyToProto returns a key as the API shows it.
+func keyToProto(k *storev1.KeyState) *tenurev1.KeyValue {
+	if k == nil {
+		return nil
+	}
+	return &tenurev1.KeyValue{
+		Key:            k.GetKey(),
+		Value:          k.GetValue(),
+		Flags:          k.GetFlags(),
+		CreateRevision: k.GetCreateRevision(),
+		ModRevision:    k.GetModRevision(),
+		Version:        k.GetVersion(),
+		LockIndex:      k.GetLockIndex(),
+		SessionId:      sessionText(k.GetSessionId()),
+		BoundSessionId: sessionText(k.GetBoundSessionId()),
+		CreateTime:     timeToProto(k.GetCreateTimeMs()),
+		ModTime:        timeToProto(k.GetModTimeMs()),
+	}
+}
+
+// sequencerToProto returns the proof of a hold.
+func sequencerToProto(h *storev1.HoldState, history [16]byte) *tenurev1.Sequencer {
+	return &tenurev1.Sequencer{
+		Key:          h.GetKey(),
+		LockIndex:    h.GetLockIndex(),
+		SessionId:    sessionText(h.GetSessionId()),
+		FencingToken: h.GetFencingToken(),
+		HistoryId:    hexID(history),
+	}
+}
+
+// holdToProto returns a hold as the API shows it. delays tells how long a lost one still counts.
+func holdToProto(h *storev1.HoldState, history [16]byte, delays delayClock) *tenurev1.Hold {
+	if h == nil {
+		return nil
+	}
+	hold := &tenurev1.Hold{
+		Sequencer:   sequencerToProto(h, history),
+		Owner:       h.GetOwner(),
+		Mode:        modeToProto(h.GetMode()),
+		Permits:     h.GetPermits(),
+		GrantTime:   timeToProto(h.GetGrantTimeMs()),
+		SessionName: h.GetSessionName(),
+	}
+	if h.GetDelayed() {
+		hold.LostTime = timeToProto(h.GetLostTimeMs())
+		left, ok := delays.DelayLeft(h.GetKey(), h.GetLockIndex())
+		if !ok {
+			left = time.Duration(h.GetDelayMs()) * time.Millisecond
+		}
+		hold.DelayLeft = durationpb.New(max(left, 0))
+	}
+	return hold
+}
+
+// holdsToProto returns at most limit holds.
+func holdsToProto(holds []*storev1.HoldState, history [16]byte, delays delayClock, limit int) []*tenurev1.Hold {
+	shown := make([]*tenurev1.Hold, 0, min(len(holds), limit))
+	for _, h := range holds[:min(len(holds), limit)] {
+		shown = append(shown, holdToProto(h, history, delays))
+	}
+	return shown
+}
+
+// lockToProto returns a lock in short, as results of commands carry it.
+func lockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *tenurev1.Lock {
+	if l == nil {
+		return nil
+	}
+	return &tenurev1.Lock{
+		Key:          l.GetKey(),
+		Mode:         modeToProto(l.GetMode()),
+		Limit:        l.GetLimit(),
+		LockIndex:    l.GetLockIndex(),
+		Holds:        holdsToProto(l.GetHolds(), history, delays, lockHoldsShown),
+		Delayed:      holdsToProto(l.GetDelayed(), history, delays, lockHoldsShown),
+		Holders:      l.GetHolders(),
+		Waiters:      l.GetWaiters(),
+		DelayedHolds: l.GetDelayedHolds(),
+	}
+}
+
+// pastToProto returns why a holder is one no more.
+func pastToProto(p *storev1.PastHold) *tenurev1.PastHold {
+	return &tenurev1.PastHold{
+		SessionId:    sessionText(p.GetSessionId()),
+		SessionName:  p.GetSessionName(),
+		Owner:        p.GetOwner(),
+		LockIndex:    p.GetLockIndex(),
+		FencingToken: p.GetFencingToken(),
+		Cause:        holdEndToProto(p.GetCause()),
+		Reason:       p.GetReason(),
+		GrantTime:    timeToProto(p.GetGrantTimeMs()),
+		EndTime:      timeToProto(p.GetEndTimeMs()),
+	}
+}
+
+// modeToProto returns a lock mode. Both enums are kept equal, number by number; a test compares them.
+func modeToProto(m storev1.LockMode) tenurev1.LockMode { return tenurev1.LockMode(m) }
+
+// modeFromProto returns the wanted mode; unset means EXCLUSIVE.
+func modeFromProto(m tenurev1.LockMode) (storev1.LockMode, error) {
+	if m == tenurev1.LockMode_LOCK_MODE_UNSPECIFIED {
+		return storev1.LockMode_LOCK_MODE_EXCLUSIVE, nil
+	}
+	if _, known := tenurev1.LockMode_name[int32(m)]; !known {
+		return 0, invalid("mode", "%d is no lock mode", m)
+	}
+	return storev1.LockMode(m), nil
+}
+
+// holdEndToProto returns why a hold ended; the enums are equal.
+func holdEndToProto(c storev1.HoldEndCause) tenurev1.HoldEndCause { return tenurev1.HoldEndCause(c) }
+
+// behaviorFromProto returns the wanted behavior; unset means RELEASE.
+func behaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, error) {
+	if b == tenurev1.SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED {
+		return storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, nil
+	}
+	if _, known := tenurev1.SessionBehavior_name[int32(b)]; !known {
+		return 0, invalid("behavior", "%d is no behavior", b)
+	}
+	return storev1.SessionBehavior(b), nil
+}
+
+// sessionToProto returns a live session. What only the leader's timers know is added by withTimer.
+func sessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Session {
+	s := &tenurev1.Session{
+		SessionId:      id.String(),
+		Name:           r.GetName(),
+		Node:           r.GetNode(),
+		Ttl:            msToProto(r.GetTtlMs()),
+		LockDelay:      msToProto(r.GetLockDelayMs()),
+		Behavior:       tenurev1.SessionBehavior(r.GetBehavior()),
+		HasSecret:      len(r.GetSecretSha256()) > 0,
+		PeerAddress:    r.GetPeerAddress(),
+		Epoch:          r.GetEpoch(),
+		CreateRevision: r.GetCreateRevision(),
+		CreateTime:     timeToProto(r.GetCreateTimeMs()),
+		Objects:        r.GetObjects(),
+	}
+	if entries := r.GetMetadata(); len(entries) > 0 {
+		s.Metadata = make(map[string]string, len(entries))
+		for _, e := range entries {
+			s.Metadata[e.GetName()] = e.GetValue()
+		}
+	}
+	return s
+}
+
+// endedToProto returns a session that ended.
+func endedToProto(id storage.SessionID, r *storev1.EndedSessionRecord) *tenurev1.Session {
+	s := sessionToProto(id, r.GetSession())
+	s.End = &tenurev1.SessionEnd{
+		Cause:         tenurev1.SessionEndCause(r.GetCause()),
+		Reason:        r.GetReason(),
+		By:            r.GetBy(),
+		Revision:      r.GetEndRevision(),
+		Time:          timeToProto(r.GetEndTimeMs()),
+		Holds:         r.GetHolds(),
+		Places:        r.GetPlaces(),
+		EphemeralKeys: r.GetEphemeralKeys(),
+		HeldKeys:      r.GetHeldKeys(),
+		Clean:         r.GetClean(),
+	}
+	return s
+}
+
+// limitsToProto returns the replicated limits.
+func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
+	return &tenurev1.Limits{
+		WaitersMax:            l.WaitersMax,
+		HoldersMax:            l.HoldersMax,
+		SessionObjectsMax:     l.SessionObjectsMax,
+		EndedSessionsMax:      l.EndedSessionsMax,
+		RequestWindowMax:      l.RequestWindowMax,
+		RequestWindowBytesMax: l.RequestWindowBytesMax,
+		IdempotencyKeysMax:    l.IdempotencyKeysMax,
+		TombstoneBytesMax:     l.TombstoneBytesMax,
+		HistoryRevisions:      l.HistoryRevisions,
+		HistoryDuration:       msToProto(l.GetHistoryMs()),
+		HistoryBytesMax:       l.HistoryBytesMax,
+		SessionsMax:           l.SessionsMax,
+	}
+}
+
+// endCauseText returns for people why a session ended.
+func endCauseText(cause storev1.SessionEndCause) string {
+	switch cause {
+	case storev1.SessionEndCause_SESSION_END_CAUSE_EXPIRED:
+		return "its TTL ran out"
+	case storev1.SessionEndCause_SESSION_END_CAUSE_DESTROYED:
+		return "it was destroyed"
+	case storev1.SessionEndCause_SESSION_END_CAUSE_FORCED:
+		return "an operator destroyed it"
+	case storev1.SessionEndCause_SESSION_END_CAUSE_NODE_DEREGISTERED:
+		return "its node was deregistered"
+	case storev1.SessionEndCause_SESSION_END_CAUSE_CHECK_DEREGISTERED:
+		return "a check of it was deregistered"
+	case storev1.SessionEndCause_SESSION_END_CAUSE_CHECK_CRITICAL:
+		return "a check of it turned critical"
+	case storev1.SessionEndCause_SESSION_END_CAUSE_RESTORED:
+		return "the cluster was restored"
+	default:
+		return "cause unknown"
+	}
+}

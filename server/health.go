@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+)
+
+// healthPollInterval is how often a watch of the health service looks again.
+const healthPollInterval = time.Second
+
+// health is gRPC's standard health service. The member serves while it knows a leader and has applied what that leader
+// began its term with; the empty name and those of all services mean the same.
+type health struct {
+	healthpb.UnimplementedHealthServer
+	node     Node
+	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
+	services map[string]bool // read only once the server runs
+}
+
+// ready tells whether the member can serve reads and writes, as far as it knows without asking.
+func ready(n Node) bool {
+	s := n.Status()
+	return s.Leader != 0 && n.Store().Applied().Term == s.Term
+}
+
+// serving returns the state of a service.
+func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingStatus {
+	switch {
+	case !h.services[service]:
+		return healthpb.HealthCheckResponse_SERVICE_UNKNOWN
+	case h.stopping.Err() != nil || !ready(h.node):
+		return healthpb.HealthCheckResponse_NOT_SERVING
+	default:
+		return healthpb.HealthCheckResponse_SERVING
+	}
+}
+
+// Check tells the state of a service.
+func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	s := h.serving(r.GetService())
+	if s == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
+		// Health checkers know this protocol, not ours.
+		return nil, status.Error(codes.NotFound, "unknown service")
+	}
+	return &healthpb.HealthCheckResponse{Status: s}, nil
+}
+
+// List tells the state of all services.
+func (h *health) List(context.Context, *healthpb.HealthListRequest) (*healthpb.HealthListResponse, error) {
+	statuses := make(map[string]*healthpb.HealthCheckResponse, len(h.services))
+	for service := range h.services {
+		statuses[service] = &healthpb.HealthCheckResponse{Status: h.serving(service)}
+	}
+	return &healthpb.HealthListResponse{Statuses: statuses}, nil
+}
+
+// Watch tells the state of a service now, and whenever it changes.
+func (h *health) Watch(r *healthpb.HealthCheckRequest, stream grpc.ServerStreamingServer[healthpb.HealthCheckResponse]) error {
+	tick := time.NewTicker(healthPollInterval)
+	defer tick.Stop()
+	last := healthpb.HealthCheckResponse_ServingStatus(-1)
+	for {
+		if s := h.serving(r.GetService()); s != last {
+			if err := stream.Send(&healthpb.HealthCheckResponse{Status: s}); err != nil {
+				return err
+			}
+			last = s
+		}
+		select {
+		case <-tick.C:
+		case <-stream.Context().Done():
+			return stream.Context().Err()
+		}
+	}
+}

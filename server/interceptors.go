@@ -1,0 +1,237 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Metadata that stands for fields of CallOptions, so that curl and grpcurl need not write them into the request.
+const (
+	metadataSecret         = "tenure-session-secret"
+	metadataIdempotencyKey = "idempotency-key"
+)
+
+// gate is what every call passes: it refuses what cannot be served, recovers from panics, makes statuses of errors,
+// counts and logs. It never logs a value or a secret.
+type gate struct {
+	log      *zap.Logger
+	metrics  *callMetrics
+	limits   requestLimits
+	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
+	inFlight atomic.Int64
+}
+
+// unary is the interceptor for calls with one answer.
+func (g *gate) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	began := time.Now()
+	response, err := g.admit(ctx, request, info.FullMethod, handler)
+	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	if err != nil {
+		reason, err = g.refuse(info.FullMethod, err)
+	}
+	took := time.Since(began)
+	g.metrics.call(info.FullMethod, reason, took)
+	g.access(ctx, info.FullMethod, reason, took)
+	return response, err
+}
+
+// admit calls the handler if the call can be served.
+func (g *gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
+	if g.stopping.Err() != nil {
+		return nil, errStopping
+	}
+	if g.inFlight.Add(1) > int64(g.limits.callsMax) {
+		g.inFlight.Add(-1)
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
+			"this member serves %d calls already", g.limits.callsMax)
+	}
+	defer g.inFlight.Add(-1)
+	if err := refusal(request, g.limits.requestBytesMax); err != nil {
+		return nil, err
+	}
+	if err := mergeMetadata(ctx, request); err != nil {
+		return nil, err
+	}
+	defer g.recovered(method, &err)
+	return handler(ctx, request)
+}
+
+// stream is the interceptor for streams. A stream ends with STOPPING when the server stops.
+func (g *gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	began := time.Now()
+	g.metrics.streams.Inc()
+	defer g.metrics.streams.Dec()
+	err := g.serveStream(srv, ss, info, handler)
+	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	if err != nil {
+		reason, err = g.refuse(info.FullMethod, err)
+	}
+	g.metrics.call(info.FullMethod, reason, 0)
+	g.access(ss.Context(), info.FullMethod, reason, time.Since(began))
+	return err
+}
+
+// serveStream calls the handler with a stream that ends with the server.
+func (g *gate) serveStream(
+	srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+) (err error) {
+	ctx, cancel := context.WithCancelCause(ss.Context())
+	defer cancel(nil)
+	stop := context.AfterFunc(g.stopping, func() { cancel(errStopping) })
+	defer stop()
+	defer func() {
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStopping) {
+			err = errStopping
+		}
+	}()
+	defer g.recovered(info.FullMethod, &err)
+	if g.stopping.Err() != nil {
+		return errStopping
+	}
+	return handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, limits: g.limits})
+}
+
+// gatedStream is a stream whose messages pass the same checks as those of other calls.
+type gatedStream struct {
+	grpc.ServerStream
+	ctx    context.Context //nolint:containedctx // A stream is its context.
+	limits requestLimits
+}
+
+// Context ends with the call or with the server.
+func (s *gatedStream) Context() context.Context { return s.ctx }
+
+// RecvMsg receives a message that can be served.
+func (s *gatedStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	if err := refusal(m, s.limits.requestBytesMax); err != nil {
+		return err
+	}
+	return mergeMetadata(s.ctx, m)
+}
+
+// recovered makes an error of a panic, so that one bad call does not end the member.
+func (g *gate) recovered(method string, err *error) {
+	if cause := recover(); cause != nil {
+		g.log.Error("panic", zap.String("method", method), zap.Any("cause", cause), zap.ByteString("stack", debug.Stack()))
+		*err = fmt.Errorf("%w: %v", errPanic, cause)
+	}
+}
+
+// refuse makes the status of an error, and logs what a client must not see.
+func (g *gate) refuse(method string, err error) (tenurev1.ErrorReason, error) {
+	e := toAPI(err)
+	if e != nil {
+		s, _ := toStatus(e, "")
+		return e.reason, s.Err()
+	}
+	id := newRequestID()
+	s, _ := toStatus(err, id)
+	g.log.Error("call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))
+	return tenurev1.ErrorReason_ERROR_REASON_INTERNAL, s.Err()
+}
+
+// newRequestID returns what ties an INTERNAL answer to its line in the log.
+func newRequestID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // It never fails; see crypto/rand.
+	return hex.EncodeToString(b[:])
+}
+
+// access logs one call, if anybody wants to know.
+func (g *gate) access(ctx context.Context, method string, reason tenurev1.ErrorReason, took time.Duration) {
+	entry := g.log.Check(zap.DebugLevel, "call")
+	if entry == nil {
+		return
+	}
+	entry.Write(zap.String("method", method), zap.String("peer", callAddress(ctx)),
+		zap.String("code", codeName(reason)), zap.String("reason", reasonLabel(reason)), zap.Duration("took", took))
+}
+
+// unknownMethod answers calls of methods that do not exist.
+func unknownMethod(_ any, ss grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(ss)
+	return newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
+		"there is no method %q; `grpcurl HOST:PORT list` shows what there is", method)
+}
+
+// mergeMetadata fills options of a request from the call's metadata. Both at once are refused unless they agree.
+func mergeMetadata(ctx context.Context, request any) error {
+	secrets := metadata.ValueFromIncomingContext(ctx, metadataSecret)
+	keys := metadata.ValueFromIncomingContext(ctx, metadataIdempotencyKey)
+	if len(secrets) == 0 && len(keys) == 0 {
+		return nil
+	}
+	options := optionsOf(request)
+	if options == nil {
+		return nil
+	}
+	if len(secrets) > 1 || len(keys) > 1 {
+		return invalid("metadata", "%s and %s may be given once", metadataSecret, metadataIdempotencyKey)
+	}
+	if len(secrets) == 1 {
+		secret, err := decodeSecret(secrets[0])
+		if err != nil {
+			return err
+		}
+		if err := merge(&options.SessionSecret, secret, metadataSecret); err != nil {
+			return err
+		}
+	}
+	if len(keys) == 1 {
+		return merge(&options.IdempotencyKey, []byte(keys[0]), metadataIdempotencyKey)
+	}
+	return nil
+}
+
+// merge sets a field, or refuses another value than it has.
+func merge(field *[]byte, value []byte, name string) error {
+	if len(*field) > 0 && subtle.ConstantTimeCompare(*field, value) != 1 {
+		return invalid(name, "is given twice, and the two differ")
+	}
+	*field = value
+	return nil
+}
+
+// optionsOf returns a request's options, made if need be; nil for a request that has none.
+func optionsOf(request any) *tenurev1.CallOptions {
+	m, ok := request.(proto.Message)
+	if !ok {
+		return nil
+	}
+	field := m.ProtoReflect().Descriptor().Fields().ByName("options")
+	if field == nil || field.Kind() != protoreflect.MessageKind || field.IsList() {
+		return nil
+	}
+	options, _ := m.ProtoReflect().Mutable(field).Message().Interface().(*tenurev1.CallOptions)
+	return options
+}
+
+// decodeSecret reads a secret in any of the usual spellings of base64.
+func decodeSecret(text string) ([]byte, error) {
+	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
+	secret, err := base64.RawStdEncoding.Strict().DecodeString(text)
+	if err != nil || len(secret) != secretBytes {
+		return nil, invalid(metadataSecret, "must be %d bytes as base64", secretBytes)
+	}
+	return secret, nil
+}

@@ -1,0 +1,251 @@
+package server
+
+import (
+	"context"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Get serves KVService.
+func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	kv, found, err := s.Get(r.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "there is no key %q", r.GetKey()).
+			with("revision", strconv.FormatUint(s.at.Revision, 10))
+	}
+	return &tenurev1.GetResponse{Header: a.header(s.at), Kv: keyToProto(kv)}, nil
+}
+
+// List serves KVService.
+func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
+	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+		return nil, err
+	}
+	size, err := pageSize(r.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	query := pageQuery{list: "keys", filters: []string{r.GetPrefix()}}
+	after, err := query.after(s.at, r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	kvs, more, err := s.List(storage.ListQuery{
+		Prefix:       r.GetPrefix(),
+		After:        after,
+		Limit:        size,
+		SizeBytesMax: pageBytesMax,
+		KeysOnly:     r.GetKeysOnly(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	response := &tenurev1.ListResponse{Header: a.header(s.at), Kvs: make([]*tenurev1.KeyValue, 0, len(kvs))}
+	for _, kv := range kvs {
+		response.Kvs = append(response.Kvs, keyToProto(kv))
+	}
+	if more {
+		response.NextPageToken = query.token(s.at, kvs[len(kvs)-1].GetKey())
+	}
+	return response, nil
+}
+
+// Put serves KVService.
+func (a *api) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
+	put, err := a.putFromProto(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_Put{Put: put}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if put.GetForce() && result.GetPut().GetVerbSucceeded() {
+		a.log.Info("lock released by force", zap.String("session_id", r.GetRelease()),
+			zap.String("reason", put.GetReason()), zap.String("by", callAddress(ctx)))
+	}
+	return a.putToProto(put, result), nil
+}
+
+// putFromProto validates a put and checks that the caller may act as the sessions it names.
+func (a *api) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev1.Put, error) {
+	op, err := checkPut(r)
+	if err != nil {
+		return nil, err
+	}
+	put := &storev1.Put{
+		Key:        r.GetKey(),
+		Value:      r.GetValue(),
+		Flags:      r.GetFlags(),
+		IfRevision: r.IfRevision,
+		Force:      op.force,
+		Reason:     op.reason,
+		Sequential: r.GetSequential(),
+	}
+	if text, ok := r.GetContent().(*tenurev1.PutRequest_Text); ok {
+		put.Value = []byte(text.Text)
+	}
+	if err := checkValue("value", put.GetValue()); err != nil {
+		return nil, err
+	}
+	if put.Acquire, err = a.sessionRef(ctx, "acquire", r.GetAcquire(), r.GetOptions(), operator{}); err != nil {
+		return nil, err
+	}
+	if put.Release, err = a.sessionRef(ctx, "release", r.GetRelease(), r.GetOptions(), op); err != nil {
+		return nil, err
+	}
+	put.BindSession, err = a.sessionRef(ctx, "bind_session", r.GetBindSession(), r.GetOptions(), operator{})
+	return put, err
+}
+
+// checkPut validates what a put says, without asking who says it.
+func checkPut(r *tenurev1.PutRequest) (operator, error) {
+	var err error
+	if r.GetSequential() {
+		err = checkPrefix("key", r.GetKey(), keyBytesMax-sequentialSuffixBytes)
+	} else {
+		err = checkKey("key", r.GetKey())
+	}
+	if err != nil {
+		return operator{}, err
+	}
+	switch {
+	case r.GetAcquire() != "" && r.GetRelease() != "":
+		return operator{}, invalid("release", "must not be given together with acquire")
+	case r.IfRevision != nil && r.GetAcquire() != "":
+		return operator{}, invalid("if_revision", "must not be given together with acquire")
+	case r.IfRevision != nil && r.GetRelease() != "":
+		return operator{}, invalid("if_revision", "must not be given together with release")
+	}
+	o := r.GetOptions()
+	forced := o.GetForce()
+	use := optionUse{force: r.GetRelease() != "", reason: forced, request: true, key: true}
+	if err := checkOptions(o, use); err != nil {
+		return operator{}, err
+	}
+	return parseOperator(false, "", o)
+}
+
+// sessionRef returns the reference to a session that the caller may act as; nil if none is named.
+func (a *api) sessionRef(
+	ctx context.Context, field, text string, o *tenurev1.CallOptions, op operator,
+) (*storev1.SessionRef, error) {
+	if text == "" {
+		return nil, nil
+	}
+	id, err := parseSession(field, text)
+	if err != nil {
+		return nil, err
+	}
+	if op.force {
+		return &storev1.SessionRef{SessionId: id[:]}, nil
+	}
+	if err := a.actAs(ctx, id, o); err != nil {
+		return nil, err
+	}
+	return &storev1.SessionRef{SessionId: id[:], Epoch: o.GetEpoch()}, nil
+}
+
+// putToProto returns the answer to a put.
+func (a *api) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.PutResponse {
+	done := result.GetPut()
+	history := a.history()
+	response := &tenurev1.PutResponse{
+		Header:   a.headerOf(result),
+		Acquired: put.GetAcquire() != nil && done.GetVerbSucceeded(),
+		Released: put.GetRelease() != nil && done.GetVerbSucceeded(),
+		Kv:       keyToProto(done.GetState()),
+		Lock:     lockToProto(done.GetLock(), history, a.timers),
+	}
+	if hold := done.GetHold(); hold != nil {
+		response.Sequencer = sequencerToProto(hold, history)
+	}
+	return response
+}
+
+// Delete serves KVService.
+func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.DeleteResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{
+			Key:        r.GetKey(),
+			IfRevision: r.IfRevision,
+		}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.DeleteResponse{
+		Header:  a.headerOf(result),
+		Deleted: result.GetDelete().GetDeleted() > 0,
+	}, nil
+}
+
+// DeletePrefix serves KVService.
+func (a *api) DeletePrefix(
+	ctx context.Context, r *tenurev1.DeletePrefixRequest,
+) (*tenurev1.DeletePrefixResponse, error) {
+	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+		return nil, err
+	}
+	if r.GetPrefix() == "" && !r.GetAll() {
+		return nil, invalid("prefix", "is empty, which means every key; say so with all")
+	}
+	if r.GetPrefix() != "" && r.GetAll() {
+		return nil, invalid("all", "must not be given together with a prefix")
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{
+			Prefix: r.GetPrefix(),
+		}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.DeletePrefixResponse{
+		Header:  a.headerOf(result),
+		Deleted: result.GetDelete().GetDeleted(),
+	}, nil
+}
+
+// Txn serves KVService: not yet.
+func (a *api) Txn(context.Context, *tenurev1.TxnRequest) (*tenurev1.TxnResponse, error) {
+	return nil, notServed("Txn")
+}

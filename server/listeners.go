@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionalphapb "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/descriptor"
+)
+
+// Limits of the gRPC listeners.
+const (
+	headerBytesMax     = 16 << 10
+	connectionTimeout  = 10 * time.Second
+	keepaliveTime      = 30 * time.Second
+	keepaliveTimeout   = 10 * time.Second
+	clientPingEvery    = 5 * time.Second // sooner is too often
+	inProcessBytes     = 256 << 10
+	inProcessStreams   = 1 << 20 // the gateway's own limits come first
+	inProcessAnswerMax = 16 << 20
+	// decodedBytesMax is where gRPC itself refuses a message, without a reason; below, the codec does, with one.
+	decodedBytesMax = 4 << 20
+)
+
+// newGRPC returns a gRPC server with all services.
+func (r *running) newGRPC(streamsMax int) (*grpc.Server, error) {
+	server := r.newBareGRPC(streamsMax)
+	tenurev1.RegisterSessionServiceServer(server, r.api)
+	tenurev1.RegisterKVServiceServer(server, r.api)
+	tenurev1.RegisterLockServiceServer(server, r.api)
+	tenurev1.RegisterWatchServiceServer(server, r.api)
+	tenurev1.RegisterElectionServiceServer(server, r.api)
+	tenurev1.RegisterClusterServiceServer(server, r.api)
+	healthpb.RegisterHealthServer(server, r.health)
+	files, err := descriptor.Load()
+	if err != nil {
+		return nil, err
+	}
+	options := reflection.ServerOptions{
+		Services:           server,
+		DescriptorResolver: files,
+		ExtensionResolver:  protoregistry.GlobalTypes,
+	}
+	reflectionpb.RegisterServerReflectionServer(server, reflection.NewServerV1(options))
+	reflectionalphapb.RegisterServerReflectionServer(server, reflection.NewServer(options))
+	for service, info := range server.GetServiceInfo() {
+		r.health.services[service] = true
+		for _, method := range info.Methods {
+			r.gate.metrics.know("/" + service + "/" + method.Name)
+		}
+	}
+	return server, nil
+}
+
+// newBareGRPC returns a gRPC server without services: it tells every caller that there is no such method.
+func (r *running) newBareGRPC(streamsMax int) *grpc.Server {
+	return grpc.NewServer(
+		grpc.ForceServerCodecV2(newCodec(r.config.RequestBytesMax)),
+		grpc.UnaryInterceptor(r.gate.unary),
+		grpc.StreamInterceptor(r.gate.stream),
+		grpc.UnknownServiceHandler(unknownMethod),
+		grpc.MaxRecvMsgSize(max(decodedBytesMax, r.config.RequestBytesMax)),
+		grpc.MaxHeaderListSize(headerBytesMax),
+		grpc.MaxConcurrentStreams(uint32(streamsMax)),
+		grpc.ConnectionTimeout(connectionTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingEvery, PermitWithoutStream: true}),
+	)
+}
+
+// serveGRPC serves clients, and the peer address, where nothing is served before a cluster has more than one member.
+func (r *running) serveGRPC() error {
+	peers := r.newBareGRPC(r.config.StreamsMax)
+	r.serve(peers, r.listeners.peer, r.config.StopGrace)
+	server, err := r.newGRPC(r.config.StreamsMax)
+	if err != nil {
+		return err
+	}
+	r.serve(server, r.listeners.grpc, r.config.StopGrace)
+	return nil
+}
+
+// serveInProcess serves the gateway, and returns its connection.
+func (r *running) serveInProcess() (*grpc.ClientConn, error) {
+	server, err := r.newGRPC(inProcessStreams)
+	if err != nil {
+		return nil, err
+	}
+	listener := bufconn.Listen(inProcessBytes)
+	r.serve(server, listener, 0)
+	conn, err := grpc.NewClient("passthrough:///in-process",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(inProcessAnswerMax)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	r.stack.push(conn.Close)
+	return conn, nil
+}
+
+// serveREST serves HTTP.
+func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
+	host, _, err := net.SplitHostPort(r.config.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	handler, err := newHTTPHandler(httpOptions{
+		Conn:            conn,
+		Ready:           r.readiness,
+		Gatherer:        r.config.Registry,
+		Version:         r.config.Version,
+		AllowedOrigins:  r.config.AllowedOrigins,
+		LoopbackOnly:    loopback(host),
+		AllowedHosts:    r.config.AllowedHosts,
+		RequestBytesMax: int64(r.config.RequestBytesMax),
+		Log:             r.log,
+	})
+	if err != nil {
+		return err
+	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() {
+		err := serveHTTP(life, r.listeners.http, handler, r.config.StopGrace, r.log)
+		if err != nil {
+			r.fail(err)
+		}
+		ended <- err
+	}()
+	r.stack.push(func() error { stop(); return <-ended })
+	return nil
+}
+
+// readiness runs the checks of /readyz.
+func (r *running) readiness(ctx context.Context) []readyCheck {
+	stopping := readyCheck{Name: "running"}
+	if r.gate.stopping.Err() != nil {
+		stopping.Err = errStopping
+	}
+	leader := readyCheck{Name: "leader"}
+	if r.node.Status().Leader == 0 {
+		leader.Err = errors.New("no leader is known")
+	}
+	reads := readyCheck{Name: "reads"}
+	if err := r.node.ReadIndex(ctx); err != nil {
+		reads.Err = fmt.Errorf("no linearizable reads: %w", err)
+	}
+	return []readyCheck{stopping, leader, reads}
+}

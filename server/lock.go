@@ -1,0 +1,307 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// GetLock serves LockService.
+func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	info, known, err := s.Lock(r.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
+			"nobody holds, waits for or lately held a lock on %q", r.GetKey())
+	}
+	lock := lockToProto(info.State, s.at.HistoryID, a.timers)
+	for _, p := range info.Past {
+		lock.Past = append(lock.Past, pastToProto(p))
+	}
+	if err := a.addHolds(s, lock); err != nil {
+		return nil, err
+	}
+	if err := addPlaces(s, lock); err != nil {
+		return nil, err
+	}
+	sessions, err := a.holdersAt(s, lock)
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.GetLockResponse{Header: a.header(s.at), Lock: lock, Sessions: sessions}, nil
+}
+
+// addHolds replaces a lock's first holds by as many as an answer may show.
+func (a *api) addHolds(s *snapshot, lock *tenurev1.Lock) error {
+	if int(lock.GetHolders()) <= len(lock.GetHolds()) && int(lock.GetDelayedHolds()) <= len(lock.GetDelayed()) {
+		return nil
+	}
+	lock.Holds, lock.Delayed = nil, nil
+	for after, more := uint64(0), true; more; {
+		page, next, err := s.Holds(lock.GetKey(), after, pageItemsMax)
+		if err != nil {
+			return err
+		}
+		for _, h := range page {
+			after = h.GetLockIndex()
+			list := &lock.Holds
+			if h.GetDelayed() {
+				list = &lock.Delayed
+			}
+			if len(*list) < lockHoldsShown {
+				*list = append(*list, holdToProto(h, s.at.HistoryID, a.timers))
+			}
+		}
+		more = next && (len(lock.GetHolds()) < lockHoldsShown || len(lock.GetDelayed()) < lockHoldsShown)
+	}
+	return nil
+}
+
+// addPlaces adds a lock's first waiters, as many as an answer may show.
+func addPlaces(s *snapshot, lock *tenurev1.Lock) error {
+	if lock.GetWaiters() == 0 {
+		return nil
+	}
+	waiters, _, err := s.Waiters(lock.GetKey(), 0, lockHoldsShown)
+	if err != nil {
+		return err
+	}
+	for i, w := range waiters {
+		place := placeToProto(w, i)
+		if id, err := storage.SessionIDFromBytes(w.Record.GetSessionId()); err == nil {
+			record, _, err := s.Session(id)
+			if err != nil {
+				return err
+			}
+			place.SessionName = record.GetName()
+		}
+		lock.Places = append(lock.Places, place)
+	}
+	return nil
+}
+
+// placeToProto returns a place in a queue.
+func placeToProto(w storage.WaiterEntry, position int) *tenurev1.Place {
+	return &tenurev1.Place{
+		Key:       w.Key,
+		Place:     w.Place,
+		Position:  uint32(position),
+		SessionId: sessionText(w.Record.GetSessionId()),
+		Owner:     w.Record.GetOwner(),
+		Mode:      modeToProto(w.Record.GetMode()),
+		Permits:   w.Record.GetPermits(),
+		QueueTime: timeToProto(w.Record.GetQueueTimeMs()),
+	}
+}
+
+// holdersAt returns the sessions of the holds that an answer shows, each once, so that people can find the holder. Those
+// of delayed holds may have ended; they are left out once they are forgotten.
+func (a *api) holdersAt(s *snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
+	var sessions []*tenurev1.Session
+	seen := map[string]bool{}
+	bytes := 0
+	for _, h := range slices.Concat(lock.GetHolds(), lock.GetDelayed()) {
+		text := h.GetSequencer().GetSessionId()
+		id, err := storage.ParseSessionID(text)
+		if err != nil || seen[text] || bytes > pageBytesMax {
+			continue
+		}
+		seen[text] = true
+		session, _, err := a.sessionAt(s, id)
+		if e := toAPI(err); e != nil && e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		bytes += proto.Size(session)
+		sessions = append(sessions, session)
+	}
+	return sessions, nil
+}
+
+// ListLocks serves LockService.
+func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*tenurev1.ListLocksResponse, error) {
+	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+		return nil, err
+	}
+	size, err := pageSize(r.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	olderThan, err := checkDuration("older_than", r.GetOlderThan())
+	if err != nil {
+		return nil, err
+	}
+	var session *storage.SessionID
+	if r.GetSessionId() != "" {
+		id, err := parseSession("session_id", r.GetSessionId())
+		if err != nil {
+			return nil, err
+		}
+		session = &id
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	waiting := ""
+	if r.GetWaiting() {
+		waiting = "waiting"
+	}
+	query := pageQuery{list: "locks", filters: []string{
+		r.GetPrefix(), r.GetSessionId(), r.GetHeldBy(), waiting, olderThan.String(),
+	}}
+	after, err := query.after(s.at, r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	page := &lockPage{api: a, snapshot: s, request: r, size: size, last: after}
+	if r.GetOlderThan() != nil {
+		page.grantedBeforeMs = time.Now().Add(-olderThan).UnixMilli()
+	}
+	more := false
+	if session != nil {
+		more, err = page.fillFromSession(*session)
+	} else {
+		more, err = page.fill()
+	}
+	if err != nil {
+		return nil, err
+	}
+	response := &tenurev1.ListLocksResponse{Header: a.header(s.at), Locks: page.locks}
+	if more {
+		response.NextPageToken = query.token(s.at, page.last)
+	}
+	return response, nil
+}
+
+// lockPage is a page of locks under way.
+type lockPage struct {
+	*snapshot
+	api             *api
+	request         *tenurev1.ListLocksRequest
+	size            int
+	grantedBeforeMs int64 // zero: any
+
+	locks []*tenurev1.Lock
+	bytes int
+	last  string // last key that was looked at
+}
+
+// fill looks at locks in order, at a bounded number of them.
+func (p *lockPage) fill() (more bool, err error) {
+	for scanned := 0; scanned < scannedItemsMax; {
+		infos, more, err := p.Locks(p.request.GetPrefix(), p.last, pageItemsMax)
+		if err != nil {
+			return false, err
+		}
+		for _, info := range infos {
+			if p.full() {
+				return true, nil
+			}
+			if err := p.add(info); err != nil {
+				return false, err
+			}
+		}
+		if !more {
+			return false, nil
+		}
+		scanned += len(infos)
+	}
+	return true, nil
+}
+
+// fillFromSession looks at the locks that one session holds or waits for.
+func (p *lockPage) fillFromSession(id storage.SessionID) (more bool, err error) {
+	objects, err := p.SessionObjects(id)
+	if err != nil {
+		return false, err
+	}
+	var keys []string
+	for _, h := range objects.Holds {
+		keys = append(keys, h.GetKey())
+	}
+	for _, w := range objects.Places {
+		keys = append(keys, w.Key)
+	}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if key <= p.last || !strings.HasPrefix(key, p.request.GetPrefix()) {
+			continue
+		}
+		if p.full() {
+			return true, nil
+		}
+		info, known, err := p.Lock(key)
+		if err != nil {
+			return false, err
+		}
+		if !known {
+			continue
+		}
+		if err := p.add(info); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// full tells whether the page has what a page may have.
+func (p *lockPage) full() bool { return len(p.locks) >= p.size || p.bytes >= pageBytesMax }
+
+// add takes a lock if it is in use and passes the filters.
+func (p *lockPage) add(info storage.LockInfo) error {
+	state := info.State
+	p.last = state.GetKey()
+	if state.GetHolders()+state.GetWaiters()+state.GetDelayedHolds() == 0 || (p.request.GetWaiting() && state.GetWaiters() == 0) {
+		return nil
+	}
+	if p.request.GetHeldBy() != "" || p.grantedBeforeMs != 0 {
+		passes, err := p.holdPasses(state)
+		if err != nil || !passes {
+			return err
+		}
+	}
+	lock := lockToProto(state, p.at.HistoryID, p.api.timers)
+	p.bytes += proto.Size(lock)
+	p.locks = append(p.locks, lock)
+	return nil
+}
+
+// holdPasses tells whether a valid hold of the lock passes the filters about holds.
+func (p *lockPage) holdPasses(state *storev1.LockState) (bool, error) {
+	for after, more := uint64(0), true; more; {
+		var holds []*storev1.HoldState
+		var err error
+		if holds, more, err = p.Holds(state.GetKey(), after, pageItemsMax); err != nil {
+			return false, err
+		}
+		for _, h := range holds {
+			after = h.GetLockIndex()
+			old := p.grantedBeforeMs == 0 || h.GetGrantTimeMs() <= p.grantedBeforeMs
+			if !h.GetDelayed() && old && strings.HasPrefix(h.GetSessionName(), p.request.GetHeldBy()) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}

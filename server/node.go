@@ -1,0 +1,23 @@
+package server
+
+import (
+	"context"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Node is what the services need of a member: raftnode.Node, or a fake in tests. Any goroutine may call any method.
+type Node interface {
+	// Propose orders a command, and returns its result once it is applied here.
+	Propose(ctx context.Context, c *storev1.Command) (*storev1.Result, error)
+	// ReadIndex returns once everything that was committed when it was called is applied here.
+	ReadIndex(ctx context.Context) error
+	// ReadIndexLeader does the same, and fails unless this member leads in the term it returns.
+	ReadIndexLeader(ctx context.Context) (term uint64, err error)
+	// Store is the state machine.
+	Store() *storage.Store
+	// Status tells how the member sees its group.
+	Status() raftnode.Status
+}

@@ -1,0 +1,364 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/watch"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// addressesFile tells scripts and people where a member listens; it stands in the data directory while the member runs.
+const addressesFile = "addresses.json"
+
+// leaderRetry is how long the start waits before it asks for a leader again.
+const leaderRetry = 50 * time.Millisecond
+
+// ErrRan means that Run was called before.
+var ErrRan = errors.New("server ran already")
+
+// Addresses are where a member listens, as bound.
+type Addresses struct {
+	// GRPC is for clients.
+	GRPC string `json:"grpc"`
+	// HTTP is for REST, metrics and health.
+	HTTP string `json:"http"`
+	// Peer is for other members.
+	Peer string `json:"peer"`
+}
+
+// Server is one member with everything that it serves.
+type Server struct {
+	config Config
+	ran    atomic.Bool
+	ready  chan struct{}
+
+	mu        sync.Mutex // guards addresses
+	addresses Addresses
+}
+
+// New checks the config. It opens nothing; Run does.
+func New(config Config) (*Server, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Server{config: config.withDefaults(), ready: make(chan struct{})}, nil
+}
+
+// Ready is closed when everything is served, and, for a member that votes alone, it leads.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// Addresses are where the member listens; empty before Ready is closed.
+func (s *Server) Addresses() Addresses {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addresses
+}
+
+// closers is what is to be undone, the last thing first.
+type closers []func() error
+
+// push adds something to be undone.
+func (c *closers) push(undo func() error) { *c = append(*c, undo) }
+
+// close undoes everything.
+func (c *closers) close() error {
+	var all []error
+	for i := len(*c) - 1; i >= 0; i-- {
+		all = append(all, (*c)[i]())
+	}
+	return errors.Join(all...)
+}
+
+// Run serves until ctx ends or the member fails. It returns nil after ctx ended, and only when everything it opened is
+// closed: streams end with STOPPING, other calls have the grace to end by themselves, then the member stops.
+func (s *Server) Run(ctx context.Context) (err error) {
+	if !s.ran.CompareAndSwap(false, true) {
+		return ErrRan
+	}
+	life, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	r := &running{config: s.config, fail: fail, log: s.config.Logger}
+	defer func() { err = errors.Join(err, r.stack.close()) }()
+	if err := r.start(life); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	s.mu.Lock()
+	s.addresses = r.addresses
+	s.mu.Unlock()
+	if r.awaitLeader(life) {
+		if err := r.writeAddresses(); err != nil {
+			return fmt.Errorf("start: %w", err)
+		}
+		close(s.ready)
+		r.log.Info("member serves", zap.String("name", s.config.Name), zap.String("grpc", r.addresses.GRPC),
+			zap.String("http", r.addresses.HTTP), zap.String("peer", r.addresses.Peer))
+	}
+	<-life.Done()
+	if ctx.Err() == nil {
+		return context.Cause(life)
+	}
+	r.log.Info("member stops")
+	return nil
+}
+
+// running is a server under way.
+type running struct {
+	config    Config
+	fail      context.CancelCauseFunc
+	log       *zap.Logger
+	stack     closers
+	addresses Addresses
+
+	listeners struct{ grpc, http, peer net.Listener }
+	node      *raftnode.Node
+	timers    *expiry.Timers
+	hub       *watch.Hub
+	arrivals  *arrivals
+	api       *api
+	gate      *gate
+	health    *health
+}
+
+// start opens everything, from the ground up. What it opened is on the stack, also when it fails.
+func (r *running) start(ctx context.Context) error {
+	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stack.push(func() error { stop(); return nil })
+	if err := r.listen(ctx); err != nil {
+		return err
+	}
+	if err := r.openNode(ctx); err != nil {
+		return err
+	}
+	if err := r.makeServices(stopping); err != nil {
+		return err
+	}
+	conn, err := r.serveInProcess()
+	if err != nil {
+		return err
+	}
+	if err := r.serveGRPC(); err != nil {
+		return err
+	}
+	if err := r.serveREST(ctx, conn); err != nil {
+		return err
+	}
+	// Undone first: streams end and new calls are refused before anything is closed.
+	r.stack.push(func() error { stop(); return nil })
+	return nil
+}
+
+// listen opens the listeners.
+func (r *running) listen(ctx context.Context) error {
+	for _, l := range []struct {
+		listener *net.Listener
+		address  string
+		bound    *string
+	}{
+		{&r.listeners.grpc, r.config.ListenAddr, &r.addresses.GRPC},
+		{&r.listeners.http, r.config.HTTPAddr, &r.addresses.HTTP},
+		{&r.listeners.peer, r.config.PeerAddr, &r.addresses.Peer},
+	} {
+		listener, err := r.config.Listen(ctx, l.address)
+		if err != nil {
+			return fmt.Errorf("listen on %s: %w", l.address, err)
+		}
+		*l.listener, *l.bound = listener, listener.Addr().String()
+		r.stack.push(func() error {
+			// Whoever served it has closed it already.
+			if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+// openNode recovers the member and runs it.
+func (r *running) openNode(ctx context.Context) error {
+	r.arrivals = &arrivals{}
+	var err error
+	r.timers, err = expiry.New(expiry.Options{
+		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
+			return r.node.Propose(ctx, c)
+		},
+		Snapshot:   func() expiry.Snapshot { return r.node.Store().NewReader() },
+		Logger:     r.log,
+		Registerer: r.config.Registry,
+	})
+	if err != nil {
+		return err
+	}
+	r.hub, err = watch.New(watch.Options{
+		History:    watch.FromStore(func() *storage.Store { return r.node.Store() }),
+		Registerer: r.config.Registry,
+	})
+	if err != nil {
+		return err
+	}
+	r.node, err = raftnode.Open(raftnode.Options{
+		Dir:           r.config.DataDir,
+		FS:            r.config.FS,
+		Name:          r.config.Name,
+		Logger:        r.log,
+		Registerer:    r.config.Registry,
+		Tick:          r.config.Tick,
+		ElectionTicks: r.config.ElectionTicks,
+		OnApplied:     r.applied,
+		LeaderTasks:   []func(context.Context, uint64) error{r.timers.Lead},
+	})
+	if err != nil {
+		return err
+	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 2)
+	go func() { ended <- r.hub.Run(life) }()
+	go func() {
+		err := r.node.Run(life)
+		if err != nil {
+			r.fail(fmt.Errorf("member: %w", err))
+		}
+		ended <- err
+	}()
+	r.stack.push(func() error {
+		stop()
+		return errors.Join(<-ended, <-ended)
+	})
+	return nil
+}
+
+// applied passes on what the member applied. It runs on the apply goroutine.
+func (r *running) applied(o storage.Outcome) {
+	r.timers.Publish(o)
+	r.hub.Publish(o)
+	r.arrivals.publish()
+}
+
+// makeServices makes what answers calls.
+func (r *running) makeServices(stopping context.Context) error {
+	limits := requestLimits{requestBytesMax: r.config.RequestBytesMax, callsMax: r.config.CallsMax}
+	metrics, err := newCallMetrics(r.config.Registry)
+	if err != nil {
+		return err
+	}
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := r.config.Registry.Register(c); err != nil {
+			return err
+		}
+	}
+	r.gate = &gate{log: r.log, metrics: metrics, limits: limits, stopping: stopping}
+	r.api = &api{
+		node:     r.node,
+		hub:      r.hub,
+		timers:   r.timers,
+		log:      r.log,
+		arrivals: r.arrivals,
+		stopping: stopping,
+		limits:   limits,
+		self: member{
+			name:       r.config.Name,
+			version:    r.config.Version,
+			clientAddr: advertised(r.config.AdvertiseAddr, r.addresses.GRPC),
+			httpAddr:   r.addresses.HTTP,
+			peerAddr:   advertised(r.config.AdvertisePeerAddr, r.addresses.Peer),
+		},
+		memberID: r.node.Status().MemberID,
+		ttlMin:   r.config.ttlMin(),
+		started:  time.Now(),
+	}
+	r.health = &health{node: r.node, stopping: stopping, services: map[string]bool{"": true}}
+	return nil
+}
+
+// advertised returns what others are told.
+func advertised(configured, bound string) string {
+	if configured != "" {
+		return configured
+	}
+	return bound
+}
+
+// serve runs a gRPC server on a listener until it is stopped, within the grace.
+func (r *running) serve(server *grpc.Server, listener net.Listener, grace time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(listener); err != nil {
+			r.fail(fmt.Errorf("serve gRPC on %s: %w", listener.Addr(), err))
+		}
+	}()
+	r.stack.push(func() error {
+		timer := time.AfterFunc(grace, server.Stop)
+		defer timer.Stop()
+		server.GracefulStop()
+		<-ended
+		return nil
+	})
+}
+
+// awaitLeader waits until a member that votes alone leads; it reports whether the server is to go on.
+func (r *running) awaitLeader(ctx context.Context) bool {
+	if len(r.node.Status().Voters) != 1 {
+		return ctx.Err() == nil
+	}
+	for {
+		err := r.node.ReadIndex(ctx)
+		if err == nil {
+			return true
+		}
+		retry := time.NewTimer(leaderRetry)
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			retry.Stop()
+			return false
+		}
+	}
+}
+
+// writeAddresses tells in the data directory where the member listens, as long as it does.
+func (r *running) writeAddresses() error {
+	data, err := json.Marshal(r.addresses)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.config.DataDir, addressesFile)
+	if err := writeFile(r.config.FS, path, append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	r.stack.push(func() error { return r.config.FS.Remove(path) })
+	return nil
+}
+
+// writeFile replaces a file whole. Nothing is lost if it does not survive a crash, so nothing is synced.
+func writeFile(fs storage.FS, path string, data []byte) (err error) {
+	const category = "addresses"
+	file, err := fs.Create(path+".new", category)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return fs.Rename(path+".new", path)
+}

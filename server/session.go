@@ -1,0 +1,432 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// CreateSession serves SessionService.
+func (a *api) CreateSession(
+	ctx context.Context, r *tenurev1.CreateSessionRequest,
+) (*tenurev1.CreateSessionResponse, error) {
+	create, err := a.createFromProto(r)
+	if err != nil {
+		return nil, err
+	}
+	create.PeerAddress = callAddress(ctx)
+	id := uuid.New()
+	create.SessionId = id[:]
+	secret := r.GetSecret()
+	if r.GetWantSecret() {
+		secret = make([]byte, secretBytes)
+		_, _ = rand.Read(secret) // It never fails; see crypto/rand.
+	}
+	create.SecretSha256 = hashed(secret)
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: create}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	created := result.GetCreateSession()
+	ttl := time.Duration(created.GetTtlMs()) * time.Millisecond
+	response := &tenurev1.CreateSessionResponse{
+		Header:            a.headerOf(result),
+		SessionId:         sessionText(created.GetSessionId()),
+		Ttl:               durationpb.New(ttl),
+		LockDelay:         msToProto(created.GetLockDelayMs()),
+		Epoch:             created.GetEpoch(),
+		CreateRevision:    created.GetCreateRevision(),
+		KeepaliveInterval: durationpb.New(min(ttl/3, keepaliveIntervalMax)),
+	}
+	if r.GetWantSecret() {
+		response.Secret = secret
+	}
+	return response, nil
+}
+
+// createFromProto validates a new session.
+func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.CreateSession, error) {
+	if err := checkTexts(r); err != nil {
+		return nil, err
+	}
+	if err := checkNewSecret(r); err != nil {
+		return nil, err
+	}
+	if checks := r.GetChecks(); len(checks.GetNodeChecks())+len(checks.GetServiceChecks()) > 0 {
+		return nil, notServed("checks")
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{key: true}); err != nil {
+		return nil, err
+	}
+	ttl, err := grantedTTL(r.GetTtl(), a.ttlMin)
+	if err != nil {
+		return nil, err
+	}
+	lockDelay, err := grantedLockDelay(r.GetLockDelay())
+	if err != nil {
+		return nil, err
+	}
+	behavior, err := behaviorFromProto(r.GetBehavior())
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := metadataFromProto(r.GetMetadata())
+	if err != nil {
+		return nil, err
+	}
+	return &storev1.CreateSession{
+		Name:        r.GetName(),
+		Node:        r.GetNode(),
+		Metadata:    metadata,
+		TtlMs:       ttl.Milliseconds(),
+		LockDelayMs: lockDelay.Milliseconds(),
+		Behavior:    behavior,
+		InstanceId:  r.GetInstanceId(),
+	}, nil
+}
+
+// checkTexts refuses names that are too long.
+func checkTexts(r *tenurev1.CreateSessionRequest) error {
+	if err := checkText("name", r.GetName(), nameBytesMax); err != nil {
+		return err
+	}
+	if err := checkText("node", r.GetNode(), nameBytesMax); err != nil {
+		return err
+	}
+	return checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax)
+}
+
+// checkNewSecret refuses secrets that do not fit together.
+func checkNewSecret(r *tenurev1.CreateSessionRequest) error {
+	if n := len(r.GetSecret()); n != 0 && n != secretBytes {
+		return invalid("secret", "must be exactly %d bytes", secretBytes)
+	}
+	if !r.GetWantSecret() {
+		return nil
+	}
+	if len(r.GetSecret()) > 0 {
+		return invalid("want_secret", "must not be given together with secret")
+	}
+	if len(r.GetOptions().GetIdempotencyKey()) > 0 {
+		return invalid("want_secret", "must not be given together with an idempotency key: a retry could not return the secret")
+	}
+	return nil
+}
+
+// metadataFromProto returns metadata sorted by name.
+func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, error) {
+	size := 0
+	entries := make([]*storev1.MetadataEntry, 0, len(metadata))
+	for name, value := range metadata {
+		if name == "" {
+			return nil, invalid("metadata", "has an entry without a name")
+		}
+		size += len(name) + len(value)
+		entries = append(entries, &storev1.MetadataEntry{Name: name, Value: value})
+	}
+	if size > metadataBytesMax {
+		return nil, exceeds("metadata_bytes_max", metadataBytesMax,
+			"metadata: is %d bytes long; at most %d are allowed", size, metadataBytesMax)
+	}
+	slices.SortFunc(entries, func(x, y *storev1.MetadataEntry) int { return strings.Compare(x.GetName(), y.GetName()) })
+	return entries, nil
+}
+
+// DestroySession serves SessionService.
+func (a *api) DestroySession(
+	ctx context.Context, r *tenurev1.DestroySessionRequest,
+) (*tenurev1.DestroySessionResponse, error) {
+	id, err := parseSession("session_id", r.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	use := optionUse{force: true, reason: true, request: true}
+	if err := checkOptions(r.GetOptions(), use); err != nil {
+		return nil, err
+	}
+	op, err := parseOperator(r.GetForce(), r.GetReason(), r.GetOptions())
+	if err != nil {
+		return nil, err
+	}
+	ref, err := a.sessionRef(ctx, "session_id", r.GetSessionId(), r.GetOptions(), op)
+	if err != nil {
+		return a.destroyedBefore(err)
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+			Session: ref,
+			Clean:   r.GetClean(),
+			Force:   op.force,
+			Reason:  op.reason,
+			By:      callAddress(ctx),
+		}}},
+	})
+	if err != nil {
+		return a.destroyedBefore(err)
+	}
+	if op.force {
+		a.log.Info("session destroyed by force", zap.Stringer("session_id", id), zap.String("reason", op.reason),
+			zap.String("by", callAddress(ctx)))
+	}
+	ended := result.GetEndSessions()
+	return &tenurev1.DestroySessionResponse{
+		Header:    a.headerOf(result),
+		Destroyed: len(ended.GetEndedSessionIds()) > 0,
+		Holds:     ended.GetHolds(),
+	}, nil
+}
+
+// destroyedBefore turns the refusal to end a session that has ended into an answer.
+func (a *api) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, error) {
+	if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
+		return nil, err
+	}
+	return &tenurev1.DestroySessionResponse{Header: a.header(a.node.Store().Applied())}, nil
+}
+
+// GetSession serves SessionService.
+func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*tenurev1.GetSessionResponse, error) {
+	id, err := parseSession("session_id", r.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	session, live, err := a.sessionAt(s, id)
+	if err != nil {
+		return nil, err
+	}
+	response := &tenurev1.GetSessionResponse{Header: a.header(s.at), Session: session}
+	if live {
+		response.Holds, response.Places, err = a.objectsAt(s, id, session.GetName())
+	}
+	return response, err
+}
+
+// sessionAt returns a session, live or ended, or why there is none.
+func (a *api) sessionAt(s *snapshot, id storage.SessionID) (session *tenurev1.Session, live bool, err error) {
+	record, live, err := s.Session(id)
+	if err != nil {
+		return nil, false, err
+	}
+	if live {
+		return a.withTimer(id, sessionToProto(id, record)), true, nil
+	}
+	ended, known, err := s.EndedSession(id)
+	if err != nil {
+		return nil, false, err
+	}
+	if !known {
+		return nil, false, noSession(s, id)
+	}
+	return endedToProto(id, ended), false, nil
+}
+
+// withTimer adds what the leader's timers know of a live session.
+func (a *api) withTimer(id storage.SessionID, session *tenurev1.Session) *tenurev1.Session {
+	left, renewed, ok := a.timers.SessionLeft(id)
+	if !ok || session.GetTtl().AsDuration() == 0 {
+		return session
+	}
+	session.TtlLeft = durationpb.New(max(left, 0))
+	if !renewed.IsZero() {
+		session.LastRenewalTime = timestamppb.New(renewed)
+	}
+	return session
+}
+
+// objectsAt returns what a live session holds and where it queues, as many as an answer may show.
+func (a *api) objectsAt(
+	s *snapshot, id storage.SessionID, name string,
+) ([]*tenurev1.Hold, []*tenurev1.Place, error) {
+	objects, err := s.SessionObjects(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	holds := holdsToProto(objects.Holds, s.at.HistoryID, a.timers, sessionObjectsShown)
+	shown := objects.Places[:min(len(objects.Places), sessionObjectsShown)]
+	places := make([]*tenurev1.Place, 0, len(shown))
+	for _, w := range shown {
+		position, err := s.Position(w.Key, w.Place)
+		if err != nil {
+			return nil, nil, err
+		}
+		place := placeToProto(w, position)
+		place.SessionName = name
+		places = append(places, place)
+	}
+	return holds, places, nil
+}
+
+// ListSessions serves SessionService.
+func (a *api) ListSessions(
+	ctx context.Context, r *tenurev1.ListSessionsRequest,
+) (*tenurev1.ListSessionsResponse, error) {
+	size, err := pageSize(r.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	olderThan, err := checkDuration("older_than", r.GetOlderThan())
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	query := pageQuery{list: "sessions", filters: []string{
+		r.GetNamePrefix(), r.GetNode(), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
+	}}
+	after, err := query.after(s.at, r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	var from storage.SessionID
+	if after != "" {
+		if from, err = storage.ParseSessionID(after); err != nil {
+			return nil, errPageToken()
+		}
+	}
+	response := &tenurev1.ListSessionsResponse{Header: a.header(s.at)}
+	last, more, err := a.sessionsAt(s, r, from, size, response)
+	if err != nil {
+		return nil, err
+	}
+	if more {
+		response.NextPageToken = query.token(s.at, last.String())
+	}
+	return response, nil
+}
+
+// sessionsAt fills a page of sessions that pass the filters. It looks at a bounded number, so a page may hold few, or
+// none, and still be followed by another. It returns the last session that it looked at.
+func (a *api) sessionsAt(
+	s *snapshot, r *tenurev1.ListSessionsRequest, from storage.SessionID, size int, page *tenurev1.ListSessionsResponse,
+) (last storage.SessionID, more bool, err error) {
+	last = from
+	created := time.Now().Add(-r.GetOlderThan().AsDuration()).UnixMilli()
+	bytes := 0
+	for scanned := 0; scanned < scannedItemsMax; {
+		entries, more, err := s.Sessions(last, pageItemsMax)
+		if err != nil {
+			return last, false, err
+		}
+		for _, e := range entries {
+			if len(page.GetSessions()) >= size || bytes >= pageBytesMax {
+				return last, true, nil
+			}
+			last = e.ID
+			if !sessionPasses(e.Record, r, created) {
+				continue
+			}
+			session := a.withTimer(e.ID, sessionToProto(e.ID, e.Record))
+			bytes += proto.Size(session)
+			page.Sessions = append(page.Sessions, session)
+		}
+		if !more {
+			return last, false, nil
+		}
+		scanned += len(entries)
+	}
+	return last, true, nil
+}
+
+// sessionPasses tells whether a session passes all filters.
+func sessionPasses(s *storev1.SessionRecord, r *tenurev1.ListSessionsRequest, createdBeforeMs int64) bool {
+	switch {
+	case !strings.HasPrefix(s.GetName(), r.GetNamePrefix()):
+		return false
+	case r.GetNode() != "" && s.GetNode() != r.GetNode():
+		return false
+	case r.GetNoTtl() && s.GetTtlMs() != 0:
+		return false
+	case r.GetOlderThan() != nil && s.GetCreateTimeMs() > createdBeforeMs:
+		return false
+	default:
+		return true
+	}
+}
+
+// AttachSession serves SessionService. Without take_over it changes nothing, so it is a read.
+func (a *api) AttachSession(
+	ctx context.Context, r *tenurev1.AttachSessionRequest,
+) (*tenurev1.AttachSessionResponse, error) {
+	id, err := parseSession("session_id", r.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{}); err != nil {
+		return nil, err
+	}
+	if r.GetTakeOver() {
+		return nil, notServed("take_over")
+	}
+	s, err := a.reader(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	if err := a.actAs(ctx, id, r.GetOptions()); err != nil {
+		return nil, err
+	}
+	record, live, err := s.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	if !live {
+		return nil, noSession(s, id)
+	}
+	if err := checkAttach(id, record, r); err != nil {
+		return nil, err
+	}
+	session := a.withTimer(id, sessionToProto(id, record))
+	holds, places, err := a.objectsAt(s, id, record.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.AttachSessionResponse{Header: a.header(s.at), Session: session, Holds: holds, Places: places}, nil
+}
+
+// checkAttach refuses an instance that is not the session's.
+func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev1.AttachSessionRequest) error {
+	epoch := r.GetOptions().GetEpoch()
+	if epoch != 0 && epoch < record.GetEpoch() {
+		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+			"session %s was taken over: its epoch is %d, not %d", id, record.GetEpoch(), epoch).
+			with("epoch", fmt.Sprint(record.GetEpoch()))
+	}
+	other := len(record.GetInstanceId()) > 0 && len(r.GetInstanceId()) > 0 &&
+		!slices.Equal(record.GetInstanceId(), r.GetInstanceId())
+	if epoch > record.GetEpoch() || other {
+		return newError(tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+			"session %s is at epoch %d and in the hands of another instance; take it over, or open a new one",
+			id, record.GetEpoch()).with("epoch", fmt.Sprint(record.GetEpoch()))
+	}
+	return nil
+}
