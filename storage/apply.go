@@ -132,10 +132,36 @@ func (w *work) entry(e Entry) (EntryOutcome, error) {
 	return out, nil
 }
 
-// command applies one command whole, or not at all.
+// command applies one command once: an attempt that is remembered gets its first result.
 func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
-	before := w.state
 	c := newCommand(w, term, cmd)
+	m, err := memoryOf(cmd)
+	if err == nil && m != nil {
+		var result *storev1.Result
+		if result, err = m.recall(c); err == nil && result != nil {
+			return result, nil
+		}
+	}
+	if failure := failureOf(err); failure != nil {
+		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := w.attempt(c, cmd)
+	if err != nil || m == nil {
+		return result, err
+	}
+	if err := m.remember(c, result); err != nil {
+		return nil, fmt.Errorf("remember: %w", err)
+	}
+	w.rows.seal(w.sum)
+	return result, nil
+}
+
+// attempt applies one command whole, or not at all.
+func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
+	before := w.state
 	result, err := c.run(cmd)
 	if failure := failureOf(err); failure != nil {
 		w.rows.rollback()

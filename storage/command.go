@@ -30,6 +30,8 @@ type command struct {
 	touched   []name       // locks whose waiters may be granted, in order
 	isTouched map[name]bool
 	granted   int
+	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
+	grantsLater bool
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
@@ -42,10 +44,14 @@ func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
 	}
 }
 
-// run does what the command says. An error that carries a failure means that the caller takes everything back.
+// run does what the command says, if its guards hold. An error that carries a failure means that the caller takes
+// everything back.
 func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 	if c.ns != 0 {
 		return nil, broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, "there is only the default namespace")
+	}
+	if err := c.checkGuards(cmd.GetGuards()); err != nil {
+		return nil, err
 	}
 	switch kind := cmd.GetKind().(type) {
 	case *storev1.Command_CreateSession:
@@ -54,6 +60,9 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 		return c.destroySession(kind.DestroySession)
 	case *storev1.Command_ExpireSessions:
 		return c.expireSessions(kind.ExpireSessions)
+	case *storev1.Command_TakeOverSession:
+		taken, err := c.takeOverSession(kind.TakeOverSession)
+		return &storev1.Result{Kind: &storev1.Result_TakeOverSession{TakeOverSession: taken}}, err
 	case *storev1.Command_Put:
 		put, err := c.put(kind.Put, 0)
 		return &storev1.Result{Kind: &storev1.Result_Put{Put: put}}, err
@@ -63,12 +72,48 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 	case *storev1.Command_DeletePrefix:
 		deleted, err := c.deletePrefix(kind.DeletePrefix)
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
+	case *storev1.Command_Txn:
+		txn, err := c.txn(kind.Txn)
+		return &storev1.Result{Kind: &storev1.Result_Txn{Txn: txn}}, err
+	default:
+		return c.runLock(cmd)
+	}
+}
+
+// runLock is run for the commands about locks and the cluster.
+func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
+	switch kind := cmd.GetKind().(type) {
+	case *storev1.Command_AcquireLock:
+		acquired, err := c.acquireLock(kind.AcquireLock)
+		return &storev1.Result{Kind: &storev1.Result_AcquireLock{AcquireLock: acquired}}, err
+	case *storev1.Command_CancelWait:
+		cancelled, err := c.cancelWait(kind.CancelWait)
+		return &storev1.Result{Kind: &storev1.Result_CancelWait{CancelWait: cancelled}}, err
+	case *storev1.Command_EndWaits:
+		return c.endWaits(kind.EndWaits)
+	case *storev1.Command_ReleaseLock:
+		released, err := c.releaseLock(kind.ReleaseLock)
+		return &storev1.Result{Kind: &storev1.Result_ReleaseLock{ReleaseLock: released}}, err
+	case *storev1.Command_Resign:
+		released, err := c.resign(kind.Resign)
+		return &storev1.Result{Kind: &storev1.Result_ReleaseLock{ReleaseLock: released}}, err
+	case *storev1.Command_BreakLock:
+		broken, err := c.breakLock(kind.BreakLock)
+		return &storev1.Result{Kind: &storev1.Result_BreakLock{BreakLock: broken}}, err
 	case *storev1.Command_EndDelays:
 		return c.endDelays(kind.EndDelays)
 	case *storev1.Command_GrantWaiters:
 		return c.grantWaiters(kind.GrantWaiters)
+	case *storev1.Command_EndFreeze:
+		return c.endFreeze(kind.EndFreeze)
 	case *storev1.Command_Compact:
 		return c.compact(kind.Compact)
+	case *storev1.Command_SetLimits:
+		return c.setLimits(kind.SetLimits)
+	case *storev1.Command_SetClusterVersion:
+		return c.setClusterVersion(kind.SetClusterVersion)
+	case *storev1.Command_PutMember:
+		return c.putMember(kind.PutMember)
 	default:
 		return nil, fmt.Errorf("%w: command kind %T", ErrUnknownFormat, kind)
 	}

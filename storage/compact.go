@@ -38,7 +38,7 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 	for _, t := range old {
 		c.rows.remove(t.row)
 		c.state.HistoryBytes -= t.size
-		if err := c.forgetLock(t.event); err != nil {
+		if err = c.forgetLock(t.event); err != nil {
 			return nil, err
 		}
 		c.state.TrimmedRevision = t.event.GetRevision() - 1
@@ -46,9 +46,13 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 	if !more {
 		c.state.TrimmedRevision = c.state.CompactedRevision
 	}
+	_, windows, err := c.dropTombstones(numberRow(rowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax)
+	if err != nil {
+		return nil, err
+	}
 	return &storev1.Result{Kind: &storev1.Result_Compact{Compact: &storev1.CompactResult{
 		CompactedRevision: c.state.CompactedRevision,
-		More:              more,
+		More:              more || windows,
 	}}}, nil
 }
 

@@ -69,7 +69,7 @@ func (c *command) refreshPut(n name, head *storev1.LockHead) {
 // toldPut returns the KeyPut that the command told of a key last, with its index; nil if the last it told was another.
 func (c *command) toldPut(n name) (int, *storev1.KeyPut) {
 	i, ok := c.keyEvent[n]
-	if !ok {
+	if !ok || i >= len(c.events) { // An operation that failed may have told of it.
 		return 0, nil
 	}
 	return i, c.events[i].GetKeyPut()

@@ -125,12 +125,12 @@ func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChan
 }
 
 // deleteKey takes a key's value away, if there is one; its lock stays.
-func (c *command) deleteKey(n name, endedSession []byte) (bool, error) {
+func (c *command) deleteKey(n name, endedSession []byte) error {
 	k, err := c.keyRecord(n)
 	if err != nil || k == nil {
-		return false, err
+		return err
 	}
-	return true, c.deleteRecord(n, k, endedSession)
+	return c.deleteRecord(n, k, endedSession)
 }
 
 // deleteRecord takes the value of an existing key away.
@@ -367,7 +367,7 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 		return nil, f
 	}
 	for _, n := range names {
-		if _, err := c.deleteKey(n, nil); err != nil {
+		if err := c.deleteKey(n, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -70,15 +70,22 @@ func (o *overlay) write(p *pending) {
 }
 
 // rollback takes back the writes of the present command.
-func (o *overlay) rollback() {
-	for _, u := range slices.Backward(o.journal) {
+func (o *overlay) rollback() { o.rollbackTo(0) }
+
+// mark returns a point in the present command to which rollbackTo can come back.
+func (o *overlay) mark() int { return len(o.journal) }
+
+// rollbackTo takes back the writes of the present command behind a mark.
+func (o *overlay) rollbackTo(mark int) {
+	for _, u := range slices.Backward(o.journal[mark:]) {
 		if u.before != nil {
 			o.tree.ReplaceOrInsert(u.before)
 		} else {
 			o.tree.Delete(u.wrote)
 		}
 	}
-	o.journal = o.journal[:0]
+	clear(o.journal[mark:])
+	o.journal = o.journal[:mark]
 }
 
 // seal makes the writes of the present command final and adds them to sum, in the order they were made.

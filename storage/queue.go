@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -84,6 +83,9 @@ func (c *command) touch(n name) {
 
 // grantTouched grants to the waiters of all locks that the command touched, in the order it touched them.
 func (c *command) grantTouched() error {
+	if c.grantsLater {
+		return nil
+	}
 	touched := c.touched
 	c.touched, c.isTouched = nil, nil
 	for _, n := range touched {
@@ -116,10 +118,11 @@ func (c *command) grantQueue(n name) error {
 	return c.markUngranted(n, left)
 }
 
-// nextGrants returns the places to grant now, and whether more would be granted but for the size of the command.
+// nextGrants returns the places to grant now, and whether more would be granted but for the size of the command or a
+// freeze.
 func (c *command) nextGrants(l *lock) (next []*place, left bool, err error) {
 	frozen, err := isFrozen(c.rows)
-	if err != nil || frozen {
+	if err != nil {
 		return nil, false, err
 	}
 	limits, err := c.effectiveLimits()
@@ -140,7 +143,7 @@ func (c *command) nextGrants(l *lock) (next []*place, left bool, err error) {
 		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
 			return false, nil
 		}
-		if c.granted+len(next) >= grantsMax {
+		if frozen || c.granted+len(next) >= grantsMax {
 			left = true
 			return false, nil
 		}
@@ -216,10 +219,21 @@ func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error)
 	if err := c.checkTerm(g.GetTerm()); err != nil {
 		return nil, err
 	}
+	frozen, err := isFrozen(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	if frozen {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, "grants are frozen after a restore")
+	}
+	return &storev1.Result{}, c.grantLeft()
+}
+
+// grantLeft grants to the waiters of locks that were left ungranted, by key, as many as one command may.
+func (c *command) grantLeft() error {
 	var names []name
-	from := []byte{rowUngranted}
-	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
-		n, ok := cutNameRow(bytes.Clone(row))
+	err := c.rows.scan([]byte{rowUngranted}, []byte{rowUngranted + 1}, func(row, _ []byte) (bool, error) {
+		n, ok := cutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: lock left ungranted", ErrCorrupt)
 		}
@@ -227,15 +241,15 @@ func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error)
 		return len(names) < grantsMax, nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, n := range names {
-		if err := c.grantQueue(n); err != nil {
-			return nil, err
-		}
 		if c.granted >= grantsMax {
-			break
+			return nil
+		}
+		if err := c.grantQueue(n); err != nil {
+			return err
 		}
 	}
-	return &storev1.Result{}, nil
+	return nil
 }

@@ -84,8 +84,15 @@ type Applied struct {
 	Sessions, EndedSessions uint64
 	// HistoryBytes counts the bytes of kept history.
 	HistoryBytes uint64
-	// GrantsLeft counts locks whose waiters wait for GrantWaiters.
+	// GrantsLeft counts locks whose waiters wait for GrantWaiters, or for the end of a freeze.
 	GrantsLeft uint64
+	// EndedForgotten is the number of the first record of an ended session that is kept.
+	EndedForgotten uint64
+	// KeyedRequests counts the calls with an idempotency key that were ever remembered, KeyedForgotten those that are
+	// not any more.
+	KeyedRequests, KeyedForgotten uint64
+	// TombstoneBytes counts the bytes of request windows whose session ended or was taken over.
+	TombstoneBytes uint64
 }
 
 func (a Applied) encode() ([]byte, error) {
@@ -108,6 +115,10 @@ func (a Applied) encode() ([]byte, error) {
 		HistoryBytes:      a.HistoryBytes,
 		EndedSessions:     a.EndedSessions,
 		GrantsLeft:        a.GrantsLeft,
+		EndedForgotten:    a.EndedForgotten,
+		KeyedRequests:     a.KeyedRequests,
+		KeyedForgotten:    a.KeyedForgotten,
+		TombstoneBytes:    a.TombstoneBytes,
 	})
 }
 
@@ -137,5 +148,9 @@ func decodeApplied(value []byte) (Applied, error) {
 		HistoryBytes:      r.GetHistoryBytes(),
 		EndedSessions:     r.GetEndedSessions(),
 		GrantsLeft:        r.GetGrantsLeft(),
+		EndedForgotten:    r.GetEndedForgotten(),
+		KeyedRequests:     r.GetKeyedRequests(),
+		KeyedForgotten:    r.GetKeyedForgotten(),
+		TombstoneBytes:    r.GetTombstoneBytes(),
 	}, nil
 }

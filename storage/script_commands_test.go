@@ -11,11 +11,16 @@ import (
 // parseCommand reads one command of a script.
 func parseCommand(t *testing.T, line string) *storev1.Command {
 	t.Helper()
+	if ops, isTxn := strings.CutPrefix(line, "txn"); isTxn {
+		return parseTxnCommand(t, ops)
+	}
 	w := parseWords(t, line)
 	cmd := &storev1.Command{WallTimeMs: int64(w.num("wall"))}
 	if w.has("ns") {
 		cmd.NamespaceId = w.num("ns")
 	}
+	parseOnce(w, cmd)
+	parseGuards(w, cmd)
 	switch verb := w.next(); verb {
 	case "session":
 		cmd.Kind = &storev1.Command_CreateSession{CreateSession: parseSession(w)}
@@ -36,6 +41,22 @@ func parseCommand(t *testing.T, line string) *storev1.Command {
 			e.Delays = append(e.Delays, parseDelay(t, w.next()))
 		}
 		cmd.Kind = &storev1.Command_EndDelays{EndDelays: e}
+	case "takeover":
+		cmd.Kind = &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
+			SessionId: id(t, w.next()), ReplacesEpoch: w.num("epoch"), InstanceId: []byte(w.str("instance")),
+		}}
+	case "end-freeze":
+		cmd.Kind = &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Term: w.num("term"), Reason: w.str("reason")}}
+	case "set-limits":
+		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: parseLimits(w)}}
+	case "set-cluster-version":
+		cmd.Kind = &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{
+			Version: uint32(parseNumber(t, w.next())),
+		}}
+	case "member":
+		cmd.Kind = &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: &storev1.Member{
+			Id: parseNumber(t, w.next()), Name: w.str("name"), PeerAddress: w.str("peer"),
+		}}}
 	case "grant-waiters":
 		cmd.Kind = &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: w.num("term")}}
 	case "compact":
@@ -62,7 +83,7 @@ func parseKeyCommand(w *words, verb string, cmd *storev1.Command) bool {
 	case "delete-prefix":
 		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: w.next()}}
 	default:
-		return false
+		return parseLockCommand(w, verb, cmd)
 	}
 	return true
 }

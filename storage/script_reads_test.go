@@ -54,6 +54,8 @@ func question(t *testing.T, r *storage.Reader, line string) (string, error) {
 		return showLock(r, w.next())
 	case "delays":
 		return showDelays(r)
+	case "waits":
+		return showWaits(r)
 	case "history":
 		return showHistory(r, w)
 	case "applied":
@@ -149,6 +151,18 @@ func showDelays(r *storage.Reader) (string, error) {
 		fmt.Fprintf(&b, "%q lock_index=%d fencing_token=%d delay_ms=%d\n", d.Key, d.LockIndex, d.FencingToken, d.DelayMs)
 	}
 	if len(delays) == 0 {
+		return "none\n", err
+	}
+	return b.String(), err
+}
+
+func showWaits(r *storage.Reader) (string, error) {
+	waits, err := r.Waits()
+	var b strings.Builder
+	for _, w := range waits {
+		fmt.Fprintf(&b, "%q place=%d session_id=%s wait_ms=%d\n", w.Key, w.Place, w.SessionID, w.WaitMs)
+	}
+	if len(waits) == 0 {
 		return "none\n", err
 	}
 	return b.String(), err

@@ -38,17 +38,23 @@ type script struct {
 
 func newScript(t *testing.T) *script {
 	t.Helper()
-	s := &script{t: t, fs: vfs.NewCrashableMem(), term: 1, index: 1}
-	s.open()
-	if err := s.store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
-		t.Fatal(err)
-	}
+	s := &script{t: t}
+	s.begin(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}})
 	t.Cleanup(func() {
 		if err := s.store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
+}
+
+// begin makes a new store.
+func (s *script) begin(g storage.Genesis) {
+	s.fs, s.term, s.index, s.clock, s.log = vfs.NewCrashableMem(), 1, 1, 0, nil
+	s.open()
+	if err := s.store.Bootstrap(g); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func (s *script) open() {
@@ -69,6 +75,11 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			d.ScanArgs(t, "term", &s.term)
 		}
 		out = s.apply(strings.Split(strings.TrimSpace(d.Input), "\n"))
+	case "frozen":
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.begin(storage.Genesis{FreezeMs: 60_000})
 	case "crash":
 		out = s.crash()
 	case "read":
@@ -128,7 +139,7 @@ func (s *script) apply(lines []string) string {
 			fmt.Fprintf(&b, "> %s\n", lines[i])
 		}
 		b.WriteString(showResult(result))
-		for len(events) > 0 && events[0].GetRevision() == result.GetRevision() {
+		for len(events) > 0 && result.GetChanged() && events[0].GetRevision() == result.GetRevision() {
 			b.WriteString("  " + showEvent(events[0]) + "\n")
 			events = events[1:]
 		}
@@ -226,7 +237,7 @@ func parseWords(t *testing.T, line string) *words {
 	t.Helper()
 	w := &words{t: t, line: line, opts: map[string]string{}, used: map[string]bool{}}
 	rest := strings.TrimSpace(line)
-	option := regexp.MustCompile(`^([a-z-]+)=`)
+	option := regexp.MustCompile(`^([a-z0-9-]+)=`)
 	for rest != "" {
 		key := ""
 		if m := option.FindStringSubmatch(rest); m != nil {

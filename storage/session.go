@@ -10,6 +10,9 @@ import (
 // heldKeysShown is how many keys the record of an ended session names.
 const heldKeysShown = 64
 
+// instanceBytesMax is the longest id of a process instance.
+const instanceBytesMax = 64
+
 // session is a live session.
 type session struct {
 	id     SessionID
@@ -150,7 +153,7 @@ func (c *command) checkSessionRoom(id SessionID) error {
 
 // checkNewSession refuses what the server should have.
 func checkNewSession(s *storev1.CreateSession) error {
-	const lockDelayMsMax, ttlMsMax, instanceBytesMax, secretHashBytes = 60_000, 86_400_000, 64, 32
+	const lockDelayMsMax, ttlMsMax, secretHashBytes = 60_000, 86_400_000, 32
 	switch {
 	case s.GetTtlMs() < 0 || s.GetTtlMs() > ttlMsMax:
 		return invalid("TTL is not within 0 and 24 h")

@@ -56,7 +56,7 @@ func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result,
 	}
 	for _, s := range ending {
 		for _, n := range s.keys {
-			if _, err := c.deleteKey(n, s.id[:]); err != nil {
+			if err := c.deleteKey(n, s.id[:]); err != nil {
 				return nil, err
 			}
 		}
@@ -153,6 +153,9 @@ func (c *command) markEnded(s *endingSession, how sessionEnd) error {
 	if err := c.recordEnded(s.id, r); err != nil {
 		return err
 	}
+	if err := c.buryWindow(s.id, s.record.GetEpoch()); err != nil {
+		return err
+	}
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionEnded{SessionEnded: &storev1.SessionEnded{
 		SessionId:     s.id[:],
 		Name:          s.record.GetName(),
@@ -187,30 +190,28 @@ func (c *command) forgetEnded(most int) error {
 		return err
 	}
 	keep := uint64(limits.GetEndedSessionsMax())
-	if c.state.EndedSessions <= keep {
-		return nil
-	}
-	var old []SessionID
-	var rows [][]byte
-	to := numberRow(rowEnded, c.state.EndedSessions-keep)
-	err = c.rows.scan([]byte{rowEnded}, to, func(row, value []byte) (bool, error) {
+	for range most {
+		if c.state.EndedSessions-c.state.EndedForgotten <= keep {
+			return nil
+		}
+		row := numberRow(rowEnded, c.state.EndedForgotten)
+		c.state.EndedForgotten++
+		value, ok, err := c.rows.get(row)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
 		r := &storev1.EndedSessionRecord{}
-		if failed := decode(value, r); failed != nil {
-			return false, failed
+		if err = decode(value, r); err != nil {
+			return err
 		}
-		id, failed := SessionIDFromBytes(r.GetSessionId())
-		if failed != nil {
-			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, failed)
+		id, err := SessionIDFromBytes(r.GetSessionId())
+		if err != nil {
+			return fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
 		}
-		old = append(old, id)
-		rows = append(rows, bytes.Clone(row))
-		return len(old) < most, nil
-	})
-	if err != nil {
-		return err
-	}
-	for i, id := range old {
-		c.rows.remove(rows[i])
+		c.rows.remove(row)
 		c.rows.remove(sessionRow(rowEndedIndex, id))
 	}
 	return nil
@@ -263,7 +264,7 @@ func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
 		if !deletes {
 			continue
 		}
-		if _, err := c.deleteKey(o.name, s.id[:]); err != nil {
+		if err := c.deleteKey(o.name, s.id[:]); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 const (
@@ -43,6 +45,8 @@ type Genesis struct {
 	ConfState []byte
 	// ClusterVersion is the version that the cluster starts with; zero is 1.
 	ClusterVersion uint32
+	// FreezeMs starts the cluster with grants frozen for so long, as counted by the leader; zero: not frozen.
+	FreezeMs int64
 }
 
 // Store is the replicated state machine of one member. One goroutine calls Apply; everything else may be called from
@@ -185,7 +189,15 @@ func (s *Store) Bootstrap(g Genesis) error {
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	if err := s.db.Set([]byte{rowApplied}, value, pebble.NoSync); err != nil {
+	batch := s.db.NewBatch()
+	err = batch.Set([]byte{rowApplied}, value, nil)
+	if err == nil && g.FreezeMs > 0 {
+		err = setFreeze(batch, g.FreezeMs)
+	}
+	if err == nil {
+		err = batch.Commit(pebble.NoSync)
+	}
+	if err = errors.Join(err, batch.Close()); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	if err := s.flush(); err != nil {
@@ -193,6 +205,14 @@ func (s *Store) Bootstrap(g Genesis) error {
 	}
 	s.publish(first)
 	return nil
+}
+
+func setFreeze(batch *pebble.Batch, freezeMs int64) error {
+	value, err := encode(&storev1.FreezeRecord{FormatVersion: recordFormat, FreezeMs: freezeMs})
+	if err != nil {
+		return err
+	}
+	return batch.Set([]byte{rowFreeze}, value, nil)
 }
 
 // Applied returns the state's account of itself after the last Apply.

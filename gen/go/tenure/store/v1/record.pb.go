@@ -61,9 +61,17 @@ type AppliedRecord struct {
 	// How many ended sessions were ever recorded; numbers the records.
 	EndedSessions uint64 `protobuf:"varint,17,opt,name=ended_sessions,json=endedSessions,proto3" json:"ended_sessions,omitempty"`
 	// How many locks wait for GrantWaiters.
-	GrantsLeft    uint64 `protobuf:"varint,18,opt,name=grants_left,json=grantsLeft,proto3" json:"grants_left,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	GrantsLeft uint64 `protobuf:"varint,18,opt,name=grants_left,json=grantsLeft,proto3" json:"grants_left,omitempty"`
+	// How many records of ended sessions were forgotten: the number of the first that is kept.
+	EndedForgotten uint64 `protobuf:"varint,19,opt,name=ended_forgotten,json=endedForgotten,proto3" json:"ended_forgotten,omitempty"`
+	// How many calls with an idempotency key were ever remembered; numbers them.
+	KeyedRequests uint64 `protobuf:"varint,20,opt,name=keyed_requests,json=keyedRequests,proto3" json:"keyed_requests,omitempty"`
+	// How many of them were forgotten: the number of the first that is kept.
+	KeyedForgotten uint64 `protobuf:"varint,21,opt,name=keyed_forgotten,json=keyedForgotten,proto3" json:"keyed_forgotten,omitempty"`
+	// Bytes of remembered results in request windows of sessions that ended or were taken over.
+	TombstoneBytes uint64 `protobuf:"varint,22,opt,name=tombstone_bytes,json=tombstoneBytes,proto3" json:"tombstone_bytes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AppliedRecord) Reset() {
@@ -218,6 +226,34 @@ func (x *AppliedRecord) GetEndedSessions() uint64 {
 func (x *AppliedRecord) GetGrantsLeft() uint64 {
 	if x != nil {
 		return x.GrantsLeft
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetEndedForgotten() uint64 {
+	if x != nil {
+		return x.EndedForgotten
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetKeyedRequests() uint64 {
+	if x != nil {
+		return x.KeyedRequests
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetKeyedForgotten() uint64 {
+	if x != nil {
+		return x.KeyedForgotten
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetTombstoneBytes() uint64 {
+	if x != nil {
+		return x.TombstoneBytes
 	}
 	return 0
 }
@@ -1625,7 +1661,7 @@ var File_tenure_store_v1_record_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xd6\x04\n" +
+	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xf8\x05\n" +
 	"\rAppliedRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
@@ -1651,7 +1687,11 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\rhistory_bytes\x18\x10 \x01(\x04R\fhistoryBytes\x12%\n" +
 	"\x0eended_sessions\x18\x11 \x01(\x04R\rendedSessions\x12\x1f\n" +
 	"\vgrants_left\x18\x12 \x01(\x04R\n" +
-	"grantsLeft\"\x87\x03\n" +
+	"grantsLeft\x12'\n" +
+	"\x0fended_forgotten\x18\x13 \x01(\x04R\x0eendedForgotten\x12%\n" +
+	"\x0ekeyed_requests\x18\x14 \x01(\x04R\rkeyedRequests\x12'\n" +
+	"\x0fkeyed_forgotten\x18\x15 \x01(\x04R\x0ekeyedForgotten\x12'\n" +
+	"\x0ftombstone_bytes\x18\x16 \x01(\x04R\x0etombstoneBytes\"\x87\x03\n" +
 	"\tKeyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +

@@ -1,0 +1,260 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// ownerBytesMax is the longest name of an owner.
+const ownerBytesMax = 256
+
+// acquireLock takes a lock, or queues for it, or tells who stands before.
+func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
+	n, err := c.name(a.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if err = checkAcquire(a); err != nil {
+		return nil, err
+	}
+	s, err := c.session(a.GetSession())
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.attach(l, s, a)
+	if err != nil || out != nil {
+		return out, err
+	}
+	if err = c.checkMode(l, a); err != nil {
+		return nil, err
+	}
+	ask := request{
+		session: s, owner: a.GetOwner(), mode: a.GetMode(), permits: a.GetPermits(), limit: a.GetLimit(),
+	}
+	free, err := c.free(l, ask)
+	switch {
+	case err != nil:
+		return nil, err
+	case free:
+		h, err := c.grant(l, ask)
+		if err != nil {
+			return nil, err
+		}
+		return holdResult(n, h), c.keyGranted(l, ask.mode, a.GetValue(), a.GetFlags())
+	case a.GetQueue():
+		return c.enqueue(l, ask, a)
+	default:
+		state, err := lockState(c.rows, n, l.head)
+		return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Refused{Refused: state}}, err
+	}
+}
+
+func holdResult(n name, h *storev1.HoldRecord) *storev1.AcquireLockResult {
+	return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Hold{Hold: holdState(n.key, h)}}
+}
+
+// checkAcquire refuses what the server should have.
+func checkAcquire(a *storev1.AcquireLock) error {
+	semaphore := a.GetMode() == storev1.LockMode_LOCK_MODE_SEMAPHORE
+	switch {
+	case a.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED:
+		return invalid("lock without mode")
+	case semaphore && (a.GetPermits() == 0 || a.GetPermits() > a.GetLimit()):
+		return invalid("permits are not within 1 and their limit")
+	case !semaphore && (a.GetPermits() != 0 || a.GetLimit() != 0):
+		return invalid("permits are for SEMAPHORE only")
+	case len(a.GetOwner()) > ownerBytesMax:
+		return invalid(fmt.Sprintf("owner of %d bytes is longer than %d", len(a.GetOwner()), ownerBytesMax))
+	case len(a.GetValue()) > valueBytesMax:
+		return invalid(fmt.Sprintf("value of %d bytes is longer than %d", len(a.GetValue()), valueBytesMax))
+	case a.GetWaitMs() < 0:
+		return invalid("negative wait")
+	case a.GetWaitMs() > 0 && !a.GetQueue():
+		return invalid("wait without queueing")
+	default:
+		return nil
+	}
+}
+
+// attach answers a call whose session and owner hold or queue already; nil if they do not.
+func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
+	h, err := c.ownHold(l, s.id, a.GetOwner())
+	if err != nil {
+		return nil, err
+	}
+	if h != nil {
+		if h.GetMode() != a.GetMode() || h.GetPermits() != a.GetPermits() {
+			return nil, c.mismatch(l, "session and owner hold it in another mode, or other permits")
+		}
+		out := holdResult(l.name, h)
+		out.Attached = true
+		return out, nil
+	}
+	p, err := c.ownPlace(l, s.id, a.GetOwner())
+	if err != nil || p == nil {
+		return nil, err
+	}
+	if p.waiter.GetMode() != a.GetMode() || p.waiter.GetPermits() != a.GetPermits() {
+		return nil, c.mismatch(l, "session and owner wait for another mode, or for other permits")
+	}
+	state, err := lockState(c.rows, l.name, l.head)
+	return &storev1.AcquireLockResult{
+		Outcome:  &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: p.number}},
+		Attached: true,
+		Lock:     state,
+	}, err
+}
+
+// checkMode refuses to mix SEMAPHORE with the two other modes, and limits of permits, while a lock is in use.
+func (c *command) checkMode(l *lock, a *storev1.AcquireLock) error {
+	const semaphore = storev1.LockMode_LOCK_MODE_SEMAPHORE
+	used := l.head.GetMode()
+	switch {
+	case used == storev1.LockMode_LOCK_MODE_UNSPECIFIED:
+		return nil
+	case (used == semaphore) != (a.GetMode() == semaphore):
+		return c.mismatch(l, fmt.Sprintf("it is in use as %s", formatEnum(used.Descriptor(), used.Number())))
+	case used == semaphore && l.head.GetLimit() != a.GetLimit():
+		return c.mismatch(l, fmt.Sprintf("its limit is %d, not %d", l.head.GetLimit(), a.GetLimit()))
+	default:
+		return nil
+	}
+}
+
+// mismatch returns the failure of a request whose mode, permits or limit do not go with what is.
+func (c *command) mismatch(l *lock, why string) error {
+	state, err := lockState(c.rows, l.name, l.head)
+	if err != nil {
+		return err
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, fmt.Sprintf("lock %q: %s", l.name.key, why))
+	f.failure.Key = l.name.key
+	f.failure.Lock = state
+	f.failure.Limit = uint64(l.head.GetLimit())
+	return f
+}
+
+// enqueue gives a request the last place in the queue.
+func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return nil, err
+	}
+	if l.head.GetWaiters() >= limits.GetWaitersMax() {
+		return nil, exceeded("waiters_max", uint64(limits.GetWaitersMax()))
+	}
+	if err = c.addObject(ask.session.id); err != nil {
+		return nil, err
+	}
+	place := c.revision
+	value, err := encode(&storev1.WaiterRecord{
+		FormatVersion: recordFormat,
+		SessionId:     ask.session.id[:],
+		Owner:         ask.owner,
+		Mode:          ask.mode,
+		Permits:       ask.permits,
+		Value:         a.GetValue(),
+		Flags:         a.GetFlags(),
+		WaitMs:        a.GetWaitMs(),
+		QueueTimeMs:   c.wallMs,
+		QueueRevision: c.revision,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set(numberedRow(rowPlace, l.name, place), value)
+	c.rows.set(ownerRow(ask.session.id, objectPlace, l.name, ask.owner), appendUint64s(nil, place))
+	if a.GetWaitMs() > 0 {
+		c.rows.set(numberedRow(rowWait, l.name, place), appendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
+	}
+	position := l.head.GetWaiters()
+	l.head.Waiters++
+	if l.head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED {
+		l.head.Mode, l.head.Limit = ask.mode, ask.limit
+	}
+	if err = c.saveLock(l); err != nil {
+		return nil, err
+	}
+	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockQueued{LockQueued: &storev1.LockQueued{
+		Key:       l.name.key,
+		Place:     place,
+		SessionId: ask.session.id[:],
+		Owner:     ask.owner,
+		Mode:      ask.mode,
+		Permits:   ask.permits,
+		WaitMs:    a.GetWaitMs(),
+	}}})
+	c.touch(l.name)
+	if err = c.grantTouched(); err != nil {
+		return nil, err
+	}
+	state, err := lockState(c.rows, l.name, l.head)
+	return &storev1.AcquireLockResult{
+		Outcome: &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: place, Position: position}},
+		Lock:    state,
+	}, err
+}
+
+// cancelWait gives a place up. Where the grant came first, it says so and leaves the hold.
+func (c *command) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, error) {
+	n, err := c.name(w.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.session(w.GetSession())
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.ownPlace(l, s.id, w.GetOwner())
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		h, err := c.ownHold(l, s.id, w.GetOwner())
+		if err != nil || h == nil {
+			return &storev1.CancelWaitResult{}, err
+		}
+		return &storev1.CancelWaitResult{Hold: holdState(n.key, h)}, nil
+	}
+	if err = c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_CANCELLED, ""); err != nil {
+		return nil, err
+	}
+	return &storev1.CancelWaitResult{Cancelled: true}, c.grantTouched()
+}
+
+// endWaits ends waits whose time has run out.
+func (c *command) endWaits(e *storev1.EndWaits) (*storev1.Result, error) {
+	if err := c.checkTerm(e.GetTerm()); err != nil {
+		return nil, err
+	}
+	for _, ref := range e.GetPlaces() {
+		n, err := c.name(ref.GetKey())
+		if err != nil {
+			return nil, err
+		}
+		p, err := c.place(n, ref.GetPlace())
+		if err != nil {
+			return nil, err
+		}
+		if p == nil || string(p.waiter.GetSessionId()) != string(ref.GetSessionId()) {
+			continue
+		}
+		l, err := c.lock(n)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_TIMED_OUT, ""); err != nil {
+			return nil, err
+		}
+	}
+	return &storev1.Result{}, c.grantTouched()
+}

@@ -1,0 +1,126 @@
+package storage
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// clusterVersionMax is the newest cluster version that this program can follow.
+const clusterVersionMax = 1
+
+// setLimits changes the replicated limits that are given; zero sets one back to its default.
+func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
+	if s.GetLimits().GetSessionObjectsMax() > endObjectsMax {
+		return nil, invalid(fmt.Sprintf("session_objects_max is more than the %d that one command can end", endObjectsMax))
+	}
+	if s.GetLimits().GetHistoryMs() < 0 {
+		return nil, invalid("history_ms is negative")
+	}
+	r := &storev1.LimitsRecord{}
+	value, ok, err := c.rows.get([]byte{rowLimits})
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		if err = decode(value, r); err != nil {
+			return nil, fmt.Errorf("limits: %w", err)
+		}
+	}
+	r.FormatVersion = recordFormat
+	if r.GetLimits() == nil {
+		r.Limits = &storev1.Limits{}
+	}
+	proto.Merge(r.GetLimits(), s.GetLimits())
+	dropZeros(r.GetLimits().ProtoReflect())
+	if value, err = encode(r); err != nil {
+		return nil, err
+	}
+	c.rows.set([]byte{rowLimits}, value)
+	c.limits = nil
+	return &storev1.Result{}, nil
+}
+
+// dropZeros unsets all limits that are zero.
+func dropZeros(m protoreflect.Message) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		if m.Has(f) && m.Get(f).Equal(f.Default()) {
+			m.Clear(f)
+		}
+	}
+}
+
+// setClusterVersion raises the version in use. A program that cannot follow stops here, not later.
+func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
+	if s.GetVersion() > clusterVersionMax {
+		return nil, fmt.Errorf("%w: cluster version %d", ErrUnknownFormat, s.GetVersion())
+	}
+	if s.GetVersion() < c.state.ClusterVersion {
+		f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
+			fmt.Sprintf("cluster version is %d already", c.state.ClusterVersion))
+		f.failure.Actual = uint64(c.state.ClusterVersion)
+		return nil, f
+	}
+	c.state.ClusterVersion = s.GetVersion()
+	return &storev1.Result{}, nil
+}
+
+// putMember records a member, whose name nobody else may have.
+func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
+	m := p.GetMember()
+	if m.GetId() == 0 || m.GetName() == "" {
+		return nil, invalid("member without id or name")
+	}
+	others, err := members(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		if other.GetName() == m.GetName() && other.GetId() != m.GetId() {
+			f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
+				fmt.Sprintf("member %x has the name %q already", other.GetId(), m.GetName()))
+			f.failure.Actual = other.GetId()
+			return nil, f
+		}
+	}
+	value, err := encode(&storev1.MemberRecord{FormatVersion: recordFormat, Member: m})
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set(numberRow(rowMember, m.GetId()), value)
+	return &storev1.Result{}, nil
+}
+
+// members returns all members, by id.
+func members(rows rowReader) ([]*storev1.Member, error) {
+	var all []*storev1.Member
+	err := rows.scan([]byte{rowMember}, []byte{rowMember + 1}, func(_, value []byte) (bool, error) {
+		r := &storev1.MemberRecord{}
+		if err := decode(value, r); err != nil {
+			return false, fmt.Errorf("member: %w", err)
+		}
+		all = append(all, r.GetMember())
+		return true, nil
+	})
+	return all, err
+}
+
+// endFreeze lets grants go on after a restore, and grants what waited for it.
+func (c *command) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
+	if e.GetTerm() != 0 {
+		if err := c.checkTerm(e.GetTerm()); err != nil {
+			return nil, err
+		}
+	}
+	frozen, err := isFrozen(c.rows)
+	if err != nil || !frozen {
+		return &storev1.Result{}, err
+	}
+	c.rows.remove([]byte{rowFreeze})
+	return &storev1.Result{}, c.grantLeft()
+}

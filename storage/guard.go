@@ -1,0 +1,106 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// checkGuards refuses unless all conditions hold; the failure names the first that does not.
+func (c *command) checkGuards(guards []*storev1.Guard) error {
+	for i, g := range guards {
+		err := c.checkGuard(g)
+		if rule, ok := errors.AsType[*ruleError](err); ok {
+			rule.failure.Position = uint32(i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkGuard refuses unless a condition holds.
+func (c *command) checkGuard(g *storev1.Guard) error {
+	switch condition := g.GetCondition().(type) {
+	case *storev1.Guard_Held:
+		return c.checkHeld(condition.Held)
+	case *storev1.Guard_SessionAlive:
+		_, err := c.session(&storev1.SessionRef{SessionId: condition.SessionAlive})
+		return err
+	case *storev1.Guard_Key:
+		return c.checkKey(condition.Key)
+	default:
+		return invalid("guard without condition")
+	}
+}
+
+// checkHeld refuses a sequencer that does not hold any more, for whatever reason.
+func (c *command) checkHeld(g *storev1.HeldGuard) error {
+	n, err := c.name(g.GetKey())
+	if err != nil {
+		return err
+	}
+	h, err := c.hold(n, g.GetLockIndex())
+	if err != nil {
+		return err
+	}
+	if h != nil && !h.GetDelayed() && h.GetFencingToken() == g.GetFencingToken() &&
+		string(h.GetSessionId()) == string(g.GetSessionId()) {
+		return nil
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return err
+	}
+	state, err := lockState(c.rows, n, l.head)
+	if err != nil {
+		return err
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE,
+		fmt.Sprintf("lock %q is not held with lock_index %d and fencing token %d", n.key, g.GetLockIndex(), g.GetFencingToken()))
+	f.failure.Key = n.key
+	f.failure.SessionId = g.GetSessionId()
+	f.failure.Lock = state
+	return f
+}
+
+// checkKey refuses unless all demanded properties of a key are as demanded. A missing key has only zeros.
+func (c *command) checkKey(g *storev1.KeyGuard) error {
+	n, err := c.name(g.GetKey())
+	if err != nil {
+		return err
+	}
+	k, err := c.keyRecord(n)
+	if err != nil {
+		return err
+	}
+	if g.Exists != nil && g.GetExists() != (k != nil) {
+		return compareFailed(n, k, fmt.Sprintf("existence is %t, wanted %t", k != nil, g.GetExists()))
+	}
+	properties := []struct {
+		name string
+		set  bool
+		want uint64
+		is   uint64
+	}{
+		{"mod_revision", g.ModRevision != nil, g.GetModRevision(), k.GetModRevision()},
+		{"create_revision", g.CreateRevision != nil, g.GetCreateRevision(), k.GetCreateRevision()},
+		{"version", g.Version != nil, g.GetVersion(), k.GetVersion()},
+	}
+	for _, p := range properties {
+		if p.set && p.want != p.is {
+			return compareFailed(n, k, fmt.Sprintf("%s is %d, wanted %d", p.name, p.is, p.want))
+		}
+	}
+	return nil
+}
+
+// compareFailed returns the failure of a comparison with a key, nil if the key is missing.
+func compareFailed(n name, k *storev1.KeyRecord, what string) error {
+	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, fmt.Sprintf("key %q: %s", n.key, what))
+	f.failure.Key = n.key
+	f.failure.Actual = k.GetModRevision()
+	return f
+}

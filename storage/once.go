@@ -1,0 +1,274 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// digestBytes is the length of a digest of a request.
+	digestBytes = 32
+	// idempotencyKeyBytesMin and idempotencyKeyBytesMax bound idempotency keys: shorter ones meet by chance.
+	idempotencyKeyBytesMin = 16
+	idempotencyKeyBytesMax = 128
+	// keyedForgottenMax is how many keyed calls one call forgets, after the limit was lowered.
+	keyedForgottenMax = 4
+	// appliedNo says in a failure that no earlier attempt was applied.
+	appliedNo = 2
+)
+
+// memory is where the result of a command that may be retried is kept.
+type memory interface {
+	// recall returns the remembered result of an earlier attempt, or nil. It refuses an attempt that must not run.
+	recall(c *command) (*storev1.Result, error)
+	// remember keeps the result of the first attempt.
+	remember(c *command, result *storev1.Result) error
+}
+
+// memoryOf returns where a command's result is kept; nil if it carries no request id and no idempotency key.
+func memoryOf(cmd *storev1.Command) (memory, error) {
+	switch {
+	case cmd.GetRequestId() == nil && len(cmd.GetIdempotencyKey()) == 0:
+		return nil, nil //nolint:nilnil // Most commands have none, which is no error.
+	case cmd.GetRequestId() != nil && len(cmd.GetIdempotencyKey()) > 0:
+		return nil, invalid("request id and idempotency key")
+	case len(cmd.GetRequestDigest()) != digestBytes:
+		return nil, invalid("request without digest")
+	case cmd.GetRequestId() == nil:
+		if n := len(cmd.GetIdempotencyKey()); n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax {
+			return nil, invalid(fmt.Sprintf("idempotency key of %d bytes is not within %d and %d",
+				n, idempotencyKeyBytesMin, idempotencyKeyBytesMax))
+		}
+		return &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}, nil
+	}
+	rid := cmd.GetRequestId()
+	id, err := sessionID(rid.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if rid.GetEpoch() == 0 || rid.GetSequence() == 0 || rid.GetDoneBelow() > rid.GetSequence() {
+		return nil, invalid("request id without epoch or number, or with a mark above its number")
+	}
+	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
+}
+
+// recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
+func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
+	value, ok, err := rows.get(row)
+	if err != nil || !ok {
+		return nil, err
+	}
+	r := &storev1.RequestRecord{}
+	if err := decode(value, r); err != nil {
+		return nil, fmt.Errorf("remembered request: %w", err)
+	}
+	if !bytes.Equal(r.GetDigest(), digest) {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED,
+			"another request was made under the same id; nothing was done")
+	}
+	return r.GetResult(), nil
+}
+
+func encodeRequest(digest []byte, result *storev1.Result) ([]byte, error) {
+	return encode(&storev1.RequestRecord{FormatVersion: recordFormat, Digest: digest, Result: result})
+}
+
+// keyedRow returns the row of an idempotency key, which belongs to one caller.
+func keyedRow(principal string, key []byte) []byte {
+	return append(appendEscaped([]byte{rowIdempotency}, principal), key...)
+}
+
+// keyedMemory keeps results under idempotency keys: the last so many of the whole store.
+type keyedMemory struct {
+	row    []byte
+	digest []byte
+}
+
+func (m *keyedMemory) recall(c *command) (*storev1.Result, error) {
+	return recallRow(c.rows, m.row, m.digest)
+}
+
+func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
+	value, err := encodeRequest(m.digest, result)
+	if err != nil {
+		return err
+	}
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	c.rows.set(m.row, value)
+	c.rows.set(numberRow(rowKeyed, c.state.KeyedRequests), m.row)
+	c.state.KeyedRequests++
+	for range keyedForgottenMax {
+		if c.state.KeyedRequests-c.state.KeyedForgotten <= uint64(limits.GetIdempotencyKeysMax()) {
+			return nil
+		}
+		number := numberRow(rowKeyed, c.state.KeyedForgotten)
+		c.state.KeyedForgotten++
+		row, ok, err := c.rows.get(number)
+		if err != nil {
+			return err
+		}
+		if ok {
+			c.rows.remove(row)
+			c.rows.remove(number)
+		}
+	}
+	return nil
+}
+
+// windowMemory keeps results under a session's request ids: the open window of its present epoch. What an earlier
+// epoch, or the end of the session, left of a window still answers.
+type windowMemory struct {
+	request *storev1.RequestID
+	session SessionID
+	digest  []byte
+}
+
+func (m *windowMemory) row() []byte {
+	return requestRow(m.session, m.request.GetEpoch(), m.request.GetSequence())
+}
+
+func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
+	head, err := c.window(m.session, m.request.GetEpoch())
+	if err != nil {
+		return nil, err
+	}
+	result, err := recallRow(c.rows, m.row(), m.digest)
+	if err != nil || result != nil {
+		return result, err
+	}
+	r, err := c.sessionRecord(m.session)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || r.GetEpoch() != m.request.GetEpoch() {
+		return nil, m.tooLate(c, head)
+	}
+	if m.request.GetSequence() < head.GetDoneBelow() {
+		f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE,
+			fmt.Sprintf("request %d is below %d: it was answered and is forgotten; nothing was done",
+				m.request.GetSequence(), head.GetDoneBelow()))
+		f.failure.SessionId = m.session[:]
+		return nil, f
+	}
+	if head == nil {
+		head = &storev1.RequestWindowRecord{FormatVersion: recordFormat, Epoch: m.request.GetEpoch()}
+	}
+	if err = m.raiseMark(c, head); err != nil {
+		return nil, err
+	}
+	return nil, m.checkRoom(c, head)
+}
+
+// tooLate returns why a request under an epoch that is over is not applied, and whether it was before.
+func (m *windowMemory) tooLate(c *command, head *storev1.RequestWindowRecord) error {
+	_, err := c.session(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
+	if f := failureOf(err); f != nil && head != nil && m.request.GetSequence() >= head.GetDoneBelow() {
+		f.Applied = appliedNo
+	}
+	return err
+}
+
+// raiseMark forgets the requests that the client says are done. That is no change that a failure takes back.
+func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) error {
+	if m.request.GetDoneBelow() <= head.GetDoneBelow() {
+		return nil
+	}
+	from := requestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
+	to := requestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
+	var done [][]byte
+	err := c.rows.scan(from, to, func(row, value []byte) (bool, error) {
+		done = append(done, bytes.Clone(row))
+		head.Bytes -= uint64(len(value))
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range done {
+		c.rows.remove(row)
+	}
+	head.Requests -= uint32(len(done))
+	head.DoneBelow = m.request.GetDoneBelow()
+	if err := c.saveWindow(m.session, head); err != nil {
+		return err
+	}
+	c.rows.seal(c.sum)
+	return nil
+}
+
+func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) error {
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	limit, value := "request_window_max", uint64(limits.GetRequestWindowMax())
+	switch {
+	case head.GetRequests() >= limits.GetRequestWindowMax():
+	case head.GetBytes() >= limits.GetRequestWindowBytesMax():
+		limit, value = "request_window_bytes_max", limits.GetRequestWindowBytesMax()
+	default:
+		return nil
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL,
+		fmt.Sprintf("session %s has too many open requests; nothing was done", m.session))
+	f.failure.SessionId = m.session[:]
+	f.failure.LimitName, f.failure.Limit = limit, value
+	return f
+}
+
+func (m *windowMemory) remember(c *command, result *storev1.Result) error {
+	value, err := encodeRequest(m.digest, result)
+	if err != nil {
+		return err
+	}
+	epoch := m.request.GetEpoch()
+	head, err := c.window(m.session, epoch)
+	if err != nil {
+		return err
+	}
+	if head == nil {
+		head = &storev1.RequestWindowRecord{FormatVersion: recordFormat, Epoch: epoch}
+	}
+	head.Requests++
+	head.Bytes += uint64(len(value))
+	c.rows.set(m.row(), value)
+	if head.GetTombstone() {
+		c.state.TombstoneBytes += uint64(len(value))
+		return c.saveWindow(m.session, head)
+	}
+	if err = c.saveWindow(m.session, head); err != nil {
+		return err
+	}
+	r, err := c.sessionRecord(m.session)
+	if err != nil || r.GetEpoch() == epoch {
+		return err
+	}
+	return c.buryWindow(m.session, epoch)
+}
+
+// window returns the head of a request window, or nil.
+func (w *work) window(id SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
+	value, ok, err := w.rows.get(windowRow(id, epoch))
+	if err != nil || !ok {
+		return nil, err
+	}
+	head := &storev1.RequestWindowRecord{}
+	if err := decode(value, head); err != nil {
+		return nil, fmt.Errorf("request window of session %s: %w", id, err)
+	}
+	return head, nil
+}
+
+func (c *command) saveWindow(id SessionID, head *storev1.RequestWindowRecord) error {
+	value, err := encode(head)
+	if err != nil {
+		return err
+	}
+	c.rows.set(windowRow(id, head.GetEpoch()), value)
+	return nil
+}

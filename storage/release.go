@@ -1,0 +1,249 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// releaseLock gives a hold back and grants the next waiters. A hold that is not there any more is an answer.
+func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResult, error) {
+	n, err := c.name(r.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if len(r.GetPut()) > valueBytesMax {
+		return nil, invalid(fmt.Sprintf("value of %d bytes is longer than %d", len(r.GetPut()), valueBytesMax))
+	}
+	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true}
+	ref := r.GetSession()
+	if r.GetForce() {
+		ref = &storev1.SessionRef{SessionId: ref.GetSessionId()}
+		how.cause, how.reason = storev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED, r.GetReason()
+	}
+	s, err := c.session(ref)
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.namedHold(l, s.id, r.GetOwner(), r.GetLockIndex())
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return c.notReleased(l)
+	}
+	how.keyFollows = r.GetValueOp() != nil
+	if err = c.endHold(l, h, how); err != nil {
+		return nil, err
+	}
+	if err = c.releaseKey(l, r); err != nil {
+		return nil, err
+	}
+	before := c.granted
+	if err = c.grantTouched(); err != nil {
+		return nil, err
+	}
+	return &storev1.ReleaseLockResult{Released: true, Granted: uint32(c.granted - before)}, nil
+}
+
+// namedHold returns the valid hold of a session's owner, if it is the one of that number; zero is any.
+func (c *command) namedHold(l *lock, id SessionID, owner string, lockIndex uint64) (*storev1.HoldRecord, error) {
+	h, err := c.ownHold(l, id, owner)
+	if err != nil || h == nil || (lockIndex != 0 && lockIndex != h.GetLockIndex()) {
+		return nil, err
+	}
+	return h, nil
+}
+
+// notReleased answers that there was nothing to release.
+func (c *command) notReleased(l *lock) (*storev1.ReleaseLockResult, error) {
+	state, err := lockState(c.rows, l.name, l.head)
+	return &storev1.ReleaseLockResult{Lock: state}, err
+}
+
+// releaseKey does to the key what the release asks for. Flags stay.
+func (c *command) releaseKey(l *lock, r *storev1.ReleaseLock) error {
+	switch op := r.GetValueOp().(type) {
+	case *storev1.ReleaseLock_Put:
+		k, err := c.keyRecord(l.name)
+		if err != nil {
+			return err
+		}
+		_, err = c.writeKey(l.name, l.head, k, write{value: op.Put, flags: k.GetFlags()})
+		return err
+	case *storev1.ReleaseLock_Delete:
+		return c.deleteKey(l.name, nil)
+	default:
+		return nil
+	}
+}
+
+// resign gives an EXCLUSIVE hold up: to the next waiter, or past the queue to a candidate who waits.
+func (c *command) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error) {
+	if len(r.GetToSessionId()) == 0 {
+		return c.releaseLock(&storev1.ReleaseLock{
+			Key: r.GetKey(), Session: r.GetSession(), Owner: r.GetOwner(), LockIndex: r.GetLockIndex(),
+		})
+	}
+	n, err := c.name(r.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.session(r.GetSession())
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.namedHold(l, s.id, r.GetOwner(), r.GetLockIndex())
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return c.notReleased(l)
+	}
+	if h.GetMode() != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+		return nil, c.mismatch(l, "only an EXCLUSIVE hold can be handed to a candidate")
+	}
+	p, err := c.candidate(l, r)
+	if err != nil {
+		return nil, err
+	}
+	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RESIGNED, released: true}
+	if err = c.endHold(l, h, how); err != nil {
+		return nil, err
+	}
+	before := c.granted
+	if err = c.grantPlace(l, p); err != nil {
+		return nil, err
+	}
+	if err = c.grantTouched(); err != nil {
+		return nil, err
+	}
+	return &storev1.ReleaseLockResult{Released: true, Granted: uint32(c.granted - before)}, nil
+}
+
+// candidate returns the place of the candidate that a resignation names, or why it cannot be granted.
+func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
+	id, err := sessionID(r.GetToSessionId())
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.ownPlace(l, id, r.GetToOwner())
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		f := broken(storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND,
+			fmt.Sprintf("session %s does not wait for %q", id, l.name.key))
+		f.failure.Key = l.name.key
+		f.failure.SessionId = id[:]
+		return nil, f
+	}
+	frozen, err := isFrozen(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	if frozen {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, "grants are frozen after a restore")
+	}
+	return p, nil
+}
+
+// breakLock takes a lock away: from a session, or one owner of it, or from all holders. Waiters go only with their
+// session named. Lock-delay applies, and keys stay.
+func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, error) {
+	n, err := c.name(b.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if len(b.GetSessionId()) == 0 && b.Owner != nil {
+		return nil, invalid("break of an owner without session")
+	}
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, err
+	}
+	holds, places, err := c.brokenRows(l, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range holds {
+		r, err := c.sessionRecord(SessionID(h.GetSessionId()))
+		if err != nil {
+			return nil, err
+		}
+		how := ending{
+			cause:   storev1.HoldEndCause_HOLD_END_CAUSE_BROKEN,
+			reason:  b.GetReason(),
+			delayMs: r.GetLockDelayMs(),
+		}
+		if err := c.endHold(l, h, how); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range places {
+		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_BROKEN, b.GetReason()); err != nil {
+			return nil, err
+		}
+	}
+	return &storev1.BreakLockResult{Holds: uint32(len(holds)), Places: uint32(len(places))}, c.grantTouched()
+}
+
+// brokenRows returns the valid holds and the places that a break is about.
+func (c *command) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.HoldRecord, places []*place, err error) {
+	if len(b.GetSessionId()) == 0 {
+		err = scanHolds(c.rows, l.name, 0, func(h *storev1.HoldRecord) bool {
+			if !h.GetDelayed() {
+				holds = append(holds, h)
+			}
+			return true
+		})
+		return holds, nil, err
+	}
+	id, err := sessionID(b.GetSessionId())
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := c.sessionHolds(l, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range all {
+		if b.Owner == nil || b.GetOwner() == h.GetOwner() {
+			holds = append(holds, h)
+		}
+	}
+	owners, err := c.waitingOwners(l, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, owner := range owners {
+		if b.Owner != nil && b.GetOwner() != owner {
+			continue
+		}
+		p, err := c.ownPlace(l, id, owner)
+		if err != nil {
+			return nil, nil, err
+		}
+		places = append(places, p)
+	}
+	return holds, places, nil
+}
+
+// waitingOwners returns the owners of a session's places in a queue, in order.
+func (c *command) waitingOwners(l *lock, id SessionID) ([]string, error) {
+	var owners []string
+	from := ownerRow(id, objectPlace, l.name, "")
+	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+		owners = append(owners, string(row[len(from):]))
+		return true, nil
+	})
+	return owners, err
+}

@@ -1,0 +1,81 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// takeOverSession gives a session to another process instance: its epoch rises, and every hold goes on under a new
+// lock_index and token, so that what the old instance still believes in is stale.
+func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOverSessionResult, error) {
+	s, err := c.session(&storev1.SessionRef{SessionId: t.GetSessionId()})
+	if err != nil {
+		return nil, err
+	}
+	if len(t.GetInstanceId()) > instanceBytesMax {
+		return nil, invalid("instance id is longer than 64 bytes")
+	}
+	r := s.record
+	if t.GetReplacesEpoch() != r.GetEpoch() {
+		f := broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
+			fmt.Sprintf("session %s is at epoch %d, not %d", s.id, r.GetEpoch(), t.GetReplacesEpoch()))
+		f.failure.SessionId = s.id[:]
+		f.failure.Actual = r.GetEpoch()
+		return nil, f
+	}
+	if err = c.buryWindow(s.id, r.GetEpoch()); err != nil {
+		return nil, err
+	}
+	r.Epoch++
+	r.EpochRevision = c.revision
+	r.InstanceId = t.GetInstanceId()
+	r.PeerAddress = t.GetPeerAddress()
+	value, err := encode(r)
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set(sessionRow(rowSession, s.id), value)
+	c.emit(&storev1.Event{Kind: &storev1.Event_SessionTakenOver{SessionTakenOver: &storev1.SessionTakenOver{
+		SessionId:  s.id[:],
+		Epoch:      r.GetEpoch(),
+		InstanceId: r.GetInstanceId(),
+	}}})
+	all := &endingSession{session: s}
+	if err = c.gatherObjects(all); err != nil {
+		return nil, err
+	}
+	for _, o := range all.holds {
+		if err := c.renewHold(s, o); err != nil {
+			return nil, err
+		}
+	}
+	return &storev1.TakeOverSessionResult{Epoch: r.GetEpoch()}, nil
+}
+
+// renewHold ends a hold and makes a new one of it in the same step; nobody can come between.
+func (c *command) renewHold(s session, o object) error {
+	l, err := c.lock(o.name)
+	if err != nil {
+		return err
+	}
+	h, err := c.ownHold(l, s.id, o.owner)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, s.id, o.name.key)
+	}
+	ask := request{session: s, owner: h.GetOwner(), mode: h.GetMode(), permits: h.GetPermits(), limit: l.head.GetLimit()}
+	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, released: true, keyFollows: true}
+	if err = c.endHold(l, h, how); err != nil {
+		return err
+	}
+	if _, err = c.grant(l, ask); err != nil {
+		return err
+	}
+	if ask.mode != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+		return nil
+	}
+	return c.moveKey(o.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
+}

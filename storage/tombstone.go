@@ -1,0 +1,99 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// tombstonesDroppedMax is how many windows one Compact drops.
+const tombstonesDroppedMax = 64
+
+// buryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
+// compaction passes it, or until there are too many.
+func (c *command) buryWindow(id SessionID, epoch uint64) error {
+	head, err := c.window(id, epoch)
+	if err != nil || head == nil || head.GetTombstone() {
+		return err
+	}
+	head.Tombstone = true
+	head.TombstoneRevision = c.revision
+	if err = c.saveWindow(id, head); err != nil {
+		return err
+	}
+	c.rows.set(tombstoneRow(c.revision, id, epoch), nil)
+	c.state.TombstoneBytes += head.GetBytes()
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	for c.state.TombstoneBytes > limits.GetTombstoneBytesMax() {
+		dropped, _, err := c.dropTombstones(nil, 1)
+		if err != nil || dropped == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropTombstones drops the oldest tombstones before the row end, nil for all, at most so many. It returns how many it
+// dropped, and whether there are more.
+func (c *command) dropTombstones(end []byte, most int) (dropped int, more bool, err error) {
+	if end == nil {
+		end = []byte{rowTombstone + 1}
+	}
+	var rows [][]byte
+	err = c.rows.scan([]byte{rowTombstone}, end, func(row, _ []byte) (bool, error) {
+		if len(rows) == most {
+			more = true
+			return false, nil
+		}
+		rows = append(rows, bytes.Clone(row))
+		return true, nil
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	for _, row := range rows {
+		if err = c.dropTombstone(row); err != nil {
+			return 0, false, err
+		}
+	}
+	return len(rows), more, nil
+}
+
+func (c *command) dropTombstone(row []byte) error {
+	id, epoch, ok := cutTombstoneRow(row)
+	if !ok {
+		return fmt.Errorf("%w: tombstone row", ErrCorrupt)
+	}
+	head, err := c.window(id, epoch)
+	if err != nil {
+		return err
+	}
+	from := requestRow(id, epoch, 0)
+	var requests [][]byte
+	err = c.rows.scan(from, requestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
+		requests = append(requests, bytes.Clone(row))
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		c.rows.remove(r)
+	}
+	c.rows.remove(windowRow(id, epoch))
+	c.rows.remove(row)
+	c.state.TombstoneBytes -= head.GetBytes()
+	return nil
+}
+
+// cutTombstoneRow undoes tombstoneRow, but for the revision.
+func cutTombstoneRow(row []byte) (id SessionID, epoch uint64, ok bool) {
+	const head = 1 + 8
+	if len(row) != head+len(id)+8 {
+		return SessionID{}, 0, false
+	}
+	return SessionID(row[head : head+len(id)]), binary.BigEndian.Uint64(row[head+len(id):]), true
+}

@@ -1,0 +1,361 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// txnOpsMax is how many compares, and how many operations on either side, a transaction may have.
+	txnOpsMax = 128
+	// txnListMax is how many keys one list in a transaction returns.
+	txnListMax = 1000
+	// txnResultBytesMax is how large the result of a transaction that writes may be, and of any remembered failure.
+	txnResultBytesMax = 64 << 10
+	// txnReadBytesMax is how large the result of a transaction that only reads may be.
+	txnReadBytesMax = 1 << 20
+)
+
+// txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before,
+// operations see earlier ones, and grants to waiters come after all operations.
+func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
+	if err := checkTxn(t); err != nil {
+		return nil, err
+	}
+	out := &storev1.TxnResult{Succeeded: true}
+	for _, compare := range t.GetCompares() {
+		holds, err := c.compare(compare)
+		if err != nil {
+			return nil, err
+		}
+		out.Succeeded = out.GetSucceeded() && holds
+	}
+	ops := t.GetThenOps()
+	if !out.GetSucceeded() {
+		ops = t.GetElseOps()
+	}
+	if err := c.runOps(ops, out); err != nil {
+		return nil, err
+	}
+	if err := c.grantTouched(); err != nil {
+		return nil, err
+	}
+	most := txnReadBytesMax
+	for _, op := range ops {
+		if writes(op) {
+			most = txnResultBytesMax
+		}
+	}
+	if size := proto.Size(out); size > most {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE,
+			fmt.Sprintf("result of %d bytes is larger than %d; nothing was written", size, most))
+	}
+	return out, nil
+}
+
+// writes says whether an operation may change something.
+func writes(op *storev1.Op) bool {
+	switch op.GetKind().(type) {
+	case *storev1.Op_Get, *storev1.Op_List, *storev1.Op_Check:
+		return false
+	default:
+		return true
+	}
+}
+
+// runOps runs operations in order. After one has failed the others are still tried, each against the state that the
+// successful ones left, so that the failure names all that would fail.
+func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult) error {
+	c.grantsLater = true
+	var failed []*storev1.OpFailure
+	for i, op := range ops {
+		mark, state, events := c.rows.mark(), c.state, len(c.events)
+		result, err := c.runOp(op, i)
+		if failure := failureOf(err); failure != nil {
+			c.rows.rollbackTo(mark)
+			c.state, c.events = state, c.events[:events]
+			failed = append(failed, &storev1.OpFailure{Position: uint32(i), Failure: failure})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		out.Results = append(out.Results, result)
+	}
+	c.grantsLater = false
+	if len(failed) == 0 {
+		return nil
+	}
+	first := proto.CloneOf(failed[0].GetFailure())
+	first.Position = failed[0].GetPosition()
+	first.Message = fmt.Sprintf("operation %d: %s", first.GetPosition(), first.GetMessage())
+	first.Operations = failed
+	if proto.Size(first) > txnResultBytesMax {
+		for _, f := range failed {
+			f.Failure.Lock = nil
+		}
+	}
+	return &ruleError{failure: first}
+}
+
+// runOp runs one operation. A verb that is answered "false" outside of transactions is a failure here.
+func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
+	switch kind := op.GetKind().(type) {
+	case *storev1.Op_Get:
+		state, err := c.getOp(kind.Get.GetKey())
+		return &storev1.OpResult{Kind: &storev1.OpResult_Get{Get: &storev1.GetOpResult{State: state}}}, err
+	case *storev1.Op_Put:
+		put, err := c.put(kind.Put, i)
+		if err == nil && (kind.Put.GetAcquire() != nil || kind.Put.GetRelease() != nil) && !put.GetVerbSucceeded() {
+			err = verbFailed(put.GetLock(), kind.Put.GetRelease() != nil)
+		}
+		return &storev1.OpResult{Kind: &storev1.OpResult_Put{Put: put}}, err
+	case *storev1.Op_Delete:
+		deleted, err := c.deleteOne(kind.Delete)
+		return &storev1.OpResult{Kind: &storev1.OpResult_Delete{Delete: deleted}}, err
+	case *storev1.Op_DeletePrefix:
+		deleted, err := c.deletePrefix(kind.DeletePrefix)
+		return &storev1.OpResult{Kind: &storev1.OpResult_Delete{Delete: deleted}}, err
+	case *storev1.Op_AcquireLock:
+		acquired, err := c.acquireLock(kind.AcquireLock)
+		if err == nil && acquired.GetHold() == nil {
+			state := acquired.GetRefused()
+			if state == nil {
+				state = acquired.GetLock()
+			}
+			err = verbFailed(state, false)
+		}
+		return &storev1.OpResult{Kind: &storev1.OpResult_AcquireLock{AcquireLock: acquired}}, err
+	case *storev1.Op_ReleaseLock:
+		released, err := c.releaseLock(kind.ReleaseLock)
+		if err == nil && !released.GetReleased() {
+			err = verbFailed(released.GetLock(), true)
+		}
+		return &storev1.OpResult{Kind: &storev1.OpResult_ReleaseLock{ReleaseLock: released}}, err
+	case *storev1.Op_Check:
+		return &storev1.OpResult{}, c.checkGuard(kind.Check)
+	case *storev1.Op_List:
+		list, err := c.listOp(kind.List)
+		return &storev1.OpResult{Kind: &storev1.OpResult_List{List: list}}, err
+	default:
+		return nil, invalid("operation without kind")
+	}
+}
+
+// verbFailed returns the failure of a verb that was answered "false".
+func verbFailed(state *storev1.LockState, release bool) error {
+	reason, what := storev1.FailureReason_FAILURE_REASON_LOCK_HELD, "is held or waited for"
+	switch {
+	case release:
+		reason, what = storev1.FailureReason_FAILURE_REASON_LOCK_NOT_HELD, "is not held by that session and owner"
+	case state.GetHolders() == 0 && state.GetWaiters() == 0 && state.GetDelayedHolds() > 0:
+		reason, what = storev1.FailureReason_FAILURE_REASON_LOCK_DELAYED, "is delayed"
+	case state.GetHolders() == 0 && state.GetWaiters() == 0 && state.GetFrozen():
+		reason, what = storev1.FailureReason_FAILURE_REASON_FROZEN, "is not granted: grants are frozen after a restore"
+	}
+	f := broken(reason, fmt.Sprintf("lock %q %s", state.GetKey(), what))
+	f.failure.Key = state.GetKey()
+	f.failure.Lock = state
+	return f
+}
+
+func (c *command) getOp(key string) (*storev1.KeyState, error) {
+	n, err := c.name(key)
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.keyRecord(n)
+	if err != nil || k == nil {
+		return nil, err
+	}
+	head, err := lockHead(c.rows, n)
+	if err != nil {
+		return nil, err
+	}
+	return keyState(key, k, head), nil
+}
+
+func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
+	if op.GetLimit() == 0 || op.GetLimit() > txnListMax {
+		return nil, invalid(fmt.Sprintf("limit of a list is not within 1 and %d", txnListMax))
+	}
+	out := &storev1.ListOpResult{}
+	from := nameRow(rowKey, name{ns: c.ns, key: op.GetPrefix()})
+	var keys []string
+	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: key row", ErrCorrupt)
+		}
+		if out.More = len(keys) == int(op.GetLimit()); out.GetMore() {
+			return false, nil
+		}
+		keys = append(keys, n.key)
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		state, err := c.getOp(key)
+		if err != nil {
+			return nil, err
+		}
+		out.States = append(out.States, state)
+	}
+	return out, nil
+}
+
+// compare says whether a condition holds.
+func (c *command) compare(m *storev1.Compare) (bool, error) {
+	if g, ok := m.GetOperand().(*storev1.Compare_Guard); ok {
+		err := c.checkGuard(g.Guard)
+		rule, isRule := errors.AsType[*ruleError](err)
+		if isRule && rule.failure.GetReason() != storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	n, err := c.name(m.GetKey())
+	if err != nil {
+		return false, err
+	}
+	k, err := c.keyRecord(n)
+	if err != nil {
+		return false, err
+	}
+	switch operand := m.GetOperand().(type) {
+	case *storev1.Compare_Value:
+		if k == nil {
+			return m.GetOperator() == storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL, nil
+		}
+		return relates(m.GetOperator(), bytes.Compare(k.GetValue(), operand.Value))
+	case *storev1.Compare_ModRevision:
+		return relates(m.GetOperator(), cmp.Compare(k.GetModRevision(), operand.ModRevision))
+	case *storev1.Compare_CreateRevision:
+		return relates(m.GetOperator(), cmp.Compare(k.GetCreateRevision(), operand.CreateRevision))
+	case *storev1.Compare_Version:
+		return relates(m.GetOperator(), cmp.Compare(k.GetVersion(), operand.Version))
+	case *storev1.Compare_Flags:
+		return relates(m.GetOperator(), cmp.Compare(k.GetFlags(), operand.Flags))
+	case *storev1.Compare_HeldBySessionId:
+		head, err := lockHead(c.rows, n)
+		if err != nil {
+			return false, err
+		}
+		return relates(m.GetOperator(), bytes.Compare(head.GetExclusiveSessionId(), operand.HeldBySessionId))
+	default:
+		return false, invalid("compare without operand")
+	}
+}
+
+// relates says whether an operator admits the order of a property and its operand.
+func relates(operator storev1.CompareOperator, order int) (bool, error) {
+	switch operator {
+	case storev1.CompareOperator_COMPARE_OPERATOR_EQUAL:
+		return order == 0, nil
+	case storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL:
+		return order != 0, nil
+	case storev1.CompareOperator_COMPARE_OPERATOR_LESS:
+		return order < 0, nil
+	case storev1.CompareOperator_COMPARE_OPERATOR_GREATER:
+		return order > 0, nil
+	default:
+		return false, invalid("compare without operator")
+	}
+}
+
+// checkTxn refuses a transaction that is too large, waits, or names the value or the lock of a key twice on one side.
+func checkTxn(t *storev1.Txn) error {
+	if len(t.GetCompares()) > txnOpsMax || len(t.GetThenOps()) > txnOpsMax || len(t.GetElseOps()) > txnOpsMax {
+		return invalid(fmt.Sprintf("transaction of more than %d compares or operations", txnOpsMax))
+	}
+	for _, ops := range [][]*storev1.Op{t.GetThenOps(), t.GetElseOps()} {
+		claims := claims{values: map[string]bool{}, locks: map[string]bool{}}
+		for _, op := range ops {
+			if err := claims.add(op); err != nil {
+				return err
+			}
+		}
+		if err := claims.checkPrefixes(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claims are the keys whose value or lock the operations of a transaction change.
+type claims struct {
+	values   map[string]bool
+	locks    map[string]bool
+	prefixes []string
+}
+
+func (c *claims) add(op *storev1.Op) error {
+	switch kind := op.GetKind().(type) {
+	case *storev1.Op_Put:
+		if kind.Put.GetAcquire() != nil || kind.Put.GetRelease() != nil {
+			if err := claim(c.locks, kind.Put.GetKey(), "lock"); err != nil {
+				return err
+			}
+		}
+		if kind.Put.GetSequential() {
+			return nil
+		}
+		return claim(c.values, kind.Put.GetKey(), "value")
+	case *storev1.Op_Delete:
+		return claim(c.values, kind.Delete.GetKey(), "value")
+	case *storev1.Op_DeletePrefix:
+		c.prefixes = append(c.prefixes, kind.DeletePrefix.GetPrefix())
+	case *storev1.Op_AcquireLock:
+		if kind.AcquireLock.GetQueue() {
+			return invalid("acquire in a transaction does not queue")
+		}
+		if kind.AcquireLock.Value != nil {
+			if err := claim(c.values, kind.AcquireLock.GetKey(), "value"); err != nil {
+				return err
+			}
+		}
+		return claim(c.locks, kind.AcquireLock.GetKey(), "lock")
+	case *storev1.Op_ReleaseLock:
+		if kind.ReleaseLock.GetValueOp() != nil {
+			if err := claim(c.values, kind.ReleaseLock.GetKey(), "value"); err != nil {
+				return err
+			}
+		}
+		return claim(c.locks, kind.ReleaseLock.GetKey(), "lock")
+	}
+	return nil
+}
+
+func claim(claimed map[string]bool, key, what string) error {
+	if claimed[key] {
+		return invalid(fmt.Sprintf("transaction changes the %s of %q twice", what, key))
+	}
+	claimed[key] = true
+	return nil
+}
+
+// checkPrefixes refuses prefixes that overlap each other, or a key that is changed besides.
+func (c *claims) checkPrefixes() error {
+	for i, prefix := range c.prefixes {
+		overlaps := false
+		for key := range c.values {
+			overlaps = overlaps || strings.HasPrefix(key, prefix)
+		}
+		for _, other := range c.prefixes[:i] {
+			overlaps = overlaps || strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
+		}
+		if overlaps {
+			return invalid(fmt.Sprintf("transaction deletes the prefix %q and changes a key in it besides", prefix))
+		}
+	}
+	return nil
+}
