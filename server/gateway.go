@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -46,6 +47,7 @@ type gateway struct {
 	conn            grpc.ClientConnInterface
 	kv              tenurev1.KVServiceClient
 	requestBytesMax int64
+	streams         atomic.Int64 // under way
 	log             *zap.Logger
 }
 

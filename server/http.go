@@ -16,6 +16,7 @@ import (
 // Limits of the HTTP listener.
 const (
 	httpHeaderTimeout  = 10 * time.Second
+	httpWriteTimeout   = 2 * time.Minute // from the request's header to the end of an answer that is no stream; calls may wait 60 s
 	httpIdleTimeout    = 2 * time.Minute
 	httpHeaderBytesMax = 16 << 10 // a key of 1 024 bytes is at most 3 072 in a URL
 )
@@ -80,6 +81,7 @@ func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler,
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: httpHeaderTimeout,
+		WriteTimeout:      httpWriteTimeout,
 		IdleTimeout:       httpIdleTimeout,
 		MaxHeaderBytes:    httpHeaderBytesMax,
 		BaseContext:       func(net.Listener) context.Context { return requests },

@@ -169,11 +169,29 @@ func restErrorOf(err error) *restError {
 			}
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
-				e.Violations = append(e.Violations, restViolation{Field: v.GetField(), Description: v.GetDescription()})
+				e.Violations = append(e.Violations, restViolation{Field: camel(v.GetField()), Description: v.GetDescription()})
 			}
 		}
 	}
 	return e
+}
+
+// camel returns the name in JSON of a field that the services name as in the protos.
+func camel(path string) string {
+	var name strings.Builder
+	upper := false
+	for _, c := range path {
+		switch {
+		case c == '_':
+			upper = true
+			continue
+		case upper && c >= 'a' && c <= 'z':
+			c += 'A' - 'a'
+		}
+		upper = false
+		name.WriteRune(c)
+	}
+	return name.String()
 }
 
 // hasReason tells whether the service itself made the status.

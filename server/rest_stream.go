@@ -18,8 +18,13 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// streamWriteTimeout is how long a client may leave a line unread. It costs nothing but its connection meanwhile.
-const streamWriteTimeout = 10 * time.Minute
+// Limits of streams over REST.
+const (
+	// streamWriteTimeout is how long a client may leave a line unread. It costs nothing but its connection meanwhile.
+	streamWriteTimeout = 10 * time.Minute
+	// restStreamsMax is how many streams a member serves over REST at a time. More get LIMIT_EXCEEDED.
+	restStreamsMax = 10_000
+)
 
 // streamsKey is the key of a context in a request's context: the one that ends all streams when the member stops.
 type streamsKey struct{}
@@ -27,6 +32,12 @@ type streamsKey struct{}
 // stream makes a call that answers with a stream, and writes each answer as a line. The first answer decides: is it an
 // error, the request fails with its status; else the headers go out with the first line. Later errors are a last line.
 func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, call *restCall) {
+	if g.streams.Add(1) > restStreamsMax {
+		g.streams.Add(-1)
+		writeError(w, exceeds("rest_streams_max", restStreamsMax, "this member serves %d streams over REST already", restStreamsMax), g.log)
+		return
+	}
+	defer g.streams.Add(-1)
 	request, err := newMessage(call.route.input)
 	if err != nil {
 		writeError(w, err, g.log)
@@ -139,10 +150,11 @@ func (l *lineWriter) answer(stream grpc.ClientStream, answer proto.Message) erro
 	return nil
 }
 
-// write sends one line.
+// write sends one line. Between lines there is no deadline: a stream may be silent for as long as nothing happens.
 func (l *lineWriter) write(line []byte) error {
 	// Deadlines are not to be had on every connection that tests make; then a client may stand still.
 	_ = l.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
+	defer func() { _ = l.control.SetWriteDeadline(time.Time{}) }()
 	if _, err := l.w.Write(line); err != nil {
 		return fmt.Errorf("%w: %w", errLineLost, err)
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -218,5 +220,28 @@ func TestStopEndsStreamsWithALastLine(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
 		t.Errorf("after the last line: %q, %v", rest, err)
+	}
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	g, err := newGateway(refusingConn{}, restBytesMax, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := func() int {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/watch", nil))
+		return w.Code
+	}
+	g.streams.Store(restStreamsMax)
+	if got := watch(); got != http.StatusTooManyRequests {
+		t.Errorf("one stream too many got %d", got)
+	}
+	g.streams.Store(restStreamsMax - 1)
+	if got := watch(); got != http.StatusNotImplemented {
+		t.Errorf("the last stream got %d", got)
+	}
+	if got := g.streams.Load(); got != restStreamsMax-1 {
+		t.Errorf("%d streams are counted, want %d", got, restStreamsMax-1)
 	}
 }
