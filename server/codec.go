@@ -60,6 +60,14 @@ func newCodec(requestBytesMax int) encoding.CodecV2 {
 	return codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requestBytesMax: requestBytesMax}
 }
 
+// Marshal encodes a message; one that was encoded before, for many streams, is passed on as it is.
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if m, ok := v.(*encodedMessage); ok {
+		return mem.BufferSlice{mem.SliceBuffer(m.data)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
 // Unmarshal decodes data, or marks v. It fails only if v is no message, which is a mistake of this program.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(proto.Message)

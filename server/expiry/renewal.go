@@ -36,12 +36,21 @@ type Renewal struct {
 	Ref Ref
 	// TTL is granted to a session that was Renewed; zero is none.
 	TTL time.Duration
+	// Searched is set once Ref was not good enough and was brought up to date.
+	Searched bool
 	// Verdict is set by Settle.
 	Verdict Verdict
 
 	marked   bool
 	received time.Duration // lease time
 	at       time.Duration // clock
+}
+
+// Move returns the renewal and leaves a copy that nobody need settle or release.
+func (r *Renewal) Move() Renewal {
+	moved := *r
+	r.marked = false
+	return moved
 }
 
 // Receive notes that renewals came in. From now to Settle or Release they postpone the ends of their sessions.
@@ -146,6 +155,7 @@ func (t *table) lookUp(r *Renewal) *shard {
 		return nil
 	}
 	r.Ref = Ref{e: e, gen: e.gen, tag: tag}
+	r.Searched = true
 	return sh
 }
 

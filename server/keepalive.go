@@ -1,0 +1,392 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/storage"
+)
+
+const (
+	// renewalsMax is how many renewals a message may carry, and how many verdicts an answer carries.
+	renewalsMax = 1024
+	// renewalMessagesMax is how many messages of a stream may wait; beyond that the stream is not read.
+	renewalMessagesMax = 16
+	// parkedMax is how many renewals of a stream may wait for the outcome of an Expire.
+	parkedMax = 64 << 10
+)
+
+// KeepAlive serves SessionService. One goroutine reads, so that every renewal postpones its session's end from the moment
+// it came; this one waits for proofs, settles and answers.
+func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error {
+	k := &keeper{
+		api:    a,
+		stream: stream,
+		known:  map[storage.SessionID]expiry.Ref{},
+		news:   make(chan struct{}, 1),
+		slots:  make(chan struct{}, renewalMessagesMax),
+		done:   make(chan struct{}),
+	}
+	defer k.close()
+	go k.read() // It ends when gRPC ends the stream, which is right after this method returns.
+	return k.serve(stream.Context())
+}
+
+// renewalMessage is one message of a stream.
+type renewalMessage struct {
+	request  *tenurev1.KeepAliveRequest
+	renewals []expiry.Renewal
+	refused  []tenurev1.ErrorReason // unspecified for those that are not refused; nil if none is
+	strange  []int                  // those of sessions that the stream had not renewed yet
+}
+
+// refuse notes why one renewal is refused.
+func (m *renewalMessage) refuse(i int, reason tenurev1.ErrorReason) {
+	if m.refused == nil {
+		m.refused = make([]tenurev1.ErrorReason, len(m.renewals))
+	}
+	m.refused[i] = reason
+}
+
+// keeper serves one KeepAlive stream.
+type keeper struct {
+	api    *api
+	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]
+	news   chan struct{} // one slot: queue or ended changed
+	slots  chan struct{} // one element for each message that waits
+	done   chan struct{} // closed when nobody takes messages any more
+
+	mu     sync.Mutex                       // guards what follows
+	known  map[storage.SessionID]expiry.Ref // sessions that this stream renewed
+	queue  []*renewalMessage
+	ended  error // why no more messages come
+	closed bool
+
+	parked     []parkedRenewal // belongs to serve
+	parkedTerm uint64
+	ttl        time.Duration
+	ttlProto   *durationpb.Duration
+}
+
+// parkedRenewal waits for the outcome of an Expire.
+type parkedRenewal struct {
+	renewal expiry.Renewal
+	id      string
+	number  uint64
+}
+
+// read takes messages from the stream until it ends.
+func (k *keeper) read() {
+	for {
+		select {
+		case k.slots <- struct{}{}:
+		case <-k.done:
+			return
+		}
+		request, err := k.stream.Recv()
+		if err == nil && len(request.GetRenewals()) > renewalsMax {
+			err = newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the message has %d renewals; at most %d are allowed",
+				len(request.GetRenewals()), renewalsMax).with("limit", "renewals_max").
+				with("limit_value", strconv.Itoa(renewalsMax))
+		}
+		if err != nil {
+			k.end(err)
+			return
+		}
+		k.receive(request)
+	}
+}
+
+// end says that no more messages come.
+func (k *keeper) end(err error) {
+	k.mu.Lock()
+	k.ended = err
+	k.mu.Unlock()
+	k.ring()
+}
+
+func (k *keeper) ring() {
+	select {
+	case k.news <- struct{}{}:
+	default:
+	}
+}
+
+// receive notes that renewals came.
+func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
+	m := &renewalMessage{request: request, renewals: make([]expiry.Renewal, len(request.GetRenewals()))}
+	k.mu.Lock()
+	for i, r := range request.GetRenewals() {
+		id, err := storage.ParseSessionID(r.GetSessionId())
+		if err != nil {
+			m.refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID)
+			continue
+		}
+		ref, known := k.known[id]
+		if !known {
+			m.strange = append(m.strange, i)
+		}
+		m.renewals[i] = expiry.Renewal{ID: id, Epoch: r.GetEpoch(), Ref: ref}
+	}
+	k.mu.Unlock()
+	k.api.timers.Receive(m.renewals)
+	k.mu.Lock()
+	closed := k.closed
+	if !closed {
+		k.queue = append(k.queue, m)
+	}
+	k.mu.Unlock()
+	if closed {
+		k.api.timers.Release(m.renewals)
+		return
+	}
+	k.ring()
+}
+
+// close gives up what waits.
+func (k *keeper) close() {
+	close(k.done)
+	k.mu.Lock()
+	k.closed = true
+	queue := k.queue
+	k.queue = nil
+	k.mu.Unlock()
+	for _, m := range queue {
+		k.api.timers.Release(m.renewals)
+	}
+	for i := range k.parked {
+		k.api.timers.Release([]expiry.Renewal{k.parked[i].renewal})
+	}
+}
+
+// take returns the messages that wait, and whether more will come.
+func (k *keeper) take() ([]*renewalMessage, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	queue := k.queue
+	k.queue = nil
+	return queue, k.ended
+}
+
+// serve answers until the client is done, or the stream or the server ends.
+func (k *keeper) serve(ctx context.Context) error {
+	for {
+		var changed <-chan struct{}
+		if len(k.parked) > 0 {
+			changed = k.api.timers.Changed()
+			if err := k.settleParked(); err != nil {
+				return err
+			}
+			if len(k.parked) == 0 {
+				continue
+			}
+		}
+		messages, ended := k.take()
+		if len(messages) > 0 {
+			if err := k.answer(ctx, messages); err != nil {
+				return err
+			}
+			continue
+		}
+		switch {
+		case errors.Is(ended, io.EOF) && len(k.parked) == 0:
+			return nil
+		case ended != nil && !errors.Is(ended, io.EOF):
+			return ended
+		}
+		select {
+		case <-k.news:
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// answer proves once for some messages, and answers each of them.
+func (k *keeper) answer(ctx context.Context, messages []*renewalMessage) error {
+	term, proofErr := k.api.renewalProof(ctx)
+	for i, m := range messages {
+		if err := k.answerOne(m, term, proofErr); err != nil {
+			for _, rest := range messages[i:] {
+				k.api.timers.Release(rest.renewals)
+			}
+			return err
+		}
+		<-k.slots
+	}
+	return nil
+}
+
+// answerOne settles the renewals of a message and sends the verdicts.
+func (k *keeper) answerOne(m *renewalMessage, term uint64, proofErr error) error {
+	lazy := &lazySnapshot{}
+	defer lazy.close(k.api)
+	if proofErr != nil {
+		k.api.timers.Release(m.renewals)
+		return k.send(m, lazy, k.api.renewalRefusal(proofErr))
+	}
+	if err := k.authorise(m, lazy); err != nil {
+		return err
+	}
+	if m.refused == nil {
+		k.api.timers.Settle(term, m.renewals)
+	} else {
+		for i := range m.renewals {
+			one := m.renewals[i : i+1]
+			if m.refused[i] == 0 {
+				k.api.timers.Settle(term, one)
+			} else {
+				k.api.timers.Release(one)
+			}
+		}
+	}
+	k.parkedTerm = max(k.parkedTerm, term)
+	return k.send(m, lazy, 0)
+}
+
+// authorise refuses renewals of sessions that this stream has not renewed yet, unless they bring what is needed.
+func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
+	for _, i := range m.strange {
+		k.mu.Lock()
+		_, known := k.known[m.renewals[i].ID]
+		k.mu.Unlock()
+		if known {
+			continue // An earlier message brought what was needed.
+		}
+		ok, err := k.api.checkRenewalSecret(&m.renewals[i], m.request.GetRenewals()[i].GetSecret(), lazy)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			m.refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG)
+		}
+	}
+	return nil
+}
+
+// send sends the verdicts of a message. all refuses those that are not refused for another reason.
+func (k *keeper) send(m *renewalMessage, lazy *lazySnapshot, all tenurev1.ErrorReason) error {
+	slab := make([]tenurev1.RenewalVerdict, len(m.renewals))
+	verdicts := make([]*tenurev1.RenewalVerdict, 0, len(m.renewals))
+	for i := range m.renewals {
+		asked, r := m.request.GetRenewals()[i], &m.renewals[i]
+		reason := all
+		if m.refused != nil && m.refused[i] != 0 {
+			reason = m.refused[i]
+		}
+		v := &slab[i]
+		v.SessionId, v.Number = asked.GetSessionId(), asked.GetNumber()
+		if reason == 0 {
+			if r.Verdict == expiry.Expiring && len(k.parked) < parkedMax {
+				k.parked = append(k.parked, parkedRenewal{renewal: r.Move(), id: asked.GetSessionId(), number: asked.GetNumber()})
+				continue
+			}
+			if err := k.decide(v, r, lazy); err != nil {
+				return err
+			}
+		} else {
+			v.Refused = reason
+		}
+		verdicts = append(verdicts, v)
+	}
+	return k.sendVerdicts(verdicts)
+}
+
+func (k *keeper) sendVerdicts(verdicts []*tenurev1.RenewalVerdict) error {
+	if len(verdicts) == 0 {
+		return nil
+	}
+	return k.stream.Send(&tenurev1.KeepAliveResponse{
+		Header:   k.api.header(k.api.node.Store().Applied()),
+		Verdicts: verdicts,
+	})
+}
+
+// decide writes the verdict of a settled renewal, and remembers what helps the next one.
+func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *lazySnapshot) error {
+	var err error
+	switch r.Verdict {
+	case expiry.Renewed:
+		v.Ttl = k.duration(r.TTL)
+		if r.Searched {
+			k.remember(r)
+		}
+		return nil
+	case expiry.Superseded:
+		v.Refused = tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED
+	case expiry.Missing:
+		v.Refused, err = k.api.missingReason(r.ID, lazy)
+	case expiry.NotLeading, expiry.Pending:
+		v.Refused = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+	case expiry.Expiring:
+		k.api.timers.Release([]expiry.Renewal{*r})
+		v.Refused = tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
+	}
+	if r.Verdict == expiry.Missing {
+		k.mu.Lock()
+		delete(k.known, r.ID)
+		k.mu.Unlock()
+	}
+	return err
+}
+
+// remember notes where the session is, so that its next renewal needs no search and no secret.
+func (k *keeper) remember(r *expiry.Renewal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known[r.ID] = r.Ref
+}
+
+// duration returns a TTL for verdicts. They are only read, so those that are equal share one.
+func (k *keeper) duration(ttl time.Duration) *durationpb.Duration {
+	if ttl == 0 {
+		return nil
+	}
+	if ttl != k.ttl || k.ttlProto == nil {
+		k.ttl, k.ttlProto = ttl, durationpb.New(ttl)
+	}
+	return k.ttlProto
+}
+
+// settleParked settles renewals that waited for the outcome of an Expire, and answers those that have one now.
+func (k *keeper) settleParked() error {
+	lazy := &lazySnapshot{}
+	defer lazy.close(k.api)
+	var verdicts []*tenurev1.RenewalVerdict
+	still := k.parked[:0]
+	for i := range k.parked {
+		p := k.parked[i]
+		one := []expiry.Renewal{p.renewal}
+		k.api.timers.Settle(k.parkedTerm, one)
+		p.renewal = one[0]
+		if p.renewal.Verdict == expiry.Expiring {
+			still = append(still, p)
+			continue
+		}
+		v := &tenurev1.RenewalVerdict{SessionId: p.id, Number: p.number}
+		if err := k.decide(v, &p.renewal, lazy); err != nil {
+			return err
+		}
+		verdicts = append(verdicts, v)
+	}
+	clear(k.parked[len(still):])
+	k.parked = still
+	for len(verdicts) > 0 {
+		n := min(len(verdicts), renewalsMax)
+		if err := k.sendVerdicts(verdicts[:n]); err != nil {
+			return err
+		}
+		verdicts = verdicts[n:]
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// proofTimeout bounds one proof of leadership. A leader without quorum steps down before.
+const proofTimeout = 5 * time.Second
+
+// proofs shares proofs of leadership: while one is under way, all who come wait for the next together. So there is one
+// round to the other members for all renewals of a few milliseconds, over whatever streams they came.
+type proofs struct {
+	mu      sync.Mutex // guards what follows
+	next    *proof     // gathering; nil when nobody waits
+	running *proof
+}
+
+// proof is one round. term and err are set when done is closed.
+type proof struct {
+	done chan struct{}
+	term uint64
+	err  error
+}
+
+// prove returns the term in which this member led after the call, when it has applied all that was committed until then.
+// The first of those who wait together does the work for all; stopping ends it, his own ctx does not.
+func (p *proofs) prove(ctx, stopping context.Context, node Node) (uint64, error) {
+	p.mu.Lock()
+	mine, first := p.next, false
+	if mine == nil {
+		mine, first = &proof{done: make(chan struct{})}, true
+		p.next = mine
+	}
+	before := p.running
+	p.mu.Unlock()
+	if !first {
+		select {
+		case <-mine.done:
+			return mine.term, mine.err
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+	if before != nil {
+		<-before.done
+	}
+	p.mu.Lock()
+	p.next, p.running = nil, mine
+	p.mu.Unlock()
+	bounded, cancel := context.WithTimeout(stopping, proofTimeout)
+	defer cancel()
+	mine.term, mine.err = node.ReadIndexLeader(bounded)
+	close(mine.done)
+	return mine.term, mine.err
+}
+
+// renewalProof proves that this member leads after the renewals came, and waits until the timers of that term run.
+func (a *api) renewalProof(ctx context.Context) (uint64, error) {
+	term, err := a.proofs.prove(ctx, a.stopping, a.node)
+	if err != nil {
+		return 0, err
+	}
+	if a.timers.Term() >= term {
+		return term, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
+	defer cancel()
+	for {
+		changed := a.timers.Changed()
+		if a.timers.Term() >= term {
+			return term, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// renewalRefusal returns the verdict for a renewal that got no proof: one after which the client tries again.
+func (a *api) renewalRefusal(err error) tenurev1.ErrorReason {
+	if a.stopping.Err() != nil {
+		return tenurev1.ErrorReason_ERROR_REASON_STOPPING
+	}
+	if e := toAPI(err); e != nil {
+		switch e.reason {
+		case tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, tenurev1.ErrorReason_ERROR_REASON_STOPPING,
+			tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
+			return e.reason
+		default:
+		}
+	}
+	return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+}
+
+// checkRenewalSecret tells whether a renewal brought what its session needs. What the timers do not know the state does;
+// lazy opens it. A session that is in neither passes: it is missing, and that is what the verdict will be.
+func (a *api) checkRenewalSecret(r *expiry.Renewal, secret []byte, lazy *lazySnapshot) (bool, error) {
+	known := a.timers.Secret(r)
+	if known == expiry.SecretNone {
+		return true, nil
+	}
+	s, err := lazy.get(a)
+	if err != nil {
+		return false, err
+	}
+	record, live, err := s.Session(r.ID)
+	if err != nil || !live {
+		return err == nil, err
+	}
+	hash := record.GetSecretSha256()
+	if known == expiry.SecretUnknown {
+		a.timers.SetSecret(r, len(hash) > 0)
+	}
+	return len(hash) == 0 || checkSecret(secret, hash), nil
+}
+
+// lazySnapshot is a local snapshot that is made when it is first needed.
+type lazySnapshot struct{ s *snapshot }
+
+func (l *lazySnapshot) get(a *api) (*snapshot, error) {
+	if l.s != nil {
+		return l.s, nil
+	}
+	s, err := a.localSnapshot()
+	l.s = s
+	return s, err
+}
+
+func (l *lazySnapshot) close(a *api) {
+	if l.s != nil {
+		a.closeSnapshot(l.s)
+	}
+}
+
+// missingReason says why a session is missing.
+func (a *api) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
+	s, err := lazy.get(a)
+	if err != nil {
+		return 0, err
+	}
+	if _, live, err := s.Session(id); err != nil || live {
+		// The timers have not heard of it yet, or no more; the client asks again.
+		return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, err
+	}
+	if _, known, err := s.EndedSession(id); err != nil || !known {
+		return tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, err
+	}
+	return tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, nil
+}
+
+// RenewSession serves SessionService.
+func (a *api) RenewSession(
+	ctx context.Context, r *tenurev1.RenewSessionRequest,
+) (*tenurev1.RenewSessionResponse, error) {
+	id, err := parseSession("session_id", r.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{}); err != nil {
+		return nil, err
+	}
+	renewals := []expiry.Renewal{{ID: id, Epoch: r.GetOptions().GetEpoch()}}
+	a.timers.Receive(renewals)
+	defer a.timers.Release(renewals)
+	term, err := a.renewalProof(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// After the proof, so that a session made elsewhere a moment ago is known.
+	if err := a.actAs(ctx, id, r.GetOptions()); err != nil {
+		return nil, err
+	}
+	if err := a.settleOne(ctx, term, renewals); err != nil {
+		return nil, err
+	}
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	record, live, err := s.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	if !live {
+		return nil, noSession(s, id)
+	}
+	return &tenurev1.RenewSessionResponse{
+		Header:  a.header(s.at),
+		Session: a.withTimer(id, sessionToProto(id, record)),
+	}, nil
+}
+
+// settleOne settles one renewal; while the session's end is under way it waits for the outcome.
+func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Renewal) error {
+	r := &renewals[0]
+	for {
+		changed := a.timers.Changed()
+		a.timers.Settle(term, renewals)
+		switch r.Verdict {
+		case expiry.Renewed:
+			return nil
+		case expiry.Superseded:
+			return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+				"another instance took session %s over", r.ID).with("session_id", r.ID.String())
+		case expiry.Missing:
+			return a.missing(r.ID)
+		case expiry.NotLeading:
+			return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member ceased to lead meanwhile")
+		case expiry.Expiring, expiry.Pending:
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-a.stopping.Done():
+			return errStopping
+		}
+	}
+}
+
+// missing returns the error for a session that the timers do not have.
+func (a *api) missing(id storage.SessionID) error {
+	s, err := a.localSnapshot()
+	if err != nil {
+		return err
+	}
+	defer a.closeSnapshot(s)
+	switch _, live, err := s.Session(id); {
+	case err != nil:
+		return err
+	case live:
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not time session %s yet", id)
+	default:
+		return noSession(s, id)
+	}
+}

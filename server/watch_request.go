@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/watch"
+	"github.com/tenure-io/tenure/storage"
+)
+
+const (
+	selectorsMax            = 128
+	progressIntervalDefault = 10 * time.Second
+	progressIntervalMin     = 200 * time.Millisecond
+	progressIntervalMax     = 10 * time.Minute
+)
+
+// watchPlan is a validated request.
+type watchPlan struct {
+	selectors watch.Selectors
+	progress  time.Duration
+	wait      time.Duration
+	after     watch.Position
+	started   bool // after is known; else the watch starts now
+	fromToken bool
+}
+
+// watchPlanOf validates a request but for what depends on the state.
+func (a *api) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error) {
+	selectors, err := selectorsFromProto(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &watchPlan{selectors: selectors}
+	if p.wait, err = checkDuration("wait", r.GetWait()); err != nil {
+		return nil, err
+	}
+	if p.progress, err = checkDuration("progress_interval", r.GetProgressInterval()); err != nil {
+		return nil, err
+	}
+	if p.progress == 0 {
+		p.progress = progressIntervalDefault
+	}
+	if p.progress < progressIntervalMin || p.progress > progressIntervalMax {
+		return nil, invalid("progress_interval", "must be between %v and %v", progressIntervalMin, progressIntervalMax)
+	}
+	return p, a.addStart(p, r)
+}
+
+// addStart reads where the watch starts.
+func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
+	starts := 0
+	for _, given := range []bool{r.GetAfterRevision() != 0, r.GetResumeToken() != "", r.GetInitial()} {
+		if given {
+			starts++
+		}
+	}
+	if starts > 1 {
+		return invalid("after_revision", "only one of after_revision, resume_token and initial may be given")
+	}
+	if err := checkHistory("history_id", r.GetHistoryId(), a.history()); err != nil {
+		return err
+	}
+	switch {
+	case r.GetAfterRevision() != 0:
+		p.after = watch.Position{Revision: r.GetAfterRevision(), Index: watch.Whole}
+		p.started = true
+	case r.GetResumeToken() != "":
+		after, err := newResumer(a.history(), p.selectors).position(r.GetResumeToken())
+		if err != nil {
+			return err
+		}
+		p.after, p.started, p.fromToken = after, true, true
+	}
+	return nil
+}
+
+// selectorsFromProto returns the selectors in normal form.
+func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
+	s := watch.Selectors{
+		Keys:            r.GetKeys(),
+		Prefixes:        r.GetPrefixes(),
+		RangeStart:      r.GetRangeStart(),
+		RangeEnd:        r.GetRangeEnd(),
+		Locks:           r.GetLocks(),
+		LockPrefixes:    r.GetLockPrefixes(),
+		AllSessions:     r.GetAllSessions(),
+		NoPuts:          r.GetFilter().GetNoPuts(),
+		NoDeletes:       r.GetFilter().GetNoDeletes(),
+		NoHolderChanges: r.GetFilter().GetNoHolderChanges(),
+		NoQueue:         r.GetFilter().GetNoQueue(),
+	}
+	n := len(s.Keys) + len(s.Prefixes) + len(s.Locks) + len(s.LockPrefixes) + len(r.GetSessionIds())
+	if n > selectorsMax {
+		return s, newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+			"the watch has %d selectors; at most %d are allowed", n, selectorsMax).
+			with("limit", "selectors_max").with("limit_value", strconv.Itoa(selectorsMax))
+	}
+	if err := checkSelectedKeys(s); err != nil {
+		return s, err
+	}
+	for i, text := range r.GetSessionIds() {
+		id, err := parseSession(fmt.Sprintf("session_ids[%d]", i), text)
+		if err != nil {
+			return s, err
+		}
+		s.Sessions = append(s.Sessions, id)
+	}
+	return s.Normal(), nil
+}
+
+// checkSelectedKeys refuses what cannot be keys or beginnings of keys.
+func checkSelectedKeys(s watch.Selectors) error {
+	for i, k := range s.Keys {
+		if err := checkKey(fmt.Sprintf("keys[%d]", i), k); err != nil {
+			return err
+		}
+	}
+	for i, p := range s.Prefixes {
+		if err := checkPrefix(fmt.Sprintf("prefixes[%d]", i), p, keyBytesMax); err != nil {
+			return err
+		}
+	}
+	for i, k := range s.Locks {
+		if err := checkKey(fmt.Sprintf("locks[%d]", i), k); err != nil {
+			return err
+		}
+	}
+	for i, p := range s.LockPrefixes {
+		if err := checkPrefix(fmt.Sprintf("lock_prefixes[%d]", i), p, keyBytesMax); err != nil {
+			return err
+		}
+	}
+	if err := checkPrefix("range_start", s.RangeStart, keyBytesMax); err != nil {
+		return err
+	}
+	if err := checkPrefix("range_end", s.RangeEnd, keyBytesMax); err != nil {
+		return err
+	}
+	if s.RangeStart != "" && s.RangeEnd == "" {
+		return invalid("range_end", "is required with range_start")
+	}
+	if s.RangeEnd != "" && s.RangeEnd <= s.RangeStart {
+		return invalid("range_end", "must come after range_start")
+	}
+	return nil
+}
+
+// settleStart finds the position of a watch that starts now, and checks one that was given. A member that is behind asks
+// how far the cluster is before it says that a revision is ahead of it.
+func (a *api) settleStart(ctx context.Context, p *watchPlan) error {
+	at := a.node.Store().Applied()
+	if !p.started || p.after.Revision > at.Revision {
+		if err := a.node.ReadIndex(ctx); err != nil {
+			return err
+		}
+		at = a.node.Store().Applied()
+	}
+	if !p.started {
+		p.after, p.started = watch.Position{Revision: at.Revision, Index: watch.Whole}, true
+		return nil
+	}
+	if p.after.Revision > at.Revision {
+		if p.fromToken {
+			return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
+				"resume_token is of revision %d, and the cluster is at %d", p.after.Revision, at.Revision).
+				with("revision", strconv.FormatUint(at.Revision, 10))
+		}
+		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
+			"after_revision %d is ahead of the cluster, which is at %d", p.after.Revision, at.Revision).
+			with("revision", strconv.FormatUint(at.Revision, 10))
+	}
+	return checkKept(p.after, at)
+}
+
+// checkKept refuses a position behind which history is forgotten.
+func checkKept(after watch.Position, at storage.Applied) error {
+	if after.Revision > at.CompactedRevision || after.Revision == at.CompactedRevision && after.Index == watch.Whole {
+		return nil
+	}
+	return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
+		"the history after revision %d is forgotten; it is kept after %d", after.Revision, at.CompactedRevision).
+		with("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10)).
+		with("revision", strconv.FormatUint(at.Revision, 10))
+}

@@ -1,0 +1,301 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/watch"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// watchMessageBytes is how large a message of events may become; a larger revision goes in parts.
+const watchMessageBytes = 1 << 20
+
+var (
+	// errWatchOver ends a watch whose time is up.
+	errWatchOver = errors.New("time of the watch is up")
+	// errWatchLimit ends a watch that has seen as many events as it wanted.
+	errWatchLimit = errors.New("limit of the watch is reached")
+)
+
+// watchStream is one Watch call.
+type watchStream struct {
+	api     *api
+	request *tenurev1.WatchRequest
+	stream  grpc.ServerStreamingServer[tenurev1.WatchResponse]
+	resumer resumer
+	reached watch.Position // everything up to it was sent
+	left    int            // events until the limit; negative: no limit
+}
+
+// Watch serves WatchService.
+func (a *api) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+	plan, err := a.watchPlanOf(r)
+	if err != nil {
+		return err
+	}
+	ctx := stream.Context()
+	if plan.wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, plan.wait, errWatchOver)
+		defer cancel()
+	}
+	w := &watchStream{
+		api:     a,
+		request: r,
+		stream:  stream,
+		resumer: newResumer(a.history(), plan.selectors),
+		left:    -1,
+	}
+	if r.GetLimit() > 0 {
+		w.left = int(r.GetLimit())
+	}
+	if err := w.start(ctx, plan); err != nil {
+		return w.ended(err)
+	}
+	return w.ended(a.hub.Watch(ctx, watch.Request{
+		Selectors: plan.selectors,
+		After:     plan.after,
+		Progress:  plan.progress,
+	}, w.send))
+}
+
+// start sends the first message, and the initial state if it is wanted.
+func (w *watchStream) start(ctx context.Context, plan *watchPlan) error {
+	if w.request.GetInitial() {
+		return w.sendInitial(ctx, plan)
+	}
+	if err := w.api.settleStart(ctx, plan); err != nil {
+		return err
+	}
+	return w.sendStarted(plan.after)
+}
+
+func (w *watchStream) sendStarted(after watch.Position) error {
+	w.reached = after
+	return w.stream.Send(&tenurev1.WatchResponse{
+		Header:      w.header(after.Revision),
+		ResumeToken: w.resumer.token(after),
+		Message:     &tenurev1.WatchResponse_Started{Started: &tenurev1.WatchStarted{AfterRevision: after.Revision}},
+	})
+}
+
+// sendInitial sends the state of one snapshot; the watch goes on behind it.
+func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
+	s, err := w.api.reader(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer w.api.closeSnapshot(s)
+	plan.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
+	if err := w.sendStarted(plan.after); err != nil {
+		return err
+	}
+	state := &initialState{api: w.api, at: s, keysOnly: w.request.GetKeysOnly()}
+	state.send = func(part *tenurev1.WatchInitial) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		response := &tenurev1.WatchResponse{
+			Header:  w.header(plan.after.Revision),
+			Message: &tenurev1.WatchResponse_Initial{Initial: part},
+		}
+		if part.GetComplete() {
+			response.ResumeToken = w.resumer.token(plan.after)
+		}
+		return w.stream.Send(response)
+	}
+	return state.sendAll(plan.selectors)
+}
+
+// header returns the header of a message; its revision is the one that the watch has reached.
+func (w *watchStream) header(revision uint64) *tenurev1.ResponseHeader {
+	h := w.api.header(w.api.node.Store().Applied())
+	h.Revision = revision
+	return h
+}
+
+// ended returns the error that a watch ends with; none for one that had what it wanted.
+func (w *watchStream) ended(err error) error {
+	switch {
+	case errors.Is(err, errWatchOver), errors.Is(err, errWatchLimit):
+		return nil
+	case errors.Is(err, watch.ErrStopped):
+		return errStopping
+	case errors.Is(err, watch.ErrTooMany):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member serves as many watches as it may").
+			with("limit", "watches_max")
+	case errors.Is(err, watch.ErrCompacted):
+		at := w.api.node.Store().Applied()
+		return newError(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
+			"the watch was at revision %d, and history is kept after %d only; begin again with the present state",
+			w.reached.Revision, at.CompactedRevision).
+			with("resume_token", w.resumer.token(w.reached)).
+			with("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
+	default:
+		return err
+	}
+}
+
+// send sends a batch. What all who watch the same get is encoded once.
+func (w *watchStream) send(b watch.Batch) error {
+	if len(b.Events) == 0 {
+		w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
+		return w.stream.Send(&tenurev1.WatchResponse{
+			Header:      w.header(b.Through),
+			ResumeToken: w.resumer.token(w.reached),
+			Message:     &tenurev1.WatchResponse_Progress{Progress: &tenurev1.WatchProgress{}},
+		})
+	}
+	over := false
+	if w.left >= 0 {
+		b, over = w.cut(b)
+		w.left -= len(b.Events)
+	}
+	messages, err := w.messages(b)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if err := w.stream.SendMsg(m); err != nil {
+			return err
+		}
+		w.reached = m.reached
+	}
+	if over {
+		return errWatchLimit
+	}
+	return nil
+}
+
+// cut shortens a batch to whole revisions that reach the limit, and reports whether it is reached.
+func (w *watchStream) cut(b watch.Batch) (watch.Batch, bool) {
+	if len(b.Events) < w.left {
+		return b, false
+	}
+	for n := max(w.left, 1); n < len(b.Events); n++ {
+		if b.Events[n].GetRevision() != b.Events[n-1].GetRevision() {
+			return watch.Batch{Events: b.Events[:n], Through: b.Events[n-1].GetRevision()}, true
+		}
+	}
+	return b, true
+}
+
+// encodedMessage is a response that the codec passes on as it is.
+type encodedMessage struct {
+	data    []byte
+	reached watch.Position
+}
+
+// Which of the values that watchers of the same share is meant.
+const (
+	variantKeysOnly = 1 << iota
+	variantPrevious
+)
+
+// messages returns a batch as it is sent.
+func (w *watchStream) messages(b watch.Batch) ([]*encodedMessage, error) {
+	if b.Shared == nil {
+		return w.encode(b)
+	}
+	variant := 0
+	if w.request.GetKeysOnly() {
+		variant |= variantKeysOnly
+	}
+	if w.request.GetPrevious() {
+		variant |= variantPrevious
+	}
+	v, err := b.Shared.Value(variant, func() (any, error) { return w.encode(b) })
+	if err != nil {
+		return nil, err
+	}
+	messages, ok := v.([]*encodedMessage)
+	if !ok {
+		return nil, fmt.Errorf("shared value of a batch is a %T", v)
+	}
+	return messages, nil
+}
+
+// encode makes messages of a batch. They end between revisions where they can; where not, all but the last part of the
+// revision are marked.
+func (w *watchStream) encode(b watch.Batch) (messages []*encodedMessage, err error) {
+	previous, closeReader := w.previousValues()
+	defer func() { err = errors.Join(err, closeReader()) }()
+	c := &eventConverter{history: w.resumer.history, keysOnly: w.request.GetKeysOnly(), previous: previous}
+	var part []*tenurev1.Event
+	bytes := 0
+	for i, e := range b.Events {
+		event, err := c.convert(e)
+		if err != nil {
+			return nil, err
+		}
+		n := proto.Size(event)
+		if len(part) > 0 && bytes+n > watchMessageBytes {
+			m, err := w.encodePart(part, position(b.Events[i-1], e), e.GetRevision() == b.Events[i-1].GetRevision())
+			if err != nil {
+				return nil, err
+			}
+			messages = append(messages, m)
+			part, bytes = nil, 0
+		}
+		part = append(part, event)
+		bytes += n
+	}
+	last, err := w.encodePart(part, watch.Position{Revision: b.Through, Index: watch.Whole}, false)
+	if err != nil {
+		return nil, err
+	}
+	return append(messages, last), nil
+}
+
+// position returns where a watch goes on between two events.
+func position(last, next *storev1.Event) watch.Position {
+	if last.GetRevision() == next.GetRevision() {
+		return watch.Position{Revision: last.GetRevision(), Index: last.GetIndex()}
+	}
+	return watch.Position{Revision: last.GetRevision(), Index: watch.Whole}
+}
+
+// encodePart makes one message.
+func (w *watchStream) encodePart(events []*tenurev1.Event, reached watch.Position, more bool) (*encodedMessage, error) {
+	revision := reached.Revision
+	if more {
+		revision-- // This one is not whole yet.
+	}
+	data, err := proto.Marshal(&tenurev1.WatchResponse{
+		Header:      w.header(revision),
+		ResumeToken: w.resumer.token(reached),
+		Message:     &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: events, More: more}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode events: %w", err)
+	}
+	return &encodedMessage{data: data, reached: reached}, nil
+}
+
+// previousValues returns where values before a change are found, if they are asked for, and what ends the search.
+func (w *watchStream) previousValues() (previousValues, func() error) {
+	if !w.request.GetPrevious() {
+		return nil, func() error { return nil }
+	}
+	var r *storage.Reader
+	find := func(p *storev1.PreviousValue) (*storev1.Event, bool, error) {
+		if r == nil {
+			r = w.api.node.Store().NewReader()
+		}
+		return r.PreviousEvent(p)
+	}
+	return find, func() error {
+		if r == nil {
+			return nil
+		}
+		return r.Close()
+	}
+}

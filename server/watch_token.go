@@ -1,0 +1,68 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/watch"
+)
+
+// A resume token is a sealed position: version, history, revision, index, seal. The seal binds it to the selectors, so a
+// token is good only for a watch of the same things. It tells accident and mix-up from a token; it hides nothing and
+// guards nothing, for a position is no privilege. Any member takes any other's tokens.
+const (
+	resumeTokenVersion = 1
+	resumeSealBytes    = 16
+	resumePlainBytes   = 1 + 16 + 8 + 4
+)
+
+// resumer makes and reads the resume tokens of one selection.
+type resumer struct {
+	history   [16]byte
+	selection [32]byte
+}
+
+// newResumer returns the resumer for watches of normal selectors in a history.
+func newResumer(history [16]byte, s watch.Selectors) resumer {
+	return resumer{history: history, selection: sha256.Sum256([]byte(s.Key()))}
+}
+
+// seal returns what proves that the plain part was made for this selection.
+func (t resumer) seal(plain []byte) []byte {
+	key := sha256.Sum256(append([]byte("tenure resume token\x00"), t.selection[:]...))
+	mac := hmac.New(sha256.New, key[:])
+	_, _ = mac.Write(plain)
+	return mac.Sum(nil)[:resumeSealBytes]
+}
+
+// token returns the text for a position.
+func (t resumer) token(p watch.Position) string {
+	data := make([]byte, 0, resumePlainBytes+resumeSealBytes)
+	data = append(data, resumeTokenVersion)
+	data = append(data, t.history[:]...)
+	data = binary.BigEndian.AppendUint64(data, p.Revision)
+	data = binary.BigEndian.AppendUint32(data, p.Index)
+	return base64.RawURLEncoding.EncodeToString(append(data, t.seal(data)...))
+}
+
+// position reads a token.
+func (t resumer) position(text string) (watch.Position, error) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(data) != resumePlainBytes+resumeSealBytes || data[0] != resumeTokenVersion ||
+		!hmac.Equal(data[resumePlainBytes:], t.seal(data[:resumePlainBytes])) {
+		return watch.Position{}, invalidAs(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, "resume_token",
+			"is damaged, or of a watch with other selectors")
+	}
+	if [16]byte(data[1:17]) != t.history {
+		return watch.Position{}, newError(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
+			"resume_token is of another history: the cluster was restored, or it is another cluster").
+			with("history_id", hexID(t.history))
+	}
+	return watch.Position{
+		Revision: binary.BigEndian.Uint64(data[17:25]),
+		Index:    binary.BigEndian.Uint32(data[25:29]),
+	}, nil
+}
