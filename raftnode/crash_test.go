@@ -342,9 +342,9 @@ func (s *sweep) verify(p point, mem *memory) (found []claim, err error) {
 }
 
 func TestCrashSweep(t *testing.T) {
-	points, seed := 3000, uint64(1)
+	points, seed := 1500, uint64(1)
 	if testing.Short() {
-		points = 300
+		points = 200
 	}
 	// A soak sets a seed and a number of its own.
 	for name, to := range map[string]any{"TENURE_CRASH_POINTS": &points, "TENURE_CRASH_SEED": &seed} {

@@ -8,6 +8,15 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
+// WithGenesis begins a cluster of so many voters, with ids from 1.
+func WithGenesis(o Options, id, voters uint64) Options {
+	o.genesis = &genesis{clusterID: [16]byte{1}, historyID: [16]byte{2}, memberID: id}
+	for v := range voters {
+		o.genesis.voters = append(o.genesis.voters, v+1)
+	}
+	return o
+}
+
 // Install installs a received snapshot as the append goroutine does.
 func Install(n *Node, s *raftpb.Snapshot) error {
 	hs := &raftpb.HardState{Term: new(s.GetMetadata().GetTerm()), Commit: new(s.GetMetadata().GetIndex())}

@@ -140,7 +140,7 @@ func TestOutcomesUnderChangesOfLeadership(t *testing.T) {
 		check := func(keys *sync.Map, want bool) (n int) {
 			keys.Range(func(key, _ any) bool {
 				n++
-				if _, ok, err := r.Get(key.(string)); ok != want || err != nil {
+				if _, ok, err := r.Get(fmt.Sprint(key)); ok != want || err != nil {
 					t.Errorf("%s: got %v %v, want %v", key, ok, err, want)
 				}
 				return true

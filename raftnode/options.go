@@ -51,6 +51,15 @@ type Options struct {
 	// faults are planted bugs, and logMemTableSize another size of the log's memtable, for tests of this package.
 	faults          core.Faults
 	logMemTableSize uint64
+	// genesis is what a fresh directory begins with; nil begins a cluster of one.
+	genesis *genesis
+}
+
+// genesis is the beginning of a cluster, the same for all its first members but for their own ids.
+type genesis struct {
+	clusterID, historyID [16]byte
+	memberID             uint64
+	voters               []uint64
 }
 
 // Transport carries messages to peers.

@@ -48,7 +48,7 @@ func openDisk(o Options) (_ *disk, err error) {
 		return nil, err
 	}
 	if !known {
-		d.identity = newIdentity()
+		d.identity = newIdentity(o)
 		if err = dir.WriteIdentity(d.identity); err != nil {
 			return nil, err
 		}
@@ -65,8 +65,12 @@ func openDisk(o Options) (_ *disk, err error) {
 }
 
 // newIdentity draws who a fresh directory belongs to.
-func newIdentity() datadir.Identity {
+func newIdentity(o Options) datadir.Identity {
 	id := datadir.Identity{Incarnation: randomUint64()}
+	if g := o.genesis; g != nil {
+		id.ClusterID, id.MemberID = g.clusterID, g.memberID
+		return id
+	}
 	_, _ = rand.Read(id.ClusterID[:]) // never fails
 	for id.MemberID == 0 || raft.IsLocalMsgTarget(id.MemberID) {
 		id.MemberID = randomUint64()
@@ -90,13 +94,17 @@ func (d *disk) firstStart(o Options) (err error) {
 	if d.store, err = d.openStore(o); err != nil {
 		return err
 	}
-	members, err := core.MarshalConfState(&raftpb.ConfState{Voters: []uint64{d.identity.MemberID}})
-	if err != nil {
+	first := storage.Genesis{ClusterID: d.identity.ClusterID}
+	voters := []uint64{d.identity.MemberID}
+	if g := o.genesis; g != nil {
+		first.HistoryID, voters = g.historyID, g.voters
+	} else {
+		_, _ = rand.Read(first.HistoryID[:]) // never fails
+	}
+	if first.ConfState, err = core.MarshalConfState(&raftpb.ConfState{Voters: voters}); err != nil {
 		return err
 	}
-	genesis := storage.Genesis{ClusterID: d.identity.ClusterID, ConfState: members}
-	_, _ = rand.Read(genesis.HistoryID[:]) // never fails
-	if err = d.store.Bootstrap(genesis); err != nil {
+	if err = d.store.Bootstrap(first); err != nil {
 		return fmt.Errorf("bootstrap state machine: %w", err)
 	}
 	if d.rlog, err = d.openLog(o); err != nil {
