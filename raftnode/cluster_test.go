@@ -58,6 +58,32 @@ func (w *wires) route(from, to uint64) *raftnode.Node {
 	return w.nodes[to]
 }
 
+// start runs so many members and returns what stops one of them.
+func (w *wires) start(t *testing.T, voters uint64) (stop func(id uint64)) {
+	t.Helper()
+	for id := uint64(1); id <= voters; id++ {
+		o := raftnode.Options{FS: vfs.NewMem(), Dir: "/data", Transport: port{w: w, self: id}}
+		n, err := raftnode.Open(raftnode.WithGenesis(o, id, voters))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.nodes[id] = n
+	}
+	stops := map[uint64]func(){}
+	for id, n := range w.nodes {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- n.Run(ctx) }()
+		stops[id] = sync.OnceFunc(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("run: %v", err)
+			}
+		})
+	}
+	return func(id uint64) { stops[id]() }
+}
+
 func (w *wires) setCut(id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,26 +95,10 @@ func (w *wires) setCut(id uint64) {
 func TestThreeMembersAgree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wires{nodes: map[uint64]*raftnode.Node{}, lossy: 50, rng: rand.New(rand.NewPCG(4, 4))}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		for id := uint64(1); id <= 3; id++ {
-			o := raftnode.Options{FS: vfs.NewMem(), Dir: "/data", Transport: port{w: w, self: id}}
-			n, err := raftnode.Open(raftnode.WithGenesis(o, id, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.nodes[id] = n
-		}
-		for _, n := range w.nodes {
-			running.Go(func() {
-				if err := n.Run(ctx); err != nil {
-					t.Errorf("run: %v", err)
-				}
-			})
-		}
+		stop := w.start(t, 3)
 		c := &clients{w: w}
 		var proposers sync.WaitGroup
-		loadCtx, stopLoad := context.WithCancel(ctx)
+		loadCtx, stopLoad := context.WithCancel(t.Context())
 		for p := range 6 {
 			proposers.Go(func() { c.run(loadCtx, t, p) })
 		}
@@ -106,9 +116,38 @@ func TestThreeMembersAgree(t *testing.T) {
 		stopLoad()
 		proposers.Wait()
 		c.check(t)
-		cancel()
-		running.Wait()
+		for id := range w.nodes {
+			stop(id)
+		}
 	})
+}
+
+// A leader that stops hands over first: the cluster takes the next command long before an election time-out.
+func TestAStoppingLeaderHandsOver(t *testing.T) {
+	for _, voters := range []uint64{2, 3} {
+		t.Run(fmt.Sprintf("%d voters", voters), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wires{nodes: map[uint64]*raftnode.Node{}}
+				stop := w.start(t, voters)
+				if err := w.nodes[1].ReadIndex(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				before := w.nodes[1].Status()
+				began := time.Now()
+				stop(before.Leader)
+				other := w.nodes[before.Leader%voters+1]
+				if after := other.Status(); after.Leader == before.Leader || after.Leader == 0 || after.Term != before.Term+1 {
+					t.Errorf("after: leader %d in term %d, before: %d in %d", after.Leader, after.Term, before.Leader, before.Term)
+				}
+				if took := time.Since(began); took > 200*time.Millisecond {
+					t.Errorf("took %v", took)
+				}
+				for id := range w.nodes {
+					stop(id)
+				}
+			})
+		})
+	}
 }
 
 // clients put keys of their own and remember what they were told.

@@ -21,28 +21,22 @@ func (n *Node) loop(ctx context.Context) {
 	}()
 	ticker := time.NewTicker(n.o.Tick)
 	defer ticker.Stop()
-	t := turn{n: n}
+	t := turn{n: n, ticks: ticker.C}
 	if n.core.SoleVoter() {
 		// Nobody else can lead, so there is nothing to wait for.
 		t.events = append(t.events, core.Campaign{})
 	}
-	for {
+	for t.run(); t.wait(ctx.Done()); {
 		t.run()
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			t.events = append(t.events, core.Tick{})
-		case c := <-n.confChanges:
-			c.answer <- n.core.ApplyConfChange(c.change)
-		case <-n.mail.wake:
-		}
 	}
+	t.handOver()
 }
 
 // turn is one round of the loop, with memory that is used again.
 type turn struct {
 	n         *Node
+	ticks     <-chan time.Time
+	ticked    int // ticks so far
 	fx        core.Effects
 	events    []core.Event
 	proposals []core.Proposal
@@ -65,6 +59,39 @@ func (t *turn) run() {
 		}
 	}
 	n.perform(&t.fx)
+}
+
+// wait returns when there is something to do, or false when ended is closed.
+func (t *turn) wait(ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return false
+	case <-t.ticks:
+		t.ticked++
+		t.events = append(t.events, core.Tick{})
+	case c := <-t.n.confChanges:
+		c.answer <- t.n.core.ApplyConfChange(c.change)
+	case <-t.n.mail.wake:
+	}
+	return true
+}
+
+// handOver gives the leadership to another member before this one ends, so that nobody waits for an election time-out.
+// It takes no longer than one.
+func (t *turn) handOver() {
+	to := t.n.core.Successor()
+	if to == 0 || t.n.failure.Load() != nil {
+		return
+	}
+	t.n.log.Info("hands over the leadership", zap.Uint64("to", to))
+	t.events = append(t.events, core.Transfer{To: to})
+	for until := t.ticked + t.n.o.ElectionTicks; t.ticked < until; t.wait(nil) {
+		t.run()
+		// The successor may need this member's vote, so this one stays until it leads.
+		if l := t.n.core.Leadership(); l.Role != core.RoleLeader && l.Leader != 0 {
+			return
+		}
+	}
 }
 
 // perform carries out the effects of a turn.

@@ -29,7 +29,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Tick is raft's unit of time; 0 is 50 ms.
 	Tick time.Duration
-	// ElectionTicks is after how many ticks without a leader a member asks for votes; 0 is 20.
+	// ElectionTicks is after how many ticks without a leader a member asks for votes, up to twice as many; 0 is 20.
 	ElectionTicks int
 	// Cache is the state machine's block cache; nil gives it one of its own.
 	Cache *pebble.Cache

@@ -6,6 +6,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 )
 
 // Config is what Core is made from. Fields without a stated default are required.
@@ -206,6 +207,21 @@ func (c *Core) SoleVoter() bool {
 	voters := cs.Voters.IDs()
 	_, self := voters[c.cfg.ID]
 	return self && len(voters) == 1
+}
+
+// Successor returns the member that can take over the leadership soonest: the voter heard of recently whose log is
+// longest. It is 0 when this member does not lead or there is none.
+func (c *Core) Successor() uint64 {
+	if c.lead.Role != RoleLeader {
+		return 0
+	}
+	best, match := uint64(0), uint64(0)
+	c.rn.WithProgress(func(id uint64, typ raft.ProgressType, pr tracker.Progress) {
+		if id != c.cfg.ID && typ == raft.ProgressTypePeer && pr.RecentActive && pr.Match > match {
+			best, match = id, pr.Match
+		}
+	})
+	return best
 }
 
 // ApplyConfChange makes a committed change of members effective. The apply work calls it, through whoever owns the

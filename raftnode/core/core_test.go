@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -349,7 +350,7 @@ func (c *cluster) run(d *datadriven.TestData) error {
 		c.say(m, "may propose %v", m.core.CanPropose())
 		c.step(m, core.Propose{Proposals: ps})
 	case "propose-large":
-		c.step(m, core.Propose{Proposals: []core.Proposal{{Sequence: arg(1), Data: make([]byte, 60)}}})
+		c.step(m, core.Propose{Proposals: []core.Proposal{{Sequence: arg(1), Data: bytes.Repeat([]byte("x"), 60)}}})
 	case "read":
 		c.step(m, core.Read{Handle: arg(1), Leader: d.HasArg("leader")})
 	case "change":

@@ -19,6 +19,10 @@ type reads struct {
 	confirmed []confirmedReads
 }
 
+// noLeaderElections is for how many election time-outs reads wait for a leader: an ordinary change of leaders takes up
+// to two.
+const noLeaderElections = 3
+
 // confirmedReads wait until index is applied.
 type confirmedReads struct {
 	index, term uint64
@@ -68,7 +72,7 @@ func (r *reads) settle(c *Core, fx *Effects) {
 		r.asked, r.age = false, 0
 	}
 	if c.lead.Leader == raft.None {
-		if r.age >= c.cfg.ElectionTicks {
+		if r.age >= noLeaderElections*c.cfg.ElectionTicks {
 			r.fail(fx)
 		}
 		return
