@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// exitInterrupted is the exit code after Ctrl-C of a command that did not do what it was for.
+const exitInterrupted = 130
+
+// explain turns an error of a command into what people read, with what to do next, and the exit code.
+func explain(timeout time.Duration, err error) error {
+	var exit *exitError
+	if err == nil || errors.As(err, &exit) {
+		return err
+	}
+	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s: %s: is `tenure serve` running? set --endpoints",
+			unreachable.Error(), printable(unreachable.causes[0].Error()))}
+	}
+	if ended := new(sessionEndedError); errors.As(err, &ended) {
+		return refusedError("%s; `tenure session info %s` tells more", ended.Error(), ended.id)
+	}
+	text := printable(errorText(err))
+	switch {
+	case errors.Is(err, errOutcomeUnknown):
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%w: look before you repeat it", errOutcomeUnknown)}
+	case errors.Is(err, context.Canceled), status.Code(err) == codes.Canceled:
+		return silentExit(exitInterrupted)
+	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
+		return &exitError{code: exitUnavailable, err: fmt.Errorf(
+			"no answer within %v; whether a change was made is not known: try `tenure status`, or a longer --timeout", timeout)}
+	}
+	code := exitRefused
+	if status.Code(err) == codes.Unavailable {
+		code = exitUnavailable
+	}
+	if next := adviceFor(reasonOf(err)); next != "" {
+		text += ": " + next
+	}
+	return &exitError{code: code, err: errors.New(text)}
+}
+
+// adviceFor returns what to do after a refusal, or nothing if the refusal says it all.
+func adviceFor(reason tenurev1.ErrorReason) string {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
+		return "`tenure session list` shows the live ones"
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID:
+		return "give the id that `tenure session create` printed"
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED:
+		return "`tenure session info ID` tells why; create another one"
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+		return "set TENURE_SESSION_SECRET, or --session-secret, to what `tenure session create --secret` printed"
+	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
+		return "`tenure kv get --detailed KEY` shows its revision"
+	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
+		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		return "try again in a moment; `tenure status` shows the members"
+	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
+		return "look before you repeat it"
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
+		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED:
+		return "events were missed; begin with the present state: --initial"
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
+		return "`tenure status` shows the present revision"
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
+		return "delete under longer prefixes"
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
+		return "try again in a moment"
+	case tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED:
+		return "delete what is not needed; `tenure status` shows the store's size"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Pauses between attempts: the first, and the longest.
+const (
+	pauseMin = 50 * time.Millisecond
+	pauseMax = time.Second
+)
+
+// repeatable tells whether a call may be made again when its answer was lost.
+type repeatable bool
+
+const (
+	// mayRepeat is for reads, and for changes that do the same when made twice.
+	mayRepeat repeatable = true
+	// onlyOnce is for other changes: they are made again only if the member said that nothing was applied.
+	onlyOnce repeatable = false
+)
+
+// call makes a call to a member, and to the next one if the first is not available, until ctx ends. If no member can be
+// connected to, it fails at once.
+func (m *members) call(ctx context.Context, again repeatable, f func(ctx context.Context, l *link) error) error {
+	pause := backoff{}
+	for {
+		l, err := m.link(ctx)
+		if err != nil {
+			return err
+		}
+		err = f(ctx, l)
+		if err == nil || !unavailable(ctx, err) {
+			return err
+		}
+		if again == onlyOnce && !nothingApplied(err) {
+			return errors.Join(errOutcomeUnknown, err)
+		}
+		m.drop(l)
+		if !pause.wait(ctx) {
+			return err
+		}
+	}
+}
+
+// unavailable tells whether another attempt, or another member, may bring a better answer. A connection that was closed
+// under the call counts; a call whose own time is over does not.
+func unavailable(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	switch status.Code(err) {
+	case codes.Unavailable:
+		return true
+	case codes.Canceled:
+		return reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	default:
+		return errors.Is(err, errNoAnswer) || errors.Is(err, errStreamEnded)
+	}
+}
+
+// nothingApplied tells whether the member said that the call changed nothing.
+func nothingApplied(err error) bool {
+	info := errorInfo(err)
+	return info.GetMetadata()["applied"] == "no"
+}
+
+// errorInfo returns what a member says about an error, or nil.
+func errorInfo(err error) *errdetails.ErrorInfo {
+	s, ok := status.FromError(err)
+	if !ok {
+		return nil
+	}
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info
+		}
+	}
+	return nil
+}
+
+// reasonOf returns the reason of an error, or ERROR_REASON_UNSPECIFIED if it has none that this program knows.
+func reasonOf(err error) tenurev1.ErrorReason {
+	name := errorInfo(err).GetReason()
+	if name == "" {
+		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	}
+	if !strings.HasPrefix(name, "ERROR_REASON_") {
+		name = "ERROR_REASON_" + name
+	}
+	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[name])
+}
+
+// reasonText returns a reason for people.
+func reasonText(reason tenurev1.ErrorReason) string {
+	name := strings.TrimPrefix(reason.String(), "ERROR_REASON_")
+	return strings.ToLower(strings.ReplaceAll(name, "_", " "))
+}
+
+// backoff is a growing pause with full jitter.
+type backoff struct {
+	attempt int
+}
+
+// next returns the next pause.
+func (b *backoff) next() time.Duration {
+	bound := min(pauseMax, pauseMin<<min(b.attempt, 10))
+	b.attempt++
+	return 1 + rand.N(bound) //nolint:gosec // Spreads load; nothing secret hangs on it.
+}
+
+// reset begins with short pauses again.
+func (b *backoff) reset() { b.attempt = 0 }
+
+// wait waits for the next pause, and tells whether it ended before ctx did.
+func (b *backoff) wait(ctx context.Context) bool {
+	return pauseFor(ctx, b.next())
+}
+
+// pauseFor waits, and tells whether the time passed before ctx ended.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+var (
+	// errClosed says that the program is about to end.
+	errClosed = errors.New("the connection is closed")
+	// errNoAnswer says that a member took a connection, or a request, and said nothing.
+	errNoAnswer = errors.New("no answer")
+	// errOutcomeUnknown says that a change was sent and its answer was lost.
+	errOutcomeUnknown = errors.New("the answer was lost; whether the change was made is not known")
+	// errStreamEnded says that a member ended a stream that should have gone on.
+	errStreamEnded = errors.New("the member ended the stream")
+)
+
+// unreachableError says that no member could be connected to.
+type unreachableError struct {
+	endpoints []string
+	causes    []error
+}
+
+// Error names the endpoints.
+func (e *unreachableError) Error() string {
+	return "no member answered at " + strings.Join(e.endpoints, ", ")
+}
+
+// Unwrap returns why each endpoint failed.
+func (e *unreachableError) Unwrap() []error { return e.causes }
+
+// sessionEndedError says that the cluster ended a session, or does not know it.
+type sessionEndedError struct {
+	id    string
+	cause string
+}
+
+// Error tells which session, and why.
+func (e *sessionEndedError) Error() string {
+	return fmt.Sprintf("session %s has ended: %s", e.id, e.cause)
+}
+
+// holdLostError says that a lock was taken away, or given back by somebody else.
+type holdLostError struct {
+	cause  tenurev1.HoldEndCause
+	reason string
+}
+
+// Error tells how.
+func (e *holdLostError) Error() string {
+	text := endText(e.cause)
+	if e.reason != "" {
+		text += " (" + e.reason + ")"
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Exit codes of commands that run a command under a lease.
+const (
+	// exitNotHad says that the lock was not had in time.
+	exitNotHad = 75
+	// exitLost says that the lock, or the session, was lost before the command ended.
+	exitLost = 76
+)
+
+// killAfterDefault is how long a command may take to end when it is told to, unless the TTL is short.
+const killAfterDefault = 5 * time.Second
+
+// guarded runs a command that may run only while a session lives. When the lease nears its end the command is terminated,
+// and killed before the cluster can give away what the session holds.
+type guarded struct {
+	keeper *keeper
+	clock  clock
+	// grace is how long before its end the command is told.
+	grace time.Duration
+	// signals are passed on.
+	signals <-chan os.Signal
+	// losses tells that what the command depends on is lost, and how; nil errors mean nothing.
+	losses <-chan error
+	note   func(format string, args ...any)
+	// what the command depends on, for people.
+	what      string
+	program   string
+	argv      []string
+	variables []string
+	streams   streams
+}
+
+// run runs the command to its end. It returns the command's exit code, or exitLost. The keeper must be running.
+func (g *guarded) run() (int, error) {
+	dog := &watchdog{grace: g.grace, deadline: g.keeper.safeUntil(), unlimited: g.keeper.session.ttl == 0}
+	if err := g.awaitSafety(); err != nil {
+		return exitLost, err
+	}
+	p, err := startProcess(g.program, g.argv, g.variables, g.streams)
+	if err != nil {
+		return exitNotExecutable, err
+	}
+	g.watch(p, dog)
+	switch {
+	case dog.ended():
+		return exitLost, nil
+	case p.failed != nil:
+		return exitRefused, p.failed
+	}
+	return p.exitCode(), nil
+}
+
+// awaitSafety waits until the lease is good for long enough to begin: it may have aged while the lock was waited for.
+func (g *guarded) awaitSafety() error {
+	if g.keeper.session.ttl == 0 {
+		return nil
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-g.losses:
+			if err == nil {
+				continue
+			}
+			return &exitError{code: exitLost, err: err}
+		case s := <-g.signals:
+			if ends(s) {
+				return silentExit(signalExitCode(s))
+			}
+		case <-timer.C:
+			if g.clock() < g.keeper.safeUntil()-g.grace {
+				return nil
+			}
+			timer.Reset(stepMax)
+		}
+	}
+}
+
+// watch passes on signals and gives the watchdog's orders until the command has ended.
+func (g *guarded) watch(p *process, dog *watchdog) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	cause := errors.New("it could not be renewed in time")
+	for {
+		select {
+		case <-p.done:
+			return
+		case s := <-g.signals:
+			if number, ok := s.(syscall.Signal); ok {
+				p.signal(number)
+			}
+			continue
+		case err := <-g.losses:
+			if err == nil {
+				continue
+			}
+			cause = err
+			dog.lose()
+		case <-timer.C:
+		}
+		dog.renewed(g.keeper.safeUntil())
+		what, wait := dog.step(g.clock())
+		switch what {
+		case orderTerminate:
+			g.note("Lost %s: %s. Terminating the command.", g.what, printable(cause.Error()))
+			p.signal(syscall.SIGTERM)
+		case orderKill:
+			g.note("Lost %s. Killing the command.", g.what)
+			p.signal(syscall.SIGKILL)
+			wait = stepMax
+		case orderNone:
+		}
+		timer.Reset(max(wait, time.Millisecond))
+	}
+}
+
+// killAfter returns the default of guarded.grace for a TTL; zero is none.
+func killAfter(ttl time.Duration) time.Duration {
+	if ttl == 0 {
+		return killAfterDefault
+	}
+	return min(killAfterDefault, ttl/3)
+}

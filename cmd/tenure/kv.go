@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newKVCommand returns `tenure kv`.
+func newKVCommand(env *environment) *cobra.Command {
+	return groupCommand("kv", "Read and write keys",
+		`  tenure kv put greeting hello
+  tenure kv get greeting
+  tenure kv list service/`,
+		newKVPutCommand(env), newKVGetCommand(env), newKVListCommand(env), newKVDeleteCommand(env))
+}
+
+// newKVGetCommand returns `tenure kv get`.
+func newKVGetCommand(env *environment) *cobra.Command {
+	var detailed bool
+	cmd := &cobra.Command{
+		Use:   "get KEY",
+		Short: "Print a key's value, byte for byte",
+		Long: `Print a key's value, byte for byte and nothing else. On a terminal a line break is added.
+With --detailed everything that is known about the key is printed.`,
+		Example: `  tenure kv get greeting
+  tenure kv get --detailed service/leader
+  tenure kv get service/leader -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := env.keyArgument(args[0])
+			if err != nil {
+				return err
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				answer, err := m.getKey(ctx, key)
+				if status.Code(err) == codes.NotFound {
+					return refusedError("No key at: %s", printable(key))
+				}
+				if err != nil {
+					return err
+				}
+				return env.printKey(answer, detailed)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&detailed, "detailed", false, "print a table of all that is known about the key")
+	return cmd
+}
+
+// getKey reads a key.
+func (m *members) getKey(ctx context.Context, key string) (answer *tenurev1.GetResponse, err error) {
+	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.kv().Get(ctx, &tenurev1.GetRequest{Key: key})
+		return err
+	})
+	return answer, err
+}
+
+// printKey prints a key as the flags ask.
+func (e *environment) printKey(answer *tenurev1.GetResponse, detailed bool) error {
+	kv := answer.GetKv()
+	switch {
+	case e.json():
+		return e.printDocument(answer)
+	case detailed:
+		return e.printTable([][]string{
+			{"Key", printable(kv.GetKey())},
+			{"Value", printable(string(kv.GetValue()))},
+			{"Flags", strconv.FormatUint(kv.GetFlags(), 10)},
+			{"Create revision", strconv.FormatUint(kv.GetCreateRevision(), 10)},
+			{"Mod revision", strconv.FormatUint(kv.GetModRevision(), 10)},
+			{"Version", strconv.FormatUint(kv.GetVersion(), 10)},
+			{"Lock index", strconv.FormatUint(kv.GetLockIndex(), 10)},
+			{"Session", orDash(kv.GetSessionId())},
+			{"Bound session", orDash(kv.GetBoundSessionId())},
+			{"Created", moment(kv.GetCreateTime())},
+			{"Modified", moment(kv.GetModTime())},
+		})
+	}
+	if _, err := e.stdout.Write(kv.GetValue()); err != nil {
+		return err
+	}
+	if isTerminal(e.stdout) {
+		return e.printf("\n")
+	}
+	return nil
+}
+
+// orDash returns printable text, or a dash for none.
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return printable(text)
+}
+
+// newKVListCommand returns `tenure kv list`.
+func newKVListCommand(env *environment) *cobra.Command {
+	var keysOnly bool
+	cmd := &cobra.Command{
+		Use:   "list [PREFIX]",
+		Short: "Print all keys that begin so, in byte order",
+		Long: `Print all keys that begin so, in byte order, with their values after a tab. Control characters are escaped;
+-o json gives keys and values exactly. Without PREFIX every key is printed.`,
+		Example: `  tenure kv list service/
+  tenure kv list service/ --keys
+  tenure kv list -o json | jq -r '.kvs[].key'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prefix := ""
+			if len(args) == 1 {
+				prefix = env.prefixArgument(args[0])
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.listKeys(ctx, m, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&keysOnly, "keys", false, "print keys only")
+	return cmd
+}
+
+// listKeys prints all pages of a list.
+func (e *environment) listKeys(ctx context.Context, m *members, request *tenurev1.ListRequest) error {
+	all := &tenurev1.ListResponse{}
+	for {
+		var page *tenurev1.ListResponse
+		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+			page, err = l.kv().List(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			all.Header = page.GetHeader()
+			all.Kvs = append(all.Kvs, page.GetKvs()...)
+		} else if err := e.printKeys(page.GetKvs(), request.GetKeysOnly()); err != nil {
+			return err
+		}
+		if page.GetNextPageToken() == "" {
+			break
+		}
+		request.PageToken = page.GetNextPageToken()
+	}
+	if e.json() {
+		return e.printDocument(all)
+	}
+	return nil
+}
+
+// printKeys prints keys for people, one a line.
+func (e *environment) printKeys(kvs []*tenurev1.KeyValue, keysOnly bool) error {
+	for _, kv := range kvs {
+		line := printable(kv.GetKey())
+		if !keysOnly {
+			line += "\t" + printable(string(kv.GetValue()))
+		}
+		if err := e.printf("%s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newKVDeleteCommand returns `tenure kv delete`.
+func newKVDeleteCommand(env *environment) *cobra.Command {
+	var prefix, all bool
+	var ifRevision uint64
+	cmd := &cobra.Command{
+		Use:   "delete KEY",
+		Short: "Delete a key, or all keys that begin so",
+		Long: `Delete a key's value; its lock stays. With --prefix all keys that begin with KEY are deleted, at most 10 000 or
+none; every key of the store only with --all.`,
+		Example: `  tenure kv delete greeting
+  tenure kv delete greeting --if-revision 12
+  tenure kv delete service/ --prefix`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if prefix {
+				request := &tenurev1.DeletePrefixRequest{Prefix: env.prefixArgument(args[0]), All: all}
+				if request.GetPrefix() == "" && !all {
+					return usageError("an empty prefix means every key: confirm it with --all")
+				}
+				return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+					return env.deletePrefix(ctx, m, request)
+				})
+			}
+			key, err := env.keyArgument(args[0])
+			if err != nil {
+				return err
+			}
+			request := &tenurev1.DeleteRequest{Key: key}
+			if cmd.Flags().Changed("if-revision") {
+				request.IfRevision = &ifRevision
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.deleteKey(ctx, m, request)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&prefix, "prefix", false, "delete all keys that begin with KEY")
+	cmd.Flags().BoolVar(&all, "all", false, "with --prefix and an empty KEY: delete every key")
+	cmd.Flags().Uint64Var(&ifRevision, "if-revision", 0, "delete only if the key's mod_revision is this")
+	cmd.MarkFlagsMutuallyExclusive("prefix", "if-revision")
+	return cmd
+}
+
+// deleteKey deletes one key.
+func (e *environment) deleteKey(ctx context.Context, m *members, request *tenurev1.DeleteRequest) error {
+	var answer *tenurev1.DeleteResponse
+	err := m.call(ctx, onlyOnce, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.kv().Delete(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		if err := e.printDocument(answer); err != nil {
+			return err
+		}
+	}
+	if !answer.GetDeleted() {
+		return refusedError("No key at: %s", printable(request.GetKey()))
+	}
+	if e.json() {
+		return nil
+	}
+	return e.printf("Success! Deleted key: %s\n", printable(request.GetKey()))
+}
+
+// deletePrefix deletes all keys with a prefix.
+func (e *environment) deletePrefix(ctx context.Context, m *members, request *tenurev1.DeletePrefixRequest) error {
+	var answer *tenurev1.DeletePrefixResponse
+	err := m.call(ctx, onlyOnce, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.kv().DeletePrefix(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("Success! Deleted %d keys with prefix: %s\n", answer.GetDeleted(), printable(request.GetPrefix()))
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// valueBytesMax is the longest value a member takes.
+const valueBytesMax = 512 << 10
+
+// putFlags are the flags of `tenure kv put`.
+type putFlags struct {
+	flags      uint64
+	ifRevision uint64
+	acquire    string
+	release    string
+	secret     secretFlag
+}
+
+// newKVPutCommand returns `tenure kv put`.
+func newKVPutCommand(env *environment) *cobra.Command {
+	f := &putFlags{}
+	cmd := &cobra.Command{
+		Use:   "put KEY VALUE",
+		Short: "Write a key, or acquire or release its lock with it",
+		Long: `Write a key. VALUE "-" is read from standard input, "@FILE" from a file. One leading slash is not part of the key.
+With --acquire the key's lock is taken for a session in the same step, if it is free; with --release it is given back. If that is
+refused nothing is written, and the exit code is 1.`,
+		Example: `  tenure kv put greeting hello
+  tenure kv put config/app @app.yaml
+  date | tenure kv put last-run -
+  tenure kv put counter 2 --if-revision 17
+  tenure kv put service/leader '{"node": "a"}' --acquire "$ID"
+  tenure kv put service/leader '{"node": "a"}' --release "$ID"`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request, err := f.request(env, args)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("if-revision") {
+				request.IfRevision = &f.ifRevision
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.put(ctx, m, f, request)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&f.flags, "flags", 0, "a number of your own to keep with the key")
+	flags.Uint64Var(&f.ifRevision, "if-revision", 0, "write only if the key's mod_revision is this; 0: only if it does not exist")
+	flags.StringVar(&f.acquire, "acquire", "", "take the key's lock for this session")
+	flags.StringVar(&f.release, "release", "", "give the key's lock of this session back")
+	f.secret.add(flags)
+	cmd.MarkFlagsMutuallyExclusive("if-revision", "acquire", "release")
+	return cmd
+}
+
+// request returns what to put.
+func (f *putFlags) request(env *environment, args []string) (*tenurev1.PutRequest, error) {
+	key, err := env.keyArgument(args[0])
+	if err != nil {
+		return nil, err
+	}
+	value, err := env.valueArgument(args[1])
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.PutRequest{
+		Key:     key,
+		Content: &tenurev1.PutRequest_Value{Value: value},
+		Flags:   f.flags,
+		Acquire: f.acquire,
+		Release: f.release,
+	}, nil
+}
+
+// valueArgument returns the value that an argument means.
+func (e *environment) valueArgument(argument string) ([]byte, error) {
+	var source io.Reader
+	name, file := strings.CutPrefix(argument, "@")
+	switch {
+	case argument == "-":
+		source = e.stdin
+	case file:
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError("the value's file: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // It was only read.
+		source = f
+	default:
+		return []byte(argument), nil
+	}
+	value, err := io.ReadAll(io.LimitReader(source, valueBytesMax+1))
+	if err != nil {
+		return nil, usageError("the value: %w", err)
+	}
+	if len(value) > valueBytesMax {
+		return nil, refusedError("the value is longer than 512 KiB: keep it elsewhere, and its place in the key")
+	}
+	return value, nil
+}
+
+// put writes a key and tells what became of it.
+func (e *environment) put(ctx context.Context, m *members, f *putFlags, request *tenurev1.PutRequest) error {
+	session := request.GetAcquire() + request.GetRelease()
+	again := onlyOnce
+	if session != "" {
+		options, err := f.secret.options(ctx, e, m, session)
+		if err != nil {
+			return err
+		}
+		request.Options = options
+		// A session that holds already only writes again.
+		again = repeatable(request.GetAcquire() != "")
+	}
+	answer, err := m.put(ctx, again, request)
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		if err := e.printDocument(answer); err != nil {
+			return err
+		}
+	}
+	key := printable(request.GetKey())
+	var done string
+	switch {
+	case request.GetAcquire() != "" && !answer.GetAcquired():
+		return refusedError("Did not acquire lock: %s", whyNotAcquired(answer.GetLock()))
+	case request.GetRelease() != "" && !answer.GetReleased():
+		return refusedError("Did not release lock: %s", whyNotReleased(answer.GetLock()))
+	case request.GetAcquire() != "":
+		done = "Lock acquired on"
+	case request.GetRelease() != "":
+		done = "Lock released on"
+	default:
+		done = "Data written to"
+	}
+	if e.json() {
+		return nil
+	}
+	return e.printf("Success! %s: %s\n", done, key)
+}
+
+// put makes a put.
+func (m *members) put(
+	ctx context.Context, again repeatable, request *tenurev1.PutRequest,
+) (answer *tenurev1.PutResponse, err error) {
+	err = m.call(ctx, again, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.kv().Put(ctx, request)
+		return err
+	})
+	return answer, err
+}

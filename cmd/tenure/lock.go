@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/sequencer"
+)
+
+// lockFlags are the flags of `tenure lock`.
+type lockFlags struct {
+	ttl       time.Duration
+	wait      time.Duration
+	waitSet   bool
+	value     string
+	valueSet  bool
+	killAfter time.Duration
+}
+
+// newLockCommand returns `tenure lock`.
+func newLockCommand(env *environment) *cobra.Command {
+	f := &lockFlags{}
+	cmd := &cobra.Command{
+		Use:   "lock KEY -- COMMAND ARGS...",
+		Short: "Run a command while holding a lock",
+		Long: `Wait for the lock of a key, run a command while holding it, and give it back. While it waits it says on standard error who
+holds the lock. The command finds TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
+TENURE_LOCK_SEQUENCER in its environment. Signals are passed on to it, and it is terminated when this program dies.
+
+The lock is held by a session of its own. If that cannot be renewed, the command gets SIGTERM a while (--kill-after) before
+the lease ends, and SIGKILL when it ends: before another can have the lock.
+
+Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait; 76
+the lock was lost before the command ended; 126 or 127 the command cannot be run or was not found; 3 no member answered.`,
+		Example: `  tenure lock jobs/nightly -- ./nightly.sh
+  tenure lock jobs/nightly --wait 10s -- ./nightly.sh || echo "busy"
+  tenure lock deploy --value "$USER" --ttl 30s -- make deploy
+  tenure lock info jobs/nightly`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, command := splitCommand(cmd, args)
+			if len(own) != 1 || len(command) == 0 {
+				return usageError("want one key, \"--\" and a command: tenure lock KEY -- COMMAND ARGS...")
+			}
+			key, err := env.keyArgument(own[0])
+			if err != nil {
+				return err
+			}
+			f.waitSet = cmd.Flags().Changed("wait")
+			f.valueSet = cmd.Flags().Changed("value")
+			if err := f.check(cmd.Flags().Changed("kill-after")); err != nil {
+				return err
+			}
+			return env.lockAndRun(cmd.Context(), f, key, command)
+		},
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&f.ttl, "ttl", ttlDefault, "how long the lock outlives this program, should it die")
+	flags.DurationVar(&f.wait, "wait", 0, "longest wait for the lock; 0s: try once (default: wait without end)")
+	flags.StringVar(&f.value, "value", "", "value to write to the key with the lock (default: leave it as it is)")
+	flags.DurationVar(&f.killAfter, "kill-after", 0,
+		"time between SIGTERM and SIGKILL when the lock is lost, at most a third of the TTL (default 5s)")
+	cmd.AddCommand(newLockInfoCommand(env))
+	return cmd
+}
+
+// check refuses flags that do not fit together, and fills in what was not given.
+func (f *lockFlags) check(killAfterSet bool) error {
+	switch {
+	case f.ttl <= 0:
+		return usageError("--ttl is %v; it must be longer than zero", f.ttl)
+	case f.wait < 0:
+		return usageError("--wait is %v; it must not be negative", f.wait)
+	case f.killAfter < 0 || f.killAfter > f.ttl/3:
+		return usageError("--kill-after is %v; it must be at most a third of the TTL, %v", f.killAfter, f.ttl/3)
+	case !killAfterSet:
+		f.killAfter = killAfter(f.ttl)
+	}
+	return nil
+}
+
+// lockAndRun takes a lock, runs a command and gives the lock back.
+func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, argv []string) error {
+	program, err := lookUp(argv)
+	if err != nil {
+		return err
+	}
+	// From here on signals are taken care of: whatever happens, the session is ended.
+	signals, stopSignals := catchSignals()
+	defer stopSignals()
+	ctx = context.WithoutCancel(ctx)
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	begun := time.Now()
+	now := newClock()
+	session, err := e.openLockSession(ctx, m, now, f, key, argv)
+	if err != nil {
+		return err
+	}
+	losses := make(chan error, 2)
+	k := newKeeper(m, now, session, e.notef)
+	stopKeeper := k.start(ctx, losses)
+	w := &lockWait{members: m, session: session, key: key, note: e.notef, timeout: e.timeout}
+	if f.valueSet {
+		w.value = []byte(f.value)
+	}
+	if f.waitSet {
+		w.deadline = begun.Add(f.wait)
+	}
+	hold, err := w.take(ctx, signals, losses)
+	code := exitOK
+	if err == nil {
+		g := &guarded{
+			keeper: k, clock: now, grace: f.killAfter, signals: signals, losses: losses, note: e.notef,
+			what: "the lock on " + quoted(key), program: program, argv: argv,
+			streams: streams{in: e.stdin, out: e.stdout, err: e.stderr},
+		}
+		code, err = g.runHolding(ctx, m, hold, losses)
+	}
+	stopKeeper()
+	closeErr := e.closeSession(ctx, m, session)
+	if closeErr != nil && code != exitLost {
+		e.notef("Could not give the lock back (%s); it is free after %v and lock-delay.",
+			printable(errorText(closeErr)), session.ttl)
+	}
+	if err != nil {
+		return err
+	}
+	if code != exitOK {
+		return silentExit(code)
+	}
+	return nil
+}
+
+// openLockSession opens the session that holds the lock.
+func (e *environment) openLockSession(
+	ctx context.Context, m *members, c clock, f *lockFlags, key string, argv []string,
+) (*ownSession, error) {
+	request := &tenurev1.CreateSessionRequest{
+		Name:   clip("tenure lock " + key),
+		Ttl:    durationpb.New(f.ttl),
+		Secret: newSecret(),
+	}
+	e.describe(request, argv[0])
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	session, _, err := e.openSession(ctx, m, c, request)
+	return session, err
+}
+
+// runHolding runs the command while a hold lasts.
+func (g *guarded) runHolding(
+	ctx context.Context, m *members, hold *tenurev1.Sequencer, losses chan<- error,
+) (int, error) {
+	text, err := sequencer.Format(hold)
+	if err != nil {
+		return exitRefused, err
+	}
+	g.variables = []string{
+		"TENURE_LOCK_KEY=" + hold.GetKey(),
+		"TENURE_LOCK_SESSION=" + hold.GetSessionId(),
+		"TENURE_LOCK_FENCING_TOKEN=" + strconv.FormatUint(hold.GetFencingToken(), 10),
+		"TENURE_LOCK_SEQUENCER=" + text,
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		losses <- watchHold(ctx, m, hold)
+	}()
+	code, err := g.run()
+	cancel()
+	<-ended
+	return code, err
+}
+
+// signalled is the end of a wait by a signal.
+func signalled(s os.Signal) error { return silentExit(signalExitCode(s)) }

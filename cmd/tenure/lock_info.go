@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newLockInfoCommand returns `tenure lock info`.
+func newLockInfoCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info KEY",
+		Short: "Tell who holds a lock, since when, and who held it before",
+		Long: `Tell who holds a lock: name, host, process, address, since when, how long the session lives on without renewal, its last
+renewal; how much lock-delay is left; how many wait; and why the last holders ended.
+
+A lock whose key is "info" is locked with "tenure lock /info -- COMMAND".`,
+		Example: `  tenure lock info jobs/nightly
+  tenure lock info jobs/nightly -o json | jq .lock.holds`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() >= 0 {
+				return usageError("to lock the key \"info\" write: tenure lock /info -- COMMAND ARGS...")
+			}
+			key, err := env.keyArgument(args[0])
+			if err != nil {
+				return err
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.lockInfo(ctx, m, key)
+			})
+		},
+	}
+}
+
+// lockInfo prints a lock.
+func (e *environment) lockInfo(ctx context.Context, m *members, key string) error {
+	var answer *tenurev1.GetLockResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.locks().GetLock(ctx, &tenurev1.GetLockRequest{Key: key})
+		return err
+	})
+	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
+		return refusedError("No lock at: %s (nobody holds it, waits for it or lately held it)", printable(key))
+	}
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printTable(lockRows(answer))
+}
+
+// lockRows returns all about a lock.
+func lockRows(answer *tenurev1.GetLockResponse) [][]string {
+	lock := answer.GetLock()
+	state := "free"
+	switch {
+	case lock.GetHolders() > 0:
+		state = "held"
+	case lock.GetDelayedHolds() > 0:
+		state = "delayed"
+	}
+	rows := [][]string{
+		{"Lock", printable(lock.GetKey())},
+		{"State", state},
+		{"Lock index", strconv.FormatUint(lock.GetLockIndex(), 10)},
+		{"Waiters", strconv.FormatUint(uint64(lock.GetWaiters()), 10)},
+	}
+	for _, hold := range lock.GetHolds() {
+		rows = append(rows, holdRows(hold, sessionOf(answer, hold))...)
+	}
+	for _, hold := range lock.GetDelayed() {
+		rows = append(rows, []string{"Delay left", fmt.Sprintf("%s, after %s (session %s) lost it at %s",
+			length(hold.GetDelayLeft()), quoted(hold.GetSessionName()), hold.GetSequencer().GetSessionId(), moment(hold.GetLostTime()))})
+	}
+	for _, past := range slices.Backward(lock.GetPast()) {
+		why := endText(past.GetCause())
+		if past.GetReason() != "" {
+			why += ": " + printable(past.GetReason())
+		}
+		rows = append(rows, []string{"Held before", fmt.Sprintf("by %s (session %s, token %d) until %s: %s",
+			quoted(past.GetSessionName()), past.GetSessionId(), past.GetFencingToken(), moment(past.GetEndTime()), why)})
+	}
+	return rows
+}
+
+// sessionOf returns the session of a hold; an empty one if it is not known.
+func sessionOf(answer *tenurev1.GetLockResponse, hold *tenurev1.Hold) *tenurev1.Session {
+	for _, s := range answer.GetSessions() {
+		if s.GetSessionId() == hold.GetSequencer().GetSessionId() {
+			return s
+		}
+	}
+	return &tenurev1.Session{}
+}
+
+// holdRows returns all about a holder.
+func holdRows(hold *tenurev1.Hold, session *tenurev1.Session) [][]string {
+	metadata := session.GetMetadata()
+	left := "none"
+	if session.GetTtlLeft() != nil {
+		left = fmt.Sprintf("%s of %s", length(session.GetTtlLeft()), length(session.GetTtl()))
+	}
+	renewed := "-"
+	if session.GetLastRenewalTime() != nil {
+		renewed = moment(session.GetLastRenewalTime())
+	}
+	return [][]string{
+		{"Holder", orDash(hold.GetSessionName())},
+		{"Session", hold.GetSequencer().GetSessionId()},
+		{"Host", orDash(cmp.Or(metadata["host"], session.GetNode()))},
+		{"Pid", orDash(metadata["pid"])},
+		{"Program", orDash(metadata["program"])},
+		{"User", orDash(metadata["user"])},
+		{"Address", orDash(session.GetPeerAddress())},
+		{"Since", moment(hold.GetGrantTime())},
+		{"Fencing token", strconv.FormatUint(hold.GetSequencer().GetFencingToken(), 10)},
+		{"TTL left", left},
+		{"Last renewal", renewed},
+	}
+}

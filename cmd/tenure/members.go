@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// connectPatience bounds one attempt to connect to one member.
+const connectPatience = 3 * time.Second
+
+// members finds a member that answers, and keeps one connection to it. A caller to whom a member gave no good answer drops
+// the connection; the next caller gets one to the next member.
+type members struct {
+	endpoints []string
+	options   []grpc.DialOption
+
+	// turn is held while connecting, so that everybody waits for one attempt. It comes before mu.
+	turn chan struct{}
+
+	mu      sync.Mutex // Guards what follows.
+	current *link
+	next    int
+	closed  bool
+}
+
+// link is a connection to one member.
+type link struct {
+	*grpc.ClientConn
+	endpoint string
+}
+
+func (l *link) kv() tenurev1.KVServiceClient            { return tenurev1.NewKVServiceClient(l) }
+func (l *link) sessions() tenurev1.SessionServiceClient { return tenurev1.NewSessionServiceClient(l) }
+func (l *link) locks() tenurev1.LockServiceClient       { return tenurev1.NewLockServiceClient(l) }
+func (l *link) watches() tenurev1.WatchServiceClient    { return tenurev1.NewWatchServiceClient(l) }
+func (l *link) cluster() tenurev1.ClusterServiceClient  { return tenurev1.NewClusterServiceClient(l) }
+
+// newMembers returns the members at some endpoints, host:port each. It connects when somebody asks for a link.
+func newMembers(endpoints []string, userAgent string) (*members, error) {
+	for _, endpoint := range endpoints {
+		host, port, err := net.SplitHostPort(endpoint)
+		if err != nil || host == "" || port == "" || strings.Contains(endpoint, "/") {
+			return nil, usageError("--endpoints: %s is not host:port", quoted(endpoint))
+		}
+	}
+	return &members{
+		endpoints: endpoints,
+		options: []grpc.DialOption{
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithUserAgent(userAgent),
+		},
+		turn: make(chan struct{}, 1),
+	}, nil
+}
+
+// link returns the connection in use, or connects to the members in turn until one answers. It fails with an
+// *unreachableError if none does.
+func (m *members) link(ctx context.Context) (*link, error) {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	m.mu.Lock()
+	current, first := m.current, m.next
+	m.mu.Unlock()
+	if current != nil {
+		return current, nil
+	}
+	unreachable := &unreachableError{}
+	for i := range m.endpoints {
+		at := (first + i) % len(m.endpoints)
+		l, err := m.connect(ctx, m.endpoints[at])
+		if err == nil {
+			return l, m.use(l, at)
+		}
+		if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+			return nil, ctx.Err()
+		}
+		unreachable.endpoints = append(unreachable.endpoints, m.endpoints[at])
+		unreachable.causes = append(unreachable.causes, err)
+	}
+	return nil, unreachable
+}
+
+// use makes l the connection in use.
+func (m *members) use(l *link, at int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		_ = l.Close()
+		return errClosed
+	}
+	m.current, m.next = l, at
+	return nil
+}
+
+// connect returns a connection over which a member answered.
+func (m *members) connect(ctx context.Context, endpoint string) (*link, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectPatience)
+	defer cancel()
+	var mu sync.Mutex // Guards cause.
+	cause := errNoAnswer
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			mu.Lock()
+			cause = err
+			mu.Unlock()
+		}
+		return conn, err
+	}
+	options := append([]grpc.DialOption{grpc.WithContextDialer(dial)}, m.options...)
+	conn, err := grpc.NewClient("passthrough:///"+endpoint, options...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", endpoint, err)
+	}
+	conn.Connect()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		if state == connectivity.TransientFailure || !conn.WaitForStateChange(ctx, state) {
+			_ = conn.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			return nil, cause
+		}
+	}
+	return &link{ClientConn: conn, endpoint: endpoint}, nil
+}
+
+// drop closes a connection that gave no good answer; the next link goes to the next member.
+func (m *members) drop(l *link) {
+	if l == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current == l {
+		m.current = nil
+		m.next = (m.next + 1) % len(m.endpoints)
+	}
+	_ = l.Close()
+}
+
+// close closes the connection; no link is given after.
+func (m *members) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	if m.current != nil {
+		_ = m.current.Close()
+		m.current = nil
+	}
+}

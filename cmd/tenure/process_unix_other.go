@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// dieWithParent does nothing where the system has no means for it.
+func dieWithParent(*syscall.SysProcAttr) {}

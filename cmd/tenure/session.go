@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newSessionCommand returns `tenure session`.
+func newSessionCommand(env *environment) *cobra.Command {
+	return groupCommand("session", "Open, renew, look at and end sessions",
+		`  tenure session create --ttl 30s
+  tenure session list
+  tenure session create --name worker -- ./worker.sh`,
+		newSessionCreateCommand(env), newSessionListCommand(env), newSessionInfoCommand(env),
+		newSessionRenewCommand(env), newSessionKeepaliveCommand(env), newSessionDestroyCommand(env))
+}
+
+// getSession reads a session, live or ended.
+func (m *members) getSession(ctx context.Context, id string) (answer *tenurev1.GetSessionResponse, err error) {
+	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.sessions().GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
+		return err
+	})
+	return answer, err
+}
+
+// newSessionListCommand returns `tenure session list`.
+func newSessionListCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the live sessions",
+		Example: `  tenure session list
+  tenure session list -o json | jq '.sessions[] | {sessionId, name}'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withMembers(cmd.Context(), env.listSessions)
+		},
+	}
+}
+
+// listSessions prints all pages of the list.
+func (e *environment) listSessions(ctx context.Context, m *members) error {
+	all := &tenurev1.ListSessionsResponse{}
+	request := &tenurev1.ListSessionsRequest{}
+	for {
+		var page *tenurev1.ListSessionsResponse
+		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+			page, err = l.sessions().ListSessions(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all.Header = page.GetHeader()
+		all.Sessions = append(all.Sessions, page.GetSessions()...)
+		if page.GetNextPageToken() == "" {
+			break
+		}
+		request.PageToken = page.GetNextPageToken()
+	}
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"ID", "NAME", "NODE", "TTL", "LEFT", "HOLDS", "CREATED"}}
+	for _, s := range all.GetSessions() {
+		left := "-"
+		if s.GetTtlLeft() != nil {
+			left = length(s.GetTtlLeft())
+		}
+		rows = append(rows, []string{
+			s.GetSessionId(), orDash(s.GetName()), orDash(s.GetNode()), lengthOrNone(s.GetTtl()), left,
+			strconv.Itoa(max(0, int(s.GetObjects())-1)), moment(s.GetCreateTime()),
+		})
+	}
+	return e.printTable(rows)
+}
+
+// newSessionRenewCommand returns `tenure session renew`.
+func newSessionRenewCommand(env *environment) *cobra.Command {
+	secret := &secretFlag{}
+	cmd := &cobra.Command{
+		Use:   "renew ID",
+		Short: "Start a session's TTL anew, once",
+		Example: `  tenure session renew "$ID"
+  while tenure session renew "$ID"; do sleep 5; done`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.renewSession(ctx, m, secret, args[0])
+			})
+		},
+	}
+	secret.add(cmd.Flags())
+	return cmd
+}
+
+// renewSession renews a session once.
+func (e *environment) renewSession(ctx context.Context, m *members, secret *secretFlag, id string) error {
+	options, err := secret.options(ctx, e, m, id)
+	if err != nil {
+		return err
+	}
+	var answer *tenurev1.RenewSessionResponse
+	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.sessions().RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: id, Options: options})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("Success! Session renewed: %s (TTL %s)\n", id, lengthOrNone(answer.GetSession().GetTtl()))
+}
+
+// newSessionDestroyCommand returns `tenure session destroy`.
+func newSessionDestroyCommand(env *environment) *cobra.Command {
+	secret := &secretFlag{}
+	request := &tenurev1.DestroySessionRequest{}
+	cmd := &cobra.Command{
+		Use:   "destroy ID",
+		Short: "End a session and give up what it holds",
+		Long: `End a session and give up what it holds. The session's lock-delay applies to its locks, unless --clean says that its user has
+finished with them. --force, with a --reason that is kept, stands in for the session's secret.`,
+		Example: `  tenure session destroy "$ID"
+  tenure session destroy "$ID" --clean
+  tenure session destroy "$ID" --force --reason "host is gone"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.SessionId = args[0]
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.destroySession(ctx, m, secret, request)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&request.Clean, "clean", false, "free its locks at once, without lock-delay")
+	flags.BoolVar(&request.Force, "force", false, "end it without its secret; needs --reason")
+	flags.StringVar(&request.Reason, "reason", "", "why, for those who look at it later")
+	secret.add(flags)
+	cmd.MarkFlagsRequiredTogether("force", "reason")
+	return cmd
+}
+
+// destroySession ends a session.
+func (e *environment) destroySession(
+	ctx context.Context, m *members, secret *secretFlag, request *tenurev1.DestroySessionRequest,
+) error {
+	if !request.GetForce() {
+		options, err := secret.options(ctx, e, m, request.GetSessionId())
+		if err != nil {
+			return err
+		}
+		request.Options = options
+	}
+	answer, err := m.destroySession(ctx, request)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.json():
+		return e.printDocument(answer)
+	case !answer.GetDestroyed():
+		return e.printf("Session had ended already: %s\n", request.GetSessionId())
+	}
+	return e.printf("Success! Session destroyed: %s\n", request.GetSessionId())
+}
+
+// destroySession ends a session; made twice it does the same.
+func (m *members) destroySession(
+	ctx context.Context, request *tenurev1.DestroySessionRequest,
+) (answer *tenurev1.DestroySessionResponse, err error) {
+	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.sessions().DestroySession(ctx, request)
+		return err
+	})
+	return answer, err
+}

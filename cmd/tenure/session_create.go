@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// createFlags are the flags of `tenure session create`.
+type createFlags struct {
+	name      string
+	ttl       time.Duration
+	lockDelay time.Duration
+	behavior  string
+	secret    bool
+}
+
+// newSessionCreateCommand returns `tenure session create`.
+func newSessionCreateCommand(env *environment) *cobra.Command {
+	f := &createFlags{}
+	cmd := &cobra.Command{
+		Use:   "create [-- COMMAND ARGS...]",
+		Short: "Open a session and print its id",
+		Long: `Open a session and print its id, and nothing else. Anybody may use an open session who knows its id; with --secret the second
+line is a secret that is needed to act as the session. Without --ttl the session lives until it is destroyed.
+
+With COMMAND the session is kept alive while the command runs, and destroyed cleanly after; nothing is printed. The command
+finds TENURE_SESSION_ID, and TENURE_SESSION_SECRET with --secret, in its environment. Signals are passed on to it; the exit code is the
+command's. The TTL is 15s then, unless given. Should the session end before the command does, the command is terminated, and
+the exit code is 76.`,
+		Example: `  ID=$(tenure session create --name "$(hostname)" --ttl 30s)
+  tenure session create --ttl 10s --lock-delay 0s --behavior delete
+  tenure session create --name worker -- ./worker.sh`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, command := splitCommand(cmd, args)
+			if len(own) > 0 {
+				return usageError("unexpected argument %s; put \"--\" before a command to run", quoted(own[0]))
+			}
+			request, err := f.request(cmd, len(command) > 0)
+			if err != nil {
+				return err
+			}
+			if len(command) > 0 {
+				return env.runUnderSession(cmd.Context(), request, command)
+			}
+			return env.createSession(cmd.Context(), request)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "name by which people find the holder (default USER@HOST)")
+	flags.DurationVar(&f.ttl, "ttl", 0, "how long it lives without renewal; 0s: until it is destroyed")
+	flags.StringVar(&f.behavior, "behavior", "release", "what becomes of held keys at its end: release or delete")
+	flags.DurationVar(&f.lockDelay, "lock-delay", 15*time.Second, "how long a lock lost by force stays closed, up to 60s")
+	flags.BoolVar(&f.secret, "secret", false, "protect it with a secret, printed on the second line")
+	return cmd
+}
+
+// ttlDefault is the TTL of a session that lives with a command.
+const ttlDefault = 15 * time.Second
+
+// request returns the session to create.
+func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.CreateSessionRequest, error) {
+	request := &tenurev1.CreateSessionRequest{
+		Name:      f.name,
+		LockDelay: protoDuration(cmd.Flags().Changed("lock-delay"), f.lockDelay),
+		Ttl:       protoDuration(cmd.Flags().Changed("ttl"), f.ttl),
+	}
+	if withCommand && request.GetTtl() == nil {
+		request.Ttl = durationpb.New(ttlDefault)
+	}
+	switch f.behavior {
+	case "release":
+		request.Behavior = tenurev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE
+	case "delete":
+		request.Behavior = tenurev1.SessionBehavior_SESSION_BEHAVIOR_DELETE
+	default:
+		return nil, usageError("--behavior is %s; it must be release or delete", quoted(f.behavior))
+	}
+	if f.secret {
+		request.Secret = newSecret()
+	}
+	return request, nil
+}
+
+// createSession opens a session and prints its id.
+func (e *environment) createSession(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
+	e.describe(request, "")
+	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
+		session, answer, err := e.openSession(ctx, m, newClock(), request)
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			return e.printDocument(answer)
+		}
+		if err := e.printf("%s\n", session.id); err != nil || len(session.secret) == 0 {
+			return err
+		}
+		return e.printf("%s\n", secretText(session.secret))
+	})
+}
+
+// runUnderSession opens a session, runs a command while it lives, and ends it.
+func (e *environment) runUnderSession(
+	ctx context.Context, request *tenurev1.CreateSessionRequest, argv []string,
+) error {
+	program, err := lookUp(argv)
+	if err != nil {
+		return err
+	}
+	e.describe(request, argv[0])
+	// Signals go to the command; only its end ends the session.
+	signals, stop := catchSignals()
+	defer stop()
+	ctx = context.WithoutCancel(ctx)
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	now := newClock()
+	openCtx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	session, _, err := e.openSession(openCtx, m, now, request)
+	if err != nil {
+		return err
+	}
+	variables := []string{"TENURE_SESSION_ID=" + session.id}
+	if len(session.secret) > 0 {
+		variables = append(variables, secretVariable+"="+secretText(session.secret))
+	}
+	losses := make(chan error, 1)
+	g := &guarded{
+		keeper:    newKeeper(m, now, session, e.notef),
+		clock:     now,
+		grace:     killAfter(session.ttl),
+		signals:   signals,
+		losses:    losses,
+		note:      e.notef,
+		what:      "session " + session.id,
+		program:   program,
+		argv:      argv,
+		variables: variables,
+		streams:   streams{in: e.stdin, out: e.stdout, err: e.stderr},
+	}
+	stopKeeper := g.keeper.start(ctx, losses)
+	code, err := g.run()
+	stopKeeper()
+	if closeErr := e.closeSession(ctx, m, session); closeErr != nil && code != exitLost {
+		e.notef("Could not destroy session %s: %s", session.id, printable(errorText(closeErr)))
+	}
+	if err != nil {
+		return err
+	}
+	if code != exitOK {
+		return silentExit(code)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newSessionInfoCommand returns `tenure session info`.
+func newSessionInfoCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info ID",
+		Short: "Tell all about a session, also one that ended lately",
+		Long: `Tell all about a session: whose it is, how long it lives, what it holds. Of a session that has ended: when, why, by whom, and
+what it held.`,
+		Example: `  tenure session info "$ID"
+  tenure session info "$ID" -o json | jq .session.end`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				answer, err := m.getSession(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if env.json() {
+					return env.printDocument(answer)
+				}
+				return env.printTable(sessionRows(answer))
+			})
+		},
+	}
+}
+
+// sessionRows returns all about a session.
+func sessionRows(answer *tenurev1.GetSessionResponse) [][]string {
+	s := answer.GetSession()
+	rows := [][]string{
+		{"Session", s.GetSessionId()},
+		{"Name", orDash(s.GetName())},
+		{"Node", orDash(s.GetNode())},
+		{"Address", orDash(s.GetPeerAddress())},
+		{"TTL", lengthOrNone(s.GetTtl())},
+		{"Lock-delay", lengthOrNone(s.GetLockDelay())},
+		{"Behavior", words(s.GetBehavior().String(), "SESSION_BEHAVIOR_")},
+		{"Secret", yesNo(s.GetHasSecret())},
+		{"Created", fmt.Sprintf("%s (revision %d)", moment(s.GetCreateTime()), s.GetCreateRevision())},
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.GetMetadata())) {
+		rows = append(rows, []string{"Metadata", printable(name) + "=" + printable(s.GetMetadata()[name])})
+	}
+	if end := s.GetEnd(); end != nil {
+		return append(rows, endRows(end)...)
+	}
+	rows = append(rows, []string{"State", "live"})
+	if s.GetTtlLeft() != nil {
+		rows = append(rows, []string{"TTL left", length(s.GetTtlLeft())})
+	}
+	if s.GetLastRenewalTime() != nil {
+		rows = append(rows, []string{"Last renewal", moment(s.GetLastRenewalTime())})
+	}
+	for _, h := range answer.GetHolds() {
+		rows = append(rows, []string{"Holds", fmt.Sprintf("%s (token %d, since %s)",
+			printable(h.GetSequencer().GetKey()), h.GetSequencer().GetFencingToken(), moment(h.GetGrantTime()))})
+	}
+	for _, p := range answer.GetPlaces() {
+		rows = append(rows, []string{"Waits for", fmt.Sprintf("%s (%d before it, since %s)",
+			printable(p.GetKey()), p.GetPosition(), moment(p.GetQueueTime()))})
+	}
+	return rows
+}
+
+// endRows returns how a session ended.
+func endRows(end *tenurev1.SessionEnd) [][]string {
+	by := "the cluster"
+	if end.GetBy() != "" {
+		by = printable(end.GetBy())
+	}
+	rows := [][]string{
+		{"State", "ended"},
+		{"Ended", fmt.Sprintf("%s (revision %d)", moment(end.GetTime()), end.GetRevision())},
+		{"Cause", words(end.GetCause().String(), "SESSION_END_CAUSE_")},
+		{"Reason", orDash(end.GetReason())},
+		{"By", by},
+		{"Clean", yesNo(end.GetClean())},
+	}
+	held := "-"
+	if n := end.GetHolds(); n > 0 {
+		keys := make([]string, 0, len(end.GetHeldKeys()))
+		for _, key := range end.GetHeldKeys() {
+			keys = append(keys, printable(key))
+		}
+		held = strings.Join(keys, ", ")
+		if more := int(n) - len(keys); more > 0 {
+			held += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return append(rows, []string{"Held", held})
+}
+
+// yesNo returns a fact in a word.
+func yesNo(fact bool) string {
+	if fact {
+		return "yes"
+	}
+	return "no"
+}

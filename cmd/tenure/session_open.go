@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"os/user"
+	"runtime"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// nameBytesMax is the longest name of a session.
+const nameBytesMax = 256
+
+// describe fills in what helps a human to find the process behind a session. Program is what it runs, if anything.
+func (e *environment) describe(request *tenurev1.CreateSessionRequest, program string) {
+	host, _ := os.Hostname() // Without a name of its own the machine has none here either.
+	who := ""
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if program == "" {
+		program = "tenure"
+	}
+	request.Node = clip(host)
+	if request.GetName() == "" {
+		request.Name = clip(who + "@" + host)
+	}
+	request.Metadata = map[string]string{
+		"host":     clip(host),
+		"pid":      strconv.Itoa(os.Getpid()),
+		"program":  clip(program),
+		"user":     clip(who),
+		"language": runtime.Version(),
+		"version":  clip("tenure " + e.version),
+	}
+}
+
+// clip cuts text to what a name may have, at the end of a character.
+func clip(text string) string {
+	if len(text) <= nameBytesMax {
+		return text
+	}
+	text = text[:nameBytesMax]
+	for len(text) > 0 {
+		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
+			return text
+		}
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// newSecret returns a secret that nobody can guess.
+func newSecret() []byte {
+	secret := make([]byte, secretBytes)
+	_, _ = rand.Read(secret) // It never fails; see crypto/rand.
+	return secret
+}
+
+// openSession makes a session that this program acts as. If its TTL bounds the harm of a lost answer, the call may be
+// repeated.
+func (e *environment) openSession(
+	ctx context.Context, m *members, c clock, request *tenurev1.CreateSessionRequest,
+) (*ownSession, *tenurev1.CreateSessionResponse, error) {
+	var answer *tenurev1.CreateSessionResponse
+	var sent time.Duration
+	again := repeatable(request.GetTtl().AsDuration() > 0)
+	err := m.call(ctx, again, func(ctx context.Context, l *link) (err error) {
+		sent = c()
+		answer, err = l.sessions().CreateSession(ctx, request)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	session := &ownSession{
+		id:     answer.GetSessionId(),
+		secret: request.GetSecret(),
+		epoch:  answer.GetEpoch(),
+		ttl:    answer.GetTtl().AsDuration(),
+		every:  renewEvery(answer.GetTtl().AsDuration(), answer.GetKeepaliveInterval().AsDuration()),
+	}
+	if session.ttl > 0 {
+		session.safeUntil = safeUntil(sent, session.ttl)
+	}
+	if asked := request.GetTtl().AsDuration(); asked != session.ttl {
+		e.notef("Note: the TTL is %v; %v was asked for.", session.ttl, asked)
+	}
+	answer.Secret = request.GetSecret()
+	return session, answer, nil
+}
+
+// renewEvery returns how often to renew a session.
+func renewEvery(ttl, advised time.Duration) time.Duration {
+	switch {
+	case ttl == 0:
+		return renewEveryMax
+	case advised > 0:
+		return min(advised, ttl/3, renewEveryMax)
+	default:
+		return min(ttl/3, renewEveryMax)
+	}
+}
+
+// closeTimeout bounds the clean end of a session when the program ends.
+const closeTimeout = 3 * time.Second
+
+// closeSession ends a session cleanly: its locks are free at once. It works after ctx has ended, too.
+func (e *environment) closeSession(ctx context.Context, m *members, s *ownSession) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(closeTimeout, e.timeout))
+	defer cancel()
+	_, err := m.destroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: s.id, Clean: true, Options: s.options()})
+	return err
+}
+
+// protoDuration returns a duration that is set only if the flag was.
+func protoDuration(set bool, d time.Duration) *durationpb.Duration {
+	if !set {
+		return nil
+	}
+	return durationpb.New(d)
+}

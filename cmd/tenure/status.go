@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newStatusCommand returns `tenure status`.
+func newStatusCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Tell how the cluster is, problems first",
+		Long: `Tell how the cluster is, as the member that answers sees it: problems first, then its leader, its members, its revision and
+how much it holds. A member answers also without a leader.`,
+		Example: `  tenure status
+  tenure status -o json | jq -r .leader`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withMembers(cmd.Context(), env.status)
+		},
+	}
+}
+
+// status prints the cluster's status.
+func (e *environment) status(ctx context.Context, m *members) error {
+	var answer *tenurev1.GetStatusResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.cluster().GetStatus(ctx, &tenurev1.GetStatusRequest{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	if err := e.printTable(statusRows(answer)); err != nil {
+		return err
+	}
+	if err := e.printf("\n"); err != nil {
+		return err
+	}
+	return e.printTable(memberRows(answer.GetMembers()))
+}
+
+// statusRows returns the state of the cluster and of the answering member.
+func statusRows(answer *tenurev1.GetStatusResponse) [][]string {
+	var rows [][]string
+	for _, p := range answer.GetProblems() {
+		rows = append(rows, []string{"Problem", printable(p.GetName()) + ": " + printable(p.GetMessage())})
+	}
+	leader := "none: nothing can be written until there is one"
+	if answer.GetLeader() != "" {
+		leader = printable(answer.GetLeader())
+	}
+	return append(rows, [][]string{
+		{"Leader", leader},
+		{"Answered by", fmt.Sprintf("%s (%s, up %s)",
+			printable(answer.GetMember()), printable(answer.GetVersion()), length(answer.GetUptime()))},
+		{"Cluster", answer.GetHeader().GetClusterId()},
+		{"Revision", strconv.FormatUint(answer.GetHeader().GetRevision(), 10)},
+		{"Term", strconv.FormatUint(answer.GetHeader().GetTerm(), 10)},
+		{"Raft index", fmt.Sprintf("%d committed, %d applied", answer.GetCommitIndex(), answer.GetAppliedIndex())},
+		{"Sessions", strconv.FormatUint(answer.GetSessions(), 10)},
+		{"Keys", strconv.FormatUint(answer.GetKeys(), 10)},
+		{"Watches", strconv.FormatUint(answer.GetWatches(), 10)},
+		{"On disk", fmt.Sprintf("%d bytes", answer.GetDiskBytes())},
+	}...)
+}
+
+// memberRows returns the table of members.
+func memberRows(members []*tenurev1.Member) [][]string {
+	rows := [][]string{{"MEMBER", "ID", "ROLE", "GRPC", "HTTP", "PEERS", "VERSION"}}
+	for _, m := range members {
+		role := "follower"
+		switch {
+		case m.GetLeader():
+			role = "leader"
+		case m.GetLearner():
+			role = "learner"
+		}
+		rows = append(rows, []string{
+			orDash(m.GetName()), strconv.FormatUint(m.GetId(), 10), role, orDash(m.GetClientAddress()),
+			orDash(m.GetHttpAddress()), orDash(m.GetPeerAddress()), orDash(m.GetVersion()),
+		})
+	}
+	return rows
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// watchFlags are the flags of `tenure watch`.
+type watchFlags struct {
+	prefix  string
+	from    uint64
+	initial bool
+	once    bool
+	locks   bool
+}
+
+// newWatchCommand returns `tenure watch`.
+func newWatchCommand(env *environment) *cobra.Command {
+	f := &watchFlags{}
+	cmd := &cobra.Command{
+		Use:   "watch KEY | --prefix PREFIX [-- COMMAND ARGS...]",
+		Short: "Print changes of keys, or run a command on each",
+		Long: `Print each change of a key, or of all keys that begin so, as a line: revision, what happened, key, value or holder, separated
+by tabs; with -o json as a line of JSON. With --initial the present state comes first, as if each key were put just now. The watch goes on
+over breaks and through other members, and misses nothing. Ctrl-C ends it, with exit code 0.
+
+With COMMAND the command runs on each key of the present state and on each change after, in order and never twice at once.
+It reads the event as JSON from standard input, and finds TENURE_WATCH_TYPE, TENURE_WATCH_KEY, TENURE_WATCH_REVISION
+and TENURE_WATCH_INITIAL (true or false) in its environment. With --from the present state is left out. If the command fails the
+watch ends with its exit code.`,
+		Example: `  tenure watch service/leader
+  tenure watch --prefix service/ --initial
+  tenure watch service/leader --from 42 -o json
+  tenure watch service/leader --once
+  tenure watch service/leader -- jq -r .kv.value`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, command := splitCommand(cmd, args)
+			request, err := f.request(env, cmd, own)
+			if err != nil {
+				return err
+			}
+			return env.watch(cmd.Context(), f, request, command)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.prefix, "prefix", "", "watch all keys that begin so; \"\" is every key")
+	flags.Uint64Var(&f.from, "from", 0, "begin after this revision (default: now)")
+	flags.BoolVar(&f.initial, "initial", false, "begin with the present state")
+	flags.BoolVar(&f.once, "once", false, "end after the first event, or with the present state if that is asked for")
+	flags.BoolVar(&f.locks, "locks", false, "tell about locks, too: who waits, grants, losses, lock-delays")
+	cmd.MarkFlagsMutuallyExclusive("from", "initial")
+	return cmd
+}
+
+// request returns the watch that the command line asks for.
+func (f *watchFlags) request(env *environment, cmd *cobra.Command, args []string) (*tenurev1.WatchRequest, error) {
+	request := &tenurev1.WatchRequest{AfterRevision: f.from, Initial: f.initial}
+	_, command := splitCommand(cmd, cmd.Flags().Args())
+	fromSet, prefixSet := cmd.Flags().Changed("from"), cmd.Flags().Changed("prefix")
+	if len(command) > 0 && !fromSet {
+		request.Initial = true
+	}
+	switch {
+	case fromSet && f.from == 0:
+		return nil, usageError("--from is 0; the first revision is 1")
+	case prefixSet && len(args) > 0:
+		return nil, usageError("want a KEY or --prefix, not both; put \"--\" before a command to run")
+	case prefixSet:
+		prefix := env.prefixArgument(f.prefix)
+		request.Prefixes = []string{prefix}
+		if f.locks {
+			request.LockPrefixes = []string{prefix}
+		}
+	case len(args) != 1:
+		return nil, usageError("want one KEY, or --prefix; put \"--\" before a command to run")
+	default:
+		key, err := env.keyArgument(args[0])
+		if err != nil {
+			return nil, err
+		}
+		request.Keys = []string{key}
+		if f.locks {
+			request.Locks = []string{key}
+		}
+	}
+	if f.locks {
+		// The locks' own events say the same, and more.
+		request.Filter = &tenurev1.WatchFilter{NoHolderChanges: true}
+	}
+	return request, nil
+}
+
+// errEnough ends a watch that has seen what it wanted.
+var errEnough = errors.New("enough")
+
+// watch follows the watch until Ctrl-C.
+func (e *environment) watch(
+	ctx context.Context, f *watchFlags, request *tenurev1.WatchRequest, command []string,
+) error {
+	show, err := e.eventHandler(ctx, command)
+	if err != nil {
+		return err
+	}
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	w := &watcher{members: m, request: request, note: e.notef}
+	w.initial = func(kvs []*tenurev1.KeyValue) error {
+		for _, kv := range kvs {
+			if failed := show(initialEvent(kv), true); failed != nil {
+				return failed
+			}
+		}
+		if f.once {
+			return errEnough
+		}
+		return nil
+	}
+	err = w.run(ctx, func(event *tenurev1.Event) error {
+		if failed := show(event, false); failed != nil {
+			return failed
+		}
+		if f.once {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// initialEvent returns the event that would have led to the present state of a key.
+func initialEvent(kv *tenurev1.KeyValue) *tenurev1.Event {
+	return &tenurev1.Event{
+		Type:     tenurev1.EventType_EVENT_TYPE_PUT,
+		Revision: kv.GetModRevision(),
+		Time:     cloneTime(kv.GetModTime()),
+		Key:      kv.GetKey(),
+		Kv:       kv,
+	}
+}
+
+// cloneTime keeps two messages from sharing one.
+func cloneTime(t *timestamppb.Timestamp) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return &timestamppb.Timestamp{Seconds: t.GetSeconds(), Nanos: t.GetNanos()}
+}
+
+// eventType returns the type of an event in a word.
+func eventType(event *tenurev1.Event) string {
+	name := words(event.GetType().String(), "EVENT_TYPE_")
+	name = strings.TrimPrefix(name, "holder ")
+	return strings.ReplaceAll(name, " ", "-")
+}

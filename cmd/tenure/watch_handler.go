@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"syscall"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// eventHandler returns what is done with each event: it is printed, or a command runs on it.
+func (e *environment) eventHandler(
+	ctx context.Context, command []string,
+) (show func(event *tenurev1.Event, initial bool) error, err error) {
+	if len(command) == 0 {
+		return func(event *tenurev1.Event, _ bool) error { return e.printEvent(event) }, nil
+	}
+	program, err := lookUp(command)
+	if err != nil {
+		return nil, err
+	}
+	return func(event *tenurev1.Event, initial bool) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := e.runOnEvent(program, command, event, initial); err != nil && ctx.Err() == nil {
+			return err
+		}
+		return ctx.Err()
+	}, nil
+}
+
+// printEvent prints an event as a line.
+func (e *environment) printEvent(event *tenurev1.Event) error {
+	if e.json() {
+		return e.printLine(event)
+	}
+	what := printable(event.GetKey())
+	if what == "" {
+		what = event.GetSession().GetSessionId()
+	}
+	return e.printf("%d\t%s\t%s\t%s\n", event.GetRevision(), eventType(event), what, eventText(event))
+}
+
+// eventText returns the value, or the holder, that an event is about.
+func eventText(event *tenurev1.Event) string {
+	switch event.GetType() {
+	case tenurev1.EventType_EVENT_TYPE_PUT:
+		text := printable(string(event.GetKv().GetValue()))
+		if holder := event.GetKv().GetSessionId(); holder != "" {
+			text += "\theld by session " + holder
+		}
+		return text
+	case tenurev1.EventType_EVENT_TYPE_DELETED:
+		return ""
+	case tenurev1.EventType_EVENT_TYPE_HOLDER_GRANTED:
+		return "held by session " + event.GetKv().GetSessionId()
+	case tenurev1.EventType_EVENT_TYPE_LOCK_QUEUED, tenurev1.EventType_EVENT_TYPE_LOCK_LEFT:
+		return fmt.Sprintf("%s (session %s)", quoted(event.GetPlace().GetSessionName()), event.GetPlace().GetSessionId())
+	default:
+		return holdText(event)
+	}
+}
+
+// holdText returns the hold that an event is about, and how it ended.
+func holdText(event *tenurev1.Event) string {
+	hold := event.GetHold()
+	if hold == nil {
+		return orDash(event.GetReason())
+	}
+	text := fmt.Sprintf("%s (session %s)", quoted(hold.GetSessionName()), hold.GetSequencer().GetSessionId())
+	if cause := event.GetHoldEndCause(); cause != tenurev1.HoldEndCause_HOLD_END_CAUSE_UNSPECIFIED {
+		text += ": " + endText(cause)
+	}
+	if event.GetReason() != "" {
+		text += ": " + printable(event.GetReason())
+	}
+	return text
+}
+
+// runOnEvent runs a command on an event and waits for it. Signals are passed on.
+func (e *environment) runOnEvent(
+	program string, argv []string, event *tenurev1.Event, initial bool,
+) error {
+	line, err := jsonLine(event)
+	if err != nil {
+		return err
+	}
+	signals, stop := catchSignals()
+	defer stop()
+	p, err := startProcess(program, argv, []string{
+		"TENURE_WATCH_TYPE=" + eventType(event),
+		"TENURE_WATCH_KEY=" + event.GetKey(),
+		"TENURE_WATCH_REVISION=" + strconv.FormatUint(event.GetRevision(), 10),
+		"TENURE_WATCH_INITIAL=" + strconv.FormatBool(initial),
+	}, streams{in: bytes.NewReader(line), out: e.stdout, err: e.stderr})
+	if err != nil {
+		return err
+	}
+	for running := true; running; {
+		select {
+		case s := <-signals:
+			if number, ok := s.(syscall.Signal); ok {
+				p.signal(number)
+			}
+		case <-p.done:
+			running = false
+		}
+	}
+	if p.failed != nil {
+		return p.failed
+	}
+	if code := p.exitCode(); code != exitOK {
+		return &exitError{code: code, err: fmt.Errorf("the command ended with exit code %d", code)}
+	}
+	return nil
+}
