@@ -55,6 +55,7 @@ type apiError struct {
 	metadata   map[string]string
 	violations []*errdetails.BadRequest_FieldViolation
 	retryAfter time.Duration // zero: not told
+	code       codes.Code    // OK: that of the reason
 }
 
 // Error returns the text for people.
@@ -214,7 +215,11 @@ func toStatus(err error, requestID string) (s *status.Status, internal bool) {
 	if wait > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(wait)})
 	}
-	s = status.New(codeOf(e.reason), strings.ToValidUTF8(e.message, "\uFFFD"))
+	code := e.code
+	if code == codes.OK {
+		code = codeOf(e.reason)
+	}
+	s = status.New(code, strings.ToValidUTF8(e.message, "\uFFFD"))
 	if detailed, err := s.WithDetails(details...); err == nil {
 		s = detailed
 	}
@@ -236,7 +241,7 @@ func toAPI(err error) *apiError {
 	case errors.Is(err, errStopping), errors.Is(err, storage.ErrClosed):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	case errors.Is(err, storage.ErrSessionID):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, "a session id must be a UUID in lower case")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, "a session id must be a UUID")
 	case errors.Is(err, storage.ErrCompacted):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, "the history asked for is forgotten")
 	case errors.Is(err, storage.ErrFuture):

@@ -7,7 +7,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // healthPollInterval is how often a watch of the health service looks again.
@@ -44,8 +45,9 @@ func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingSta
 func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	s := h.serving(r.GetService())
 	if s == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
-		// Health checkers know this protocol, not ours.
-		return nil, status.Error(codes.NotFound, "unknown service")
+		e := newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "there is no service %q", r.GetService())
+		e.code = codes.NotFound // as this protocol has it
+		return nil, e
 	}
 	return &healthpb.HealthCheckResponse{Status: s}, nil
 }

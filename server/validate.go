@@ -84,7 +84,7 @@ func checkText(field, text string, bytesMax int) error {
 func parseSession(field, text string) (storage.SessionID, error) {
 	id, err := storage.ParseSessionID(text)
 	if err != nil {
-		what := "is not a UUID in lower case with hyphens"
+		what := "is not a UUID"
 		if text == "" {
 			what = "is missing; give the id of a session, a UUID"
 		}
