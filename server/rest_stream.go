@@ -56,7 +56,7 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
 		defer context.AfterFunc(streams, func() { cancel(errStopping) })()
 	}
-	out := lineWriter{w: w, control: http.NewResponseController(w)}
+	out := lineWriter{w: w, control: http.NewResponseController(w), split: linesFor(request)}
 	err = g.receive(ctx, call.route, request, &out)
 	if cause := context.Cause(ctx); errors.Is(cause, errStopping) {
 		err = cause
@@ -109,6 +109,7 @@ var errLineLost = errors.New("line not taken")
 type lineWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	split   func(proto.Message) iter.Seq[proto.Message]
 	begun   bool
 }
 
@@ -138,7 +139,7 @@ func (l *lineWriter) answer(stream grpc.ClientStream, answer proto.Message) erro
 		}
 		l.begin(md, answer)
 	}
-	for message := range linesOf(answer) {
+	for message := range l.split(answer) {
 		line, err := jsonMarshaler{}.Marshal(message)
 		if err != nil {
 			return err
@@ -184,35 +185,6 @@ func leaveOnDisconnect(request proto.Message) {
 	case *tenurev1.CampaignRequest:
 		if m.LeaveOnDisconnect == nil {
 			m.LeaveOnDisconnect = new(true)
-		}
-	}
-}
-
-// linesOf returns the messages that an answer is written as: a watch's events each get a line of their own.
-func linesOf(answer proto.Message) iter.Seq[proto.Message] {
-	return func(yield func(proto.Message) bool) {
-		watch, ok := answer.(*tenurev1.WatchResponse)
-		events := watch.GetEvents().GetEvents()
-		if !ok || len(events) < 2 {
-			yield(answer)
-			return
-		}
-		for i, event := range events {
-			last := i == len(events)-1
-			more := watch.GetEvents().GetMore()
-			if !last {
-				more = events[i+1].GetRevision() == event.GetRevision()
-			}
-			line := &tenurev1.WatchResponse{
-				Header:  watch.GetHeader(),
-				Message: &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: []*tenurev1.Event{event}, More: more}},
-			}
-			if last {
-				line.ResumeToken = watch.GetResumeToken()
-			}
-			if !yield(line) {
-				return
-			}
 		}
 	}
 }
