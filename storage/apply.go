@@ -67,10 +67,12 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		}
 	}
 	w.state.Checksum = w.sum.sum
+	s.writes.Add(1)
 	if err := s.commit(w); err != nil {
-		return Outcome{}, s.fail(err)
+		return Outcome{}, s.fail(err) // writes stays odd: readers ask their snapshots from now on.
 	}
 	s.publish(w.state)
+	s.writes.Add(1)
 	out.Events = w.events
 	out.Applied = w.state
 	return out, nil

@@ -56,7 +56,12 @@ func (s *Store) NewReader() *Reader {
 	if err := s.enter(); err != nil {
 		return &Reader{store: s, dead: err, rows: snapshotRows{dead: err}}
 	}
-	return &Reader{store: s, rows: snapshotRows{disk: s.db.NewSnapshot()}}
+	before := s.writes.Load()
+	applied := s.Applied()
+	disk := s.db.NewSnapshot()
+	// What is published belongs to the snapshot if no Apply came between; else the snapshot has its own account.
+	known := before%2 == 0 && s.writes.Load() == before && applied.Index != 0
+	return &Reader{store: s, rows: snapshotRows{disk: disk}, applied: applied, known: known}
 }
 
 // Close ends the snapshot. A second call does nothing.

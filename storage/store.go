@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -56,6 +57,9 @@ type Store struct {
 	fs         vfs.FS
 	flushEnded chan struct{}
 	background *background
+	// writes is odd while an Apply is between what is committed and what is published. A reader that finds it even, and
+	// unchanged around its snapshot, knows that the two are of one Apply.
+	writes atomic.Uint64
 
 	// mu guards what follows. Nothing is called while it is held.
 	mu      sync.Mutex
