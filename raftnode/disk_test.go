@@ -402,3 +402,69 @@ func TestCrashesDuringAnInstallation(t *testing.T) {
 		t.Errorf("crash points on one side only")
 	}
 }
+
+// Whatever write fails, once or from then on, the member goes on or stops, and what it acknowledged is on the disk.
+func TestAnyFailedWriteLosesNothing(t *testing.T) {
+	stopped := 0
+	const runs = 100
+	for run := range uint64(runs) {
+		rng := rand.New(rand.NewPCG(run, 12))
+		disk := vfs.NewCrashableMem()
+		var on atomic.Bool
+		var left atomic.Int64
+		left.Store(rng.Int64N(300))
+		once := run%2 == 0
+		fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			// Pebble ends the process when a directory or a marker cannot be written, which is as good as a crash.
+			name := path.Base(op.Path)
+			file := path.Ext(name) != "" || strings.HasPrefix(name, "MANIFEST")
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || !file || strings.HasPrefix(name, "marker") {
+				return nil
+			}
+			if n := left.Add(-1); on.Load() && (n == 0 || n < 0 && !once) {
+				return fmt.Errorf("disk is gone: %v", op)
+			}
+			return nil
+		}))
+		s := newSweep(run, core.Faults{})
+		n, err := raftnode.Open(s.options(fs))
+		if err != nil {
+			t.Fatalf("run %d: open: %v", run, err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- n.Run(ctx) }()
+		if err := n.ReadIndex(ctx); err != nil {
+			t.Fatalf("run %d: read index: %v", run, err)
+		}
+		left.Store(1 + rng.Int64N(200))
+		on.Store(true)
+		var workers sync.WaitGroup
+		for _, w := range s.model.workers {
+			workers.Go(func() {
+				for range 150 {
+					ok, err := s.model.step(ctx, n, w)
+					if err != nil {
+						t.Errorf("run %d: %v", run, err)
+					}
+					if !ok {
+						return
+					}
+				}
+			})
+		}
+		workers.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			stopped++
+		}
+		clone := disk.CrashClone(vfs.CrashCloneCfg{})
+		if _, err := s.verify(point{fs: clone, known: s.model.knowledge()}, newMemory()); err != nil {
+			t.Errorf("run %d: after the failure: %v", run, err)
+		}
+	}
+	t.Logf("%d of %d members stopped", stopped, runs)
+	if stopped < runs/2 {
+		t.Error("too few failures were met")
+	}
+}

@@ -175,7 +175,7 @@ func (n *Node) Run(ctx context.Context) error {
 	storageWork.Go(n.applyLoop)
 	others.Go(func() { n.janitor.run(runCtx) })
 	others.Go(func() { n.tasks.run(runCtx) })
-	others.Go(func() { n.watchLog(runCtx) })
+	others.Go(func() { n.watchDisk(runCtx) })
 
 	n.loop(runCtx)
 

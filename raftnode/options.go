@@ -51,6 +51,8 @@ type Options struct {
 	// faults are planted bugs, and logMemTableSize another size of the log's memtable, for tests of this package.
 	faults          core.Faults
 	logMemTableSize uint64
+	// guard is what FS became: it writes nothing after the first failed write.
+	guard *datadir.Guard
 	// genesis is what a fresh directory begins with; nil begins a cluster of one.
 	genesis *genesis
 }
@@ -82,7 +84,8 @@ func (o *Options) setDefaults() {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
-	o.FS = datadir.Ordered(o.FS)
+	o.guard = datadir.NewGuard(o.FS)
+	o.FS = datadir.Ordered(o.guard)
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}

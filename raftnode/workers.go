@@ -105,10 +105,12 @@ func (n *Node) publish(done core.Applied, termBefore uint64) {
 	n.mail.put(core.ApplyDone{Done: done})
 }
 
-// watchLog stops the member when Pebble reports a failure of the log outside of a write.
-func (n *Node) watchLog(ctx context.Context) {
+// watchDisk stops the member when a write failed that nobody waited for.
+func (n *Node) watchDisk(ctx context.Context) {
 	select {
 	case <-ctx.Done():
+	case <-n.o.guard.Failed():
+		n.fail(fmt.Errorf("write to the data directory: %w", n.o.guard.Err()))
 	case <-n.rlog.Failed():
 		n.fail(fmt.Errorf("raft log: %w", n.rlog.Err()))
 	}
