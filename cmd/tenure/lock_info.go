@@ -78,16 +78,16 @@ func lockRows(answer *tenurev1.GetLockResponse) [][]string {
 		rows = append(rows, holdRows(hold, sessionOf(answer, hold))...)
 	}
 	for _, hold := range lock.GetDelayed() {
-		rows = append(rows, []string{"Delay left", fmt.Sprintf("%s, after %s (session %s) lost it at %s",
-			length(hold.GetDelayLeft()), quoted(hold.GetSessionName()), hold.GetSequencer().GetSessionId(), moment(hold.GetLostTime()))})
+		rows = append(rows, []string{"Delay left", fmt.Sprintf("%s, after %s lost it at %s", length(hold.GetDelayLeft()),
+			whoText(hold.GetSessionName(), hold.GetSequencer().GetSessionId()), moment(hold.GetLostTime()))})
 	}
 	for _, past := range slices.Backward(lock.GetPast()) {
 		why := endText(past.GetCause())
 		if past.GetReason() != "" {
 			why += ": " + printable(past.GetReason())
 		}
-		rows = append(rows, []string{"Held before", fmt.Sprintf("by %s (session %s, token %d) until %s: %s",
-			quoted(past.GetSessionName()), past.GetSessionId(), past.GetFencingToken(), moment(past.GetEndTime()), why)})
+		rows = append(rows, []string{"Held before", fmt.Sprintf("by %s with token %d until %s: %s",
+			whoText(past.GetSessionName(), past.GetSessionId()), past.GetFencingToken(), moment(past.GetEndTime()), why)})
 	}
 	return rows
 }

@@ -38,14 +38,26 @@ func whyNotReleased(lock *tenurev1.Lock) string {
 
 // holderText tells who holds.
 func holderText(hold *tenurev1.Hold) string {
-	return fmt.Sprintf("held by %s (session %s) since %s",
-		quoted(hold.GetSessionName()), hold.GetSequencer().GetSessionId(), moment(hold.GetGrantTime()))
+	return fmt.Sprintf("held by %s since %s",
+		whoText(hold.GetSessionName(), hold.GetSequencer().GetSessionId()), moment(hold.GetGrantTime()))
 }
 
 // delayText tells who lost a lock, and how long that still counts.
 func delayText(hold *tenurev1.Hold) string {
-	return fmt.Sprintf("lock-delay has %s left, after %s (session %s) lost it",
-		length(hold.GetDelayLeft()), quoted(hold.GetSessionName()), hold.GetSequencer().GetSessionId())
+	return fmt.Sprintf("lock-delay has %s left, after %s lost it",
+		length(hold.GetDelayLeft()), whoText(hold.GetSessionName(), hold.GetSequencer().GetSessionId()))
+}
+
+// whoText names a session, by its name if it has one.
+func whoText(name, id string) string {
+	switch {
+	case name != "":
+		return fmt.Sprintf("%s (session %s)", quoted(name), id)
+	case id != "":
+		return "session " + id
+	default:
+		return ""
+	}
 }
 
 // endText says in words why a hold ended.

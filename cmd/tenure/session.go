@@ -71,9 +71,13 @@ func (e *environment) listSessions(ctx context.Context, m *members) error {
 		if s.GetTtlLeft() != nil {
 			left = length(s.GetTtlLeft())
 		}
+		objects := "-" // Not known.
+		if n := s.GetObjects(); n > 0 {
+			objects = strconv.Itoa(int(n) - 1)
+		}
 		rows = append(rows, []string{
 			s.GetSessionId(), orDash(s.GetName()), orDash(s.GetNode()), lengthOrNone(s.GetTtl()), left,
-			strconv.Itoa(max(0, int(s.GetObjects())-1)), moment(s.GetCreateTime()),
+			objects, moment(s.GetCreateTime()),
 		})
 	}
 	return e.printTable(rows)

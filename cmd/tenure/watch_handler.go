@@ -58,7 +58,7 @@ func eventText(event *tenurev1.Event) string {
 	case tenurev1.EventType_EVENT_TYPE_HOLDER_GRANTED:
 		return "held by session " + event.GetKv().GetSessionId()
 	case tenurev1.EventType_EVENT_TYPE_LOCK_QUEUED, tenurev1.EventType_EVENT_TYPE_LOCK_LEFT:
-		return fmt.Sprintf("%s (session %s)", quoted(event.GetPlace().GetSessionName()), event.GetPlace().GetSessionId())
+		return whoText(event.GetPlace().GetSessionName(), event.GetPlace().GetSessionId())
 	default:
 		return holdText(event)
 	}
@@ -70,7 +70,10 @@ func holdText(event *tenurev1.Event) string {
 	if hold == nil {
 		return orDash(event.GetReason())
 	}
-	text := fmt.Sprintf("%s (session %s)", quoted(hold.GetSessionName()), hold.GetSequencer().GetSessionId())
+	text := whoText(hold.GetSessionName(), hold.GetSequencer().GetSessionId())
+	if text == "" {
+		text = fmt.Sprintf("lock index %d", hold.GetSequencer().GetLockIndex())
+	}
 	if cause := event.GetHoldEndCause(); cause != tenurev1.HoldEndCause_HOLD_END_CAUSE_UNSPECIFIED {
 		text += ": " + endText(cause)
 	}

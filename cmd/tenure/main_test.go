@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes this test binary the program `tenure` for scripts, and finds goroutines that tests leave behind.
+func TestMain(m *testing.M) {
+	testscript.Main(leakFinder{m}, map[string]func(){
+		"tenure": func() { os.Exit(run()) },
+	})
+}
+
+// leakFinder runs tests and fails if goroutines are left.
+type leakFinder struct {
+	m *testing.M
+}
+
+// Run runs the tests.
+func (f leakFinder) Run() int {
+	code := f.m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

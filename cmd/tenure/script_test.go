@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptPatience bounds every wait of a script.
+const scriptPatience = 30 * time.Second
+
+// TestScripts runs testdata/*.txtar: dialogues with the real program, as a user would have them. Beside the usual commands
+// a script has
+//
+//	serve NAME [ARGS]      start a member and set TENURE_ENDPOINTS; $NAME_grpc and $NAME_http are its addresses
+//	start NAME CMD [ARGS]  start a program in the background
+//	expect NAME REGEXP     wait until its output, after what was expected before, has this
+//	signal NAME SIGNAL     send it a signal
+//	finish NAME [CODE]     wait for its end, with this exit code
+//	set VAR LINE           set a variable to a line of the last standard output, from 1
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Values[backgroundKey{}] = map[string]*background{}
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"serve":  scriptServe,
+			"start":  scriptStart,
+			"expect": scriptExpect,
+			"signal": scriptSignal,
+			"finish": scriptFinish,
+			"set":    scriptSet,
+		},
+	})
+}
+
+// backgroundKey finds a script's background programs.
+type backgroundKey struct{}
+
+// background is a program that runs beside a script.
+type background struct {
+	cmd  *exec.Cmd
+	done chan struct{} // Closed after its end.
+
+	mu      sync.Mutex // Guards what follows.
+	output  bytes.Buffer
+	seen    int           // How much of output was expected.
+	written chan struct{} // Closed and replaced when output grows.
+}
+
+// Write takes output of the program.
+func (b *background) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.written)
+	b.written = make(chan struct{})
+	return b.output.Write(p)
+}
+
+// await waits until the output has an expression after what was expected before, and returns its submatches.
+func (b *background) await(expression *regexp.Regexp) []string {
+	deadline := time.NewTimer(scriptPatience)
+	defer deadline.Stop()
+	done := b.done
+	for {
+		b.mu.Lock()
+		rest := b.output.Bytes()[b.seen:]
+		if at := expression.FindSubmatchIndex(rest); at != nil {
+			var found []string
+			for _, m := range expression.FindSubmatch(rest) {
+				found = append(found, string(m))
+			}
+			b.seen += at[1]
+			b.mu.Unlock()
+			return found
+		}
+		written := b.written
+		b.mu.Unlock()
+		if done == nil {
+			return nil
+		}
+		select {
+		case <-written:
+		case <-done:
+			done = nil // One more look: all output is there now.
+		case <-deadline.C:
+			return nil
+		}
+	}
+}
+
+// text returns all output.
+func (b *background) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.output.String()
+}
+
+// launch starts a program in the background of a script.
+func launch(ts *testscript.TestScript, name string, argv []string) *background {
+	path, err := exec.LookPath(argv[0])
+	ts.Check(err)
+	b := &background{done: make(chan struct{}), written: make(chan struct{})}
+	b.cmd = exec.Command(path, argv[1:]...)
+	b.cmd.Dir = ts.Getenv("WORK")
+	b.cmd.Env = os.Environ()
+	if endpoints := ts.Getenv("TENURE_ENDPOINTS"); endpoints != "" {
+		b.cmd.Env = append(b.cmd.Env, "TENURE_ENDPOINTS="+endpoints)
+	}
+	b.cmd.Stdout, b.cmd.Stderr = b, b
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// What outlives the program must not hold the script up.
+	b.cmd.WaitDelay = time.Second
+	ts.Check(b.cmd.Start())
+	go func() {
+		defer close(b.done)
+		_ = b.cmd.Wait() // finish looks at the state.
+	}()
+	ts.Defer(func() {
+		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGCONT)
+		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
+		<-b.done
+		ts.Logf("[%s]\n%s", name, b.text())
+	})
+	programs(ts)[name] = b
+	return b
+}
+
+func programs(ts *testscript.TestScript) map[string]*background {
+	return ts.Value(backgroundKey{}).(map[string]*background)
+}
+
+func program(ts *testscript.TestScript, args []string) *background {
+	if len(args) == 0 || programs(ts)[args[0]] == nil {
+		ts.Fatalf("no such program: %q", args)
+	}
+	return programs(ts)[args[0]]
+}
+
+var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)`)
+
+func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
+	name := args[0]
+	argv := append([]string{"tenure", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0"},
+		args[1:]...)
+	if len(args) == 1 {
+		argv = append(argv, "--dev")
+	}
+	b := launch(ts, name, argv)
+	found := b.await(servingLine)
+	if found == nil {
+		ts.Fatalf("%s does not serve: %s", name, b.text())
+	}
+	ts.Setenv(name+"_grpc", found[1])
+	ts.Setenv(name+"_http", found[2])
+	ts.Setenv(name+"_peer", found[3])
+	ts.Setenv("TENURE_ENDPOINTS", found[1])
+}
+
+func scriptStart(ts *testscript.TestScript, _ bool, args []string) {
+	launch(ts, args[0], args[1:])
+}
+
+func scriptExpect(ts *testscript.TestScript, _ bool, args []string) {
+	b := program(ts, args)
+	expression, err := regexp.Compile(`(?m)` + strings.Join(args[1:], " "))
+	ts.Check(err)
+	if b.await(expression) == nil {
+		ts.Fatalf("%s did not print %q; all it printed: %s", args[0], args[1:], b.text())
+	}
+}
+
+func scriptSignal(ts *testscript.TestScript, _ bool, args []string) {
+	signals := map[string]syscall.Signal{
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP,
+		"STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT, "USR1": syscall.SIGUSR1,
+	}
+	b := program(ts, args)
+	s, known := signals[args[1]]
+	if !known {
+		ts.Fatalf("unknown signal %s", args[1])
+	}
+	ts.Check(b.cmd.Process.Signal(s))
+}
+
+func scriptFinish(ts *testscript.TestScript, _ bool, args []string) {
+	b := program(ts, args)
+	select {
+	case <-b.done:
+	case <-time.After(scriptPatience):
+		ts.Fatalf("%s does not end; all it printed: %s", args[0], b.text())
+	}
+	want := 0
+	if len(args) > 1 {
+		code, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		want = code
+	}
+	if got := b.cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("%s ended with exit code %d, want %d; all it printed: %s", args[0], got, want, b.text())
+	}
+}
+
+func scriptSet(ts *testscript.TestScript, _ bool, args []string) {
+	line, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	lines := strings.Split(ts.ReadFile("stdout"), "\n")
+	if line < 1 || line > len(lines) {
+		ts.Check(errors.New("no such line of standard output"))
+	}
+	ts.Setenv(args[0], lines[line-1])
+}
