@@ -206,6 +206,14 @@ func TestOpenRefusesDamageByName(t *testing.T) {
 			},
 			want: datadir.ErrNotDataDir,
 		},
+		"CURRENT is gone": {
+			damage: func(t *testing.T, fs vfs.FS) {
+				if err := fs.Remove("/data/CURRENT"); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: datadir.ErrDamaged,
+		},
 		"CURRENT is garbage": {
 			damage: func(t *testing.T, fs vfs.FS) {
 				if err := datadir.WriteFile(fs, "/data", "CURRENT", []byte("sm-x")); err != nil {

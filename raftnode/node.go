@@ -180,11 +180,12 @@ func (n *Node) Run(ctx context.Context) error {
 	n.loop(runCtx)
 
 	close(n.done)
-	n.proposals.close(ErrStopped)
 	n.readers.close(ErrStopped)
 	n.appendQ.close()
 	n.applyQ.close()
+	// Work that is being done is finished, so that those who wait for it get their results.
 	storageWork.Wait()
+	n.proposals.close(ErrStopped)
 	others.Wait()
 	n.background.Wait()
 	if p := n.failure.Load(); p != nil {

@@ -87,6 +87,9 @@ func randomUint64() uint64 {
 // firstStart makes the first state and the log that continues it. CURRENT is written last: without it, everything is
 // made again.
 func (d *disk) firstStart(o Options) (err error) {
+	if err = d.checkUnfinished(o); err != nil {
+		return err
+	}
 	if err = d.dir.ResetFirstStart(); err != nil {
 		return err
 	}
@@ -120,6 +123,22 @@ func (d *disk) firstStart(o Options) (err error) {
 		return err
 	}
 	return d.dir.SetCurrent(d.epoch)
+}
+
+// checkUnfinished refuses to begin anew over a log that is in use: CURRENT is missing for another reason then.
+func (d *disk) checkUnfinished(o Options) error {
+	if _, err := o.FS.Stat(d.dir.LogPath()); err != nil {
+		return nil //nolint:nilerr // Without a log there is nothing to lose.
+	}
+	rlog, err := d.openLog(o)
+	if err != nil {
+		return err
+	}
+	last, err := rlog.LastIndex()
+	if err == nil && last > firstEntry.Index {
+		err = fmt.Errorf("%w: CURRENT is missing, but the raft log holds entries up to %d", datadir.ErrDamaged, last)
+	}
+	return errors.Join(err, rlog.Close())
 }
 
 func (d *disk) restart(o Options) (err error) {

@@ -174,6 +174,10 @@ func (c *Core) observe(fx *Effects) {
 	c.lead = now
 	c.reads.restart()
 	fx.Leadership = &now
+	// A term that began and ended in one step never began.
+	if !c.started {
+		fx.Started = 0
+	}
 }
 
 func leadershipOf(st raft.BasicStatus) Leadership {
