@@ -17,12 +17,6 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// What the state machine cannot enforce yet is refused: silently dropping it would be a lie.
-const (
-	guardsServed      = false
-	exactlyOnceServed = false
-)
-
 // api is the receiver of all services. A method validates, asks the session's secret where it acts as one, proposes a
 // command or reads a snapshot, and converts the outcome. Its errors are apiErrors, or those of other rooms; the
 // interceptors make statuses of them.
@@ -183,9 +177,6 @@ func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
 func (a *api) addOptions(ctx context.Context, c change) error {
 	o := c.options
 	if len(o.GetGuards()) > 0 {
-		if !guardsServed {
-			return notServed("options.guards")
-		}
 		guards, err := a.guardsFromProto(o.GetGuards())
 		if err != nil {
 			return err
@@ -195,9 +186,6 @@ func (a *api) addOptions(ctx context.Context, c change) error {
 	if o.GetRequestId() == nil && len(o.GetIdempotencyKey()) == 0 {
 		return nil
 	}
-	if !exactlyOnceServed {
-		return notServed("options.request_id or options.idempotency_key")
-	}
 	if id := o.GetRequestId(); id != nil {
 		sid, err := parseSession("options.request_id.session_id", id.GetSessionId())
 		if err != nil {
@@ -205,6 +193,12 @@ func (a *api) addOptions(ctx context.Context, c change) error {
 		}
 		if id.GetSequence() == 0 {
 			return invalid("options.request_id.sequence", "must not be zero")
+		}
+		if id.GetDoneBelow() > id.GetSequence() {
+			return invalid("options.request_id.done_below", "must not be above sequence")
+		}
+		if o.GetEpoch() == 0 {
+			return invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
 		}
 		if err := a.actAs(ctx, sid, o); err != nil {
 			return err
@@ -318,6 +312,11 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	record, err := a.liveSession(ctx, id)
 	if err != nil {
+		if e := toAPI(err); e != nil && e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED &&
+			o.GetRequestId().GetSessionId() == id.String() {
+			// Perhaps a late retry: the state machine remembers what became of the first attempt, and does nothing new.
+			return nil
+		}
 		return err
 	}
 	hash := record.GetSecretSha256()

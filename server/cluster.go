@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
 )
@@ -92,4 +94,48 @@ func (a *api) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*ten
 		return nil, err
 	}
 	return &tenurev1.GetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil
+}
+
+// SetLimits serves ClusterService.
+func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*tenurev1.SetLimitsResponse, error) {
+	limits, err := limitsFromProto(r.GetLimits())
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.propose(ctx, change{
+		request: r,
+		command: &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: limits}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	limits, err = s.Limits()
+	if err != nil {
+		return nil, err
+	}
+	a.log.Info("limits set", zap.Stringer("limits", limits), zap.String("by", callAddress(ctx)))
+	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil
+}
+
+// Compact serves ClusterService.
+func (a *api) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev1.CompactResponse, error) {
+	if r.GetRevision() == 0 {
+		return nil, invalid("revision", "must not be zero")
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		command: &storev1.Command{Kind: &storev1.Command_Compact{Compact: &storev1.Compact{Revision: r.GetRevision()}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.CompactResponse{
+		Header:            a.headerOf(result),
+		CompactedRevision: result.GetCompact().GetCompactedRevision(),
+	}, nil
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -220,6 +221,34 @@ func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
 		HistoryBytesMax:       l.HistoryBytesMax,
 		SessionsMax:           l.SessionsMax,
 	}
+}
+
+// limitsFromProto returns the limits that a request changes.
+func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
+	if l == nil {
+		return nil, invalid("limits", "is missing")
+	}
+	history, err := checkDuration("limits.history_duration", l.GetHistoryDuration())
+	if err != nil {
+		return nil, err
+	}
+	limits := &storev1.Limits{
+		WaitersMax:            l.WaitersMax,
+		HoldersMax:            l.HoldersMax,
+		SessionObjectsMax:     l.SessionObjectsMax,
+		EndedSessionsMax:      l.EndedSessionsMax,
+		RequestWindowMax:      l.RequestWindowMax,
+		RequestWindowBytesMax: l.RequestWindowBytesMax,
+		IdempotencyKeysMax:    l.IdempotencyKeysMax,
+		TombstoneBytesMax:     l.TombstoneBytesMax,
+		HistoryRevisions:      l.HistoryRevisions,
+		HistoryBytesMax:       l.HistoryBytesMax,
+		SessionsMax:           l.SessionsMax,
+	}
+	if l.GetHistoryDuration() != nil {
+		limits.HistoryMs = proto.Int64(roundUp(history).Milliseconds())
+	}
+	return limits, nil
 }
 
 // endCauseText returns for people why a session ended.

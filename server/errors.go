@@ -19,6 +19,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -238,8 +239,11 @@ func toAPI(err error) *apiError {
 	switch {
 	case errors.Is(err, errPanic):
 		return nil
-	case errors.Is(err, errStopping), errors.Is(err, storage.ErrClosed):
+	case errors.Is(err, errStopping), errors.Is(err, storage.ErrClosed), errors.Is(err, watch.ErrStopped):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
+	case errors.Is(err, watch.ErrTooMany):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member serves as many watches as it may").
+			with("limit", "watches_max")
 	case errors.Is(err, storage.ErrSessionID):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, "a session id must be a UUID")
 	case errors.Is(err, storage.ErrCompacted):
@@ -422,6 +426,13 @@ func addFacts(e *apiError, f *storev1.Failure) {
 		e.with("epoch", strconv.FormatUint(f.GetActual(), 10))
 	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:
 		e.with("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
+	}
+	if ops := f.GetOperations(); len(ops) > 0 {
+		names := make([]string, 0, len(ops))
+		for _, op := range ops {
+			names = append(names, fmt.Sprintf("%d:%s", op.GetPosition(), reasonName(reasonOfFailure(op.GetFailure().GetReason()))))
+		}
+		e.with("operations", strings.Join(names, ","))
 	}
 	if f.GetLimitName() != "" {
 		e.with("limit", f.GetLimitName())

@@ -384,17 +384,17 @@ func (a *api) AttachSession(
 	if err := checkOptions(r.GetOptions(), optionUse{}); err != nil {
 		return nil, err
 	}
+	if err := a.actAs(ctx, id, r.GetOptions()); err != nil {
+		return nil, err
+	}
 	if r.GetTakeOver() {
-		return nil, notServed("take_over")
+		return a.takeOver(ctx, id, r)
 	}
 	s, err := a.reader(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	if err := a.actAs(ctx, id, r.GetOptions()); err != nil {
-		return nil, err
-	}
 	record, live, err := s.Session(id)
 	if err != nil {
 		return nil, err
@@ -405,12 +405,56 @@ func (a *api) AttachSession(
 	if err := checkAttach(id, record, r); err != nil {
 		return nil, err
 	}
+	return a.attached(s, id, record)
+}
+
+// attached tells the user of a session what it has.
+func (a *api) attached(
+	s *snapshot, id storage.SessionID, record *storev1.SessionRecord,
+) (*tenurev1.AttachSessionResponse, error) {
 	session := a.withTimer(id, sessionToProto(id, record))
 	holds, places, err := a.objectsAt(s, id, record.GetName())
 	if err != nil {
 		return nil, err
 	}
 	return &tenurev1.AttachSessionResponse{Header: a.header(s.at), Session: session, Holds: holds, Places: places}, nil
+}
+
+// takeOver makes another instance the user of a session: the epoch rises, and every hold gets a new number and token.
+func (a *api) takeOver(
+	ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest,
+) (*tenurev1.AttachSessionResponse, error) {
+	if r.GetOptions().GetEpoch() == 0 {
+		return nil, invalid("options.epoch", "is required with take_over: name the epoch to replace")
+	}
+	_, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
+			SessionId:     id[:],
+			ReplacesEpoch: r.GetOptions().GetEpoch(),
+			InstanceId:    r.GetInstanceId(),
+			PeerAddress:   callAddress(ctx),
+		}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	record, live, err := s.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	if !live {
+		return nil, noSession(s, id)
+	}
+	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
+		zap.String("by", callAddress(ctx)))
+	return a.attached(s, id, record)
 }
 
 // checkAttach refuses an instance that is not the session's.

@@ -1,0 +1,372 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/sequencer"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// acquiring is what the two requests for a lock have in common.
+type acquiring interface {
+	GetKey() string
+	GetSessionId() string
+	GetMode() tenurev1.LockMode
+	GetPermits() uint32
+	GetLimit() uint32
+	GetValue() []byte
+	GetWait() *durationpb.Duration
+	GetOptions() *tenurev1.CallOptions
+}
+
+// acquireFromProto validates a request for a lock and checks that the caller may act as the session.
+func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.AcquireLock, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if err := checkValue("value", r.GetValue()); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{owner: true, request: true, key: true}); err != nil {
+		return nil, err
+	}
+	mode, err := modeFromProto(r.GetMode())
+	if err != nil {
+		return nil, err
+	}
+	wait, err := checkDuration("wait", r.GetWait())
+	if err != nil {
+		return nil, err
+	}
+	acquire := &storev1.AcquireLock{
+		Key:     r.GetKey(),
+		Owner:   r.GetOptions().GetOwner(),
+		Mode:    mode,
+		Permits: r.GetPermits(),
+		Limit:   r.GetLimit(),
+		WaitMs:  roundUp(wait).Milliseconds(),
+	}
+	if err = checkPermits(acquire); err != nil {
+		return nil, err
+	}
+	acquire.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
+	return acquire, err
+}
+
+// checkPermits refuses permits that do not fit the mode, and gives a semaphore's request its one permit.
+func checkPermits(acquire *storev1.AcquireLock) error {
+	if acquire.GetMode() != storev1.LockMode_LOCK_MODE_SEMAPHORE {
+		if acquire.GetPermits() != 0 || acquire.GetLimit() != 0 {
+			return invalid("permits", "permits and limit are for LOCK_MODE_SEMAPHORE")
+		}
+		return nil
+	}
+	if acquire.GetLimit() == 0 {
+		return invalid("limit", "is required with LOCK_MODE_SEMAPHORE")
+	}
+	acquire.Permits = max(acquire.GetPermits(), 1)
+	if acquire.GetPermits() > acquire.GetLimit() {
+		return invalid("permits", "are %d; the limit is %d", acquire.GetPermits(), acquire.GetLimit())
+	}
+	return nil
+}
+
+// namedSession is sessionRef for a request that must name a session.
+func (a *api) namedSession(
+	ctx context.Context, text string, o *tenurev1.CallOptions, op operator,
+) (*storev1.SessionRef, error) {
+	if _, err := parseSession("session_id", text); err != nil {
+		return nil, err
+	}
+	return a.sessionRef(ctx, "session_id", text, o, op)
+}
+
+// TryAcquireLock serves LockService.
+func (a *api) TryAcquireLock(
+	ctx context.Context, r *tenurev1.TryAcquireLockRequest,
+) (*tenurev1.TryAcquireLockResponse, error) {
+	acquire, err := a.acquireFromProto(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	acquire.Value = r.Value
+	if r.GetWait().AsDuration() > tryWaitMax {
+		return nil, invalid("wait", "is longer than %v; AcquireLock waits longer", tryWaitMax)
+	}
+	acquire.Queue = acquire.GetWaitMs() > 0
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	response := &tenurev1.TryAcquireLockResponse{Header: a.headerOf(result)}
+	done := result.GetAcquireLock()
+	switch {
+	case done.GetHold() != nil:
+		response.Acquired = true
+		response.Hold = holdToProto(done.GetHold(), a.history(), a.timers)
+		return response, nil
+	case done.GetRefused() != nil:
+		response.Lock = lockToProto(done.GetRefused(), a.history(), a.timers)
+		return response, nil
+	}
+	waitCtx, cancel := a.untilStop(ctx)
+	defer cancel()
+	err = a.await(waitCtx, newWaiting(acquire, result), func(step *tenurev1.AcquireLockResponse) error {
+		response.Header = step.GetHeader()
+		response.Hold = step.GetGranted()
+		response.Acquired = response.GetHold() != nil
+		response.Lock = step.GetRejected().GetLock()
+		return nil
+	})
+	if err != nil {
+		a.leaveQueue(ctx, acquire)
+		return nil, err
+	}
+	return response, nil
+}
+
+// untilStop returns a context that ends with a call or with the server.
+func (a *api) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(a.stopping, func() { cancel(errStopping) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// leaveQueueTimeout bounds how long a broken call tries to give its place up. If it fails, the leader's timer or the
+// session's end does it.
+const leaveQueueTimeout = 5 * time.Second
+
+// leaveQueue gives up the place of a call that nobody waits for any more.
+func (a *api) leaveQueue(ctx context.Context, acquire *storev1.AcquireLock) {
+	if a.stopping.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveQueueTimeout)
+	defer cancel()
+	_, err := a.propose(ctx, change{command: &storev1.Command{Kind: &storev1.Command_CancelWait{
+		CancelWait: &storev1.CancelWait{Key: acquire.GetKey(), Session: acquire.GetSession(), Owner: acquire.GetOwner()},
+	}}})
+	if err != nil {
+		a.log.Debug("place of a broken call stays", zap.Error(err))
+	}
+}
+
+// CancelWait serves LockService.
+func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{owner: true, request: true}); err != nil {
+		return nil, err
+	}
+	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
+			Key:     r.GetKey(),
+			Session: ref,
+			Owner:   r.GetOptions().GetOwner(),
+		}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.CancelWaitResponse{
+		Header:    a.headerOf(result),
+		Cancelled: result.GetCancelWait().GetCancelled(),
+		Hold:      holdToProto(result.GetCancelWait().GetHold(), a.history(), a.timers),
+	}, nil
+}
+
+// ReleaseLock serves LockService.
+func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*tenurev1.ReleaseLockResponse, error) {
+	release, err := a.releaseFromProto(ctx, r)
+	if err != nil {
+		return a.releasedBefore(r.GetKey(), err)
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_ReleaseLock{ReleaseLock: release}},
+	})
+	if err != nil {
+		return a.releasedBefore(r.GetKey(), err)
+	}
+	done := result.GetReleaseLock()
+	if release.GetForce() && done.GetReleased() {
+		a.log.Info("lock released by force", zap.String("session_id", r.GetSessionId()),
+			zap.String("reason", release.GetReason()), zap.String("by", callAddress(ctx)))
+	}
+	return &tenurev1.ReleaseLockResponse{
+		Header:   a.headerOf(result),
+		Released: done.GetReleased(),
+		Granted:  done.GetGranted(),
+		Lock:     lockToProto(done.GetLock(), a.history(), a.timers),
+	}, nil
+}
+
+// releaseFromProto validates a release and checks that the caller may act as the session.
+func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*storev1.ReleaseLock, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if err := checkValue("put", r.GetPut()); err != nil {
+		return nil, err
+	}
+	forced := r.GetOptions().GetForce()
+	use := optionUse{owner: true, force: true, reason: forced, request: true, key: true}
+	if err := checkOptions(r.GetOptions(), use); err != nil {
+		return nil, err
+	}
+	op, err := parseOperator(false, "", r.GetOptions())
+	if err != nil {
+		return nil, err
+	}
+	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), op)
+	if err != nil {
+		return nil, err
+	}
+	release := &storev1.ReleaseLock{
+		Key:       r.GetKey(),
+		Session:   ref,
+		Owner:     r.GetOptions().GetOwner(),
+		LockIndex: r.GetLockIndex(),
+		Force:     op.force,
+		Reason:    op.reason,
+	}
+	switch value := r.GetValueOp().(type) {
+	case *tenurev1.ReleaseLockRequest_Put:
+		release.ValueOp = &storev1.ReleaseLock_Put{Put: value.Put}
+	case *tenurev1.ReleaseLockRequest_Delete:
+		if value.Delete {
+			release.ValueOp = &storev1.ReleaseLock_Delete{Delete: true}
+		}
+	}
+	return release, nil
+}
+
+// releasedBefore turns the refusal to release for a session that has ended into an answer: it holds nothing.
+func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockResponse, error) {
+	if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
+		return nil, err
+	}
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	info, _, err := s.Lock(key)
+	return &tenurev1.ReleaseLockResponse{
+		Header: a.header(s.at),
+		Lock:   lockToProto(info.State, s.at.HistoryID, a.timers),
+	}, err
+}
+
+// BreakLock serves LockService.
+func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*tenurev1.BreakLockResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{key: true}); err != nil {
+		return nil, err
+	}
+	if r.GetReason() == "" {
+		return nil, invalid("reason", "is required: say why, for the record")
+	}
+	if err := checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
+		return nil, err
+	}
+	brk := &storev1.BreakLock{Key: r.GetKey(), Owner: r.Owner, Reason: r.GetReason(), By: callAddress(ctx)}
+	if r.GetSessionId() != "" {
+		id, err := parseSession("session_id", r.GetSessionId())
+		if err != nil {
+			return nil, err
+		}
+		brk.SessionId = id[:]
+	} else if r.Owner != nil {
+		return nil, invalid("owner", "needs session_id")
+	}
+	if err := checkText("owner", r.GetOwner(), ownerBytesMax); err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: brk}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	done := result.GetBreakLock()
+	a.log.Info("lock broken", zap.Uint32("holds", done.GetHolds()), zap.Uint32("places", done.GetPlaces()),
+		zap.String("reason", r.GetReason()), zap.String("by", brk.GetBy()))
+	return &tenurev1.BreakLockResponse{
+		Header: a.headerOf(result),
+		Holds:  done.GetHolds(),
+		Places: done.GetPlaces(),
+	}, nil
+}
+
+// CheckSequencer serves LockService.
+func (a *api) CheckSequencer(
+	ctx context.Context, r *tenurev1.CheckSequencerRequest,
+) (*tenurev1.CheckSequencerResponse, error) {
+	proof, id, err := parseProof(r)
+	if err != nil {
+		return nil, err
+	}
+	if err = checkHistory("history_id", proof.GetHistoryId(), a.history()); err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	hold, found, err := s.Hold(proof.GetKey(), proof.GetLockIndex())
+	if err != nil {
+		return nil, err
+	}
+	info, _, err := s.Lock(proof.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.CheckSequencerResponse{
+		Header: a.header(s.at),
+		Holds: found && !hold.GetDelayed() && hold.GetFencingToken() == proof.GetFencingToken() &&
+			string(hold.GetSessionId()) == string(id[:]),
+		Lock: lockToProto(info.State, s.at.HistoryID, a.timers),
+	}, nil
+}
+
+// parseProof reads a sequencer in either form.
+func parseProof(r *tenurev1.CheckSequencerRequest) (*tenurev1.Sequencer, storage.SessionID, error) {
+	proof := r.GetSequencer()
+	if text, ok := r.GetProof().(*tenurev1.CheckSequencerRequest_Text); ok {
+		parsed, err := sequencer.Parse(text.Text)
+		if err != nil {
+			return nil, storage.SessionID{}, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "text", "%s", err)
+		}
+		proof = parsed
+	}
+	id, err := storage.ParseSessionID(proof.GetSessionId())
+	if err = errors.Join(err, checkKey("key", proof.GetKey())); err != nil {
+		return nil, id, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "sequencer", "is no proof of a lock")
+	}
+	return proof, id, nil
+}

@@ -1,0 +1,369 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/watch"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// movedInterval is how often a waiter is told at most that its position changed.
+const movedInterval = 250 * time.Millisecond
+
+// errWaitOver ends the watch of a wait that has ended.
+var errWaitOver = errors.New("wait is over")
+
+// waiting is a place in a queue that a call waits on.
+type waiting struct {
+	acquire  *storev1.AcquireLock
+	place    uint64
+	attached bool
+	after    watch.Position // where the watch begins: before anything that may end the wait
+	position uint32
+}
+
+// newWaiting returns the place that a command got or found.
+func newWaiting(acquire *storev1.AcquireLock, result *storev1.Result) *waiting {
+	done := result.GetAcquireLock()
+	w := &waiting{
+		acquire:  acquire,
+		place:    done.GetPlace().GetPlace(),
+		attached: done.GetAttached(),
+		after:    watch.Position{Revision: result.GetRevision(), Index: watch.Whole},
+		position: done.GetPlace().GetPosition(),
+	}
+	if result.GetChanged() {
+		// What the command itself granted belongs to the wait.
+		w.after.Revision--
+	}
+	return w
+}
+
+// AcquireLock serves LockService. It proposes, and if the lock is not free it watches the lock until the place is granted
+// or left. The queue is replicated state: the call only tells of it.
+func (a *api) AcquireLock(
+	r *tenurev1.AcquireLockRequest, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
+) error {
+	ctx := stream.Context()
+	acquire, err := a.acquireFromProto(ctx, r)
+	if err != nil {
+		return err
+	}
+	acquire.Value = r.Value
+	acquire.Queue = true
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
+	})
+	if err != nil {
+		return err
+	}
+	done := result.GetAcquireLock()
+	if hold := done.GetHold(); hold != nil {
+		return stream.Send(&tenurev1.AcquireLockResponse{
+			Header: a.headerOf(result),
+			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, a.history(), a.timers)},
+		})
+	}
+	w := newWaiting(acquire, result)
+	place, err := a.placeOf(w)
+	if err != nil {
+		return err
+	}
+	err = stream.Send(&tenurev1.AcquireLockResponse{
+		Header: a.headerOf(result),
+		Step: &tenurev1.AcquireLockResponse_Queued{Queued: &tenurev1.LockQueuedStep{
+			Place: place,
+			Lock:  lockToProto(done.GetLock(), a.history(), a.timers),
+		}},
+	})
+	if err == nil {
+		err = a.await(ctx, w, stream.Send)
+	}
+	if err != nil && r.GetLeaveOnDisconnect() {
+		a.leaveQueue(ctx, acquire)
+	}
+	return err
+}
+
+// placeOf returns the place that a call waits on. One that was found, not made, has moved since it was made.
+func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	place := &tenurev1.Place{
+		Key:       w.acquire.GetKey(),
+		Place:     w.place,
+		SessionId: sessionText(w.acquire.GetSession().GetSessionId()),
+		Owner:     w.acquire.GetOwner(),
+		Mode:      modeToProto(w.acquire.GetMode()),
+		Permits:   w.acquire.GetPermits(),
+	}
+	waiters, _, err := s.Waiters(w.acquire.GetKey(), w.place-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(waiters) == 1 && waiters[0].Place == w.place {
+		if w.attached {
+			// The snapshot shows the place waiting, so what comes after it is all that counts.
+			before, err := s.Position(w.acquire.GetKey(), w.place)
+			if err != nil {
+				return nil, err
+			}
+			w.position = uint32(before)
+			w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
+		}
+		place.QueueTime = timeToProto(waiters[0].Record.GetQueueTimeMs())
+	}
+	if id, err := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); err == nil {
+		record, _, err := s.Session(id)
+		if err != nil {
+			return nil, err
+		}
+		place.SessionName = record.GetName()
+	}
+	place.Position = w.position
+	return place, nil
+}
+
+// await waits until a place is granted or left, and sends what happens to it; the last message says how it ended.
+func (a *api) await(ctx context.Context, w *waiting, send func(*tenurev1.AcquireLockResponse) error) error {
+	teller := &placeTeller{api: a, waiting: w, send: send}
+	defer teller.close()
+	for {
+		err := a.hub.Watch(ctx, watch.Request{
+			Selectors: watch.Selectors{Locks: []string{w.acquire.GetKey()}}.Normal(),
+			After:     w.after,
+		}, teller.take)
+		if errors.Is(err, watch.ErrCompacted) {
+			err = teller.lookUp()
+		}
+		if err != nil {
+			return ignore(err, errWaitOver)
+		}
+	}
+}
+
+// placeTeller turns events of a lock into what happens to one place.
+type placeTeller struct {
+	api  *api
+	send func(*tenurev1.AcquireLockResponse) error
+
+	mu       sync.Mutex // guards what follows, and sending
+	waiting  *waiting
+	told     uint32 // position that was told last
+	began    bool
+	closed   bool
+	revision uint64
+	next     time.Time   // when the position may be told again
+	later    *time.Timer // tells it then
+}
+
+// take looks at a batch of events.
+func (t *placeTeller) take(b watch.Batch) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.began {
+		t.began, t.told = true, t.waiting.position
+	}
+	t.revision = b.Through
+	for _, e := range b.Events {
+		if err := t.look(e); err != nil {
+			return err
+		}
+	}
+	return t.tellMoved()
+}
+
+// look follows the place through one event.
+func (t *placeTeller) look(e *storev1.Event) error {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_LockGranted:
+		granted := kind.LockGranted
+		if granted.GetPlace() == t.waiting.place {
+			return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
+				Step: &tenurev1.AcquireLockResponse_Granted{Granted: t.granted(e, granted)},
+			})
+		}
+		t.passed(granted.GetPlace())
+	case *storev1.Event_LockLeft:
+		if kind.LockLeft.GetPlace() != t.waiting.place {
+			t.passed(kind.LockLeft.GetPlace())
+			return nil
+		}
+		lock, err := t.api.lockNow(t.waiting.acquire.GetKey())
+		if err != nil {
+			return err
+		}
+		return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
+			Step: &tenurev1.AcquireLockResponse_Rejected{Rejected: &tenurev1.LockRejectedStep{
+				Cause:  tenurev1.WaitEndCause(kind.LockLeft.GetCause()),
+				Reason: kind.LockLeft.GetReason(),
+				Lock:   lock,
+			}},
+		})
+	}
+	return nil
+}
+
+// granted returns the hold that an event tells of.
+func (t *placeTeller) granted(e *storev1.Event, g *storev1.LockGranted) *tenurev1.Hold {
+	return holdToProto(&storev1.HoldState{
+		Key:          g.GetKey(),
+		LockIndex:    g.GetLockIndex(),
+		FencingToken: e.GetRevision(),
+		SessionId:    g.GetSessionId(),
+		Owner:        g.GetOwner(),
+		Mode:         g.GetMode(),
+		Permits:      g.GetPermits(),
+		GrantTimeMs:  e.GetWallTimeMs(),
+		SessionName:  g.GetSessionName(),
+	}, t.api.history(), t.api.timers)
+}
+
+// passed counts that a waiter is gone, if it stood before.
+func (t *placeTeller) passed(place uint64) {
+	if place != 0 && place < t.waiting.place && t.waiting.position > 0 {
+		t.waiting.position--
+	}
+}
+
+// end sends the last message.
+func (t *placeTeller) end(revision uint64, step *tenurev1.AcquireLockResponse) error {
+	t.closed = true
+	step.Header = t.api.header(t.api.node.Store().Applied())
+	step.Header.Revision = revision
+	if err := t.send(step); err != nil {
+		return err
+	}
+	return errWaitOver
+}
+
+// tellMoved tells the position if it changed, now or when it is time.
+func (t *placeTeller) tellMoved() error {
+	if t.closed || t.told == t.waiting.position {
+		return nil
+	}
+	if early := time.Until(t.next); early > 0 {
+		if t.later == nil {
+			t.later = time.AfterFunc(early, t.tellLater)
+		}
+		return nil
+	}
+	t.told = t.waiting.position
+	t.next = time.Now().Add(movedInterval)
+	step := &tenurev1.AcquireLockResponse{
+		Header: t.api.header(t.api.node.Store().Applied()),
+		Step:   &tenurev1.AcquireLockResponse_Moved{Moved: &tenurev1.LockMovedStep{Position: t.told}},
+	}
+	step.Header.Revision = t.revision
+	return t.send(step)
+}
+
+// tellLater tells a position that came too early. That nobody listens any more is found by the watch.
+func (t *placeTeller) tellLater() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.later = nil
+	_ = t.tellMoved()
+}
+
+// close keeps a late timer from sending.
+func (t *placeTeller) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.later != nil {
+		t.later.Stop()
+	}
+}
+
+// lookUp finds out in the state what happened to a place whose events are forgotten. It returns nil if the wait goes on.
+func (t *placeTeller) lookUp() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	acquire := t.waiting.acquire
+	s, err := t.api.localSnapshot()
+	if err != nil {
+		return err
+	}
+	defer t.api.closeSnapshot(s)
+	waiters, _, err := s.Waiters(acquire.GetKey(), t.waiting.place-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(waiters) == 1 && waiters[0].Place == t.waiting.place {
+		before, err := s.Position(acquire.GetKey(), t.waiting.place)
+		t.waiting.position = uint32(before)
+		t.waiting.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
+		return err
+	}
+	hold, err := holdAt(s, acquire)
+	if err != nil {
+		return err
+	}
+	if hold != nil {
+		return t.end(s.at.Revision, &tenurev1.AcquireLockResponse{
+			Step: &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, s.at.HistoryID, t.api.timers)},
+		})
+	}
+	info, _, err := s.Lock(acquire.GetKey())
+	if err != nil {
+		return err
+	}
+	return t.end(s.at.Revision, &tenurev1.AcquireLockResponse{
+		Step: &tenurev1.AcquireLockResponse_Rejected{Rejected: &tenurev1.LockRejectedStep{
+			Lock: lockToProto(info.State, s.at.HistoryID, t.api.timers),
+		}},
+	})
+}
+
+// holdAt returns the valid hold of a request's session and owner; nil if there is none.
+func holdAt(s *snapshot, acquire *storev1.AcquireLock) (*storev1.HoldState, error) {
+	id, err := storage.SessionIDFromBytes(acquire.GetSession().GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	objects, err := s.SessionObjects(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range objects.Holds {
+		if h.GetKey() == acquire.GetKey() && h.GetOwner() == acquire.GetOwner() {
+			return h, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // That there is none is an answer.
+}
+
+// ignore returns err unless it is the one that means nothing.
+func ignore(err, nothing error) error {
+	if errors.Is(err, nothing) {
+		return nil
+	}
+	return err
+}
+
+// lockNow returns a lock as this member has it; nil if there is none.
+func (a *api) lockNow(key string) (*tenurev1.Lock, error) {
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	info, _, err := s.Lock(key)
+	if err != nil {
+		return nil, err
+	}
+	return lockToProto(info.State, s.at.HistoryID, a.timers), nil
+}
