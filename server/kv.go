@@ -110,7 +110,7 @@ func (a *api) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev
 	if text, ok := r.GetContent().(*tenurev1.PutRequest_Text); ok {
 		put.Value = []byte(text.Text)
 	}
-	if err := checkValue("value", put.GetValue()); err != nil {
+	if err = checkValue("value", put.GetValue()); err != nil {
 		return nil, err
 	}
 	if put.Acquire, err = a.sessionRef(ctx, "acquire", r.GetAcquire(), r.GetOptions(), operator{}); err != nil {
@@ -217,14 +217,8 @@ func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.
 func (a *api) DeletePrefix(
 	ctx context.Context, r *tenurev1.DeletePrefixRequest,
 ) (*tenurev1.DeletePrefixResponse, error) {
-	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+	if err := checkDeletePrefix(r); err != nil {
 		return nil, err
-	}
-	if r.GetPrefix() == "" && !r.GetAll() {
-		return nil, invalid("prefix", "is empty, which means every key; say so with all")
-	}
-	if r.GetPrefix() != "" && r.GetAll() {
-		return nil, invalid("all", "must not be given together with a prefix")
 	}
 	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
 		return nil, err
@@ -245,7 +239,13 @@ func (a *api) DeletePrefix(
 	}, nil
 }
 
-// Txn serves KVService: not yet.
-func (a *api) Txn(context.Context, *tenurev1.TxnRequest) (*tenurev1.TxnResponse, error) {
-	return nil, notServed("Txn")
+// checkDeletePrefix validates which keys are meant.
+func checkDeletePrefix(r *tenurev1.DeletePrefixRequest) error {
+	if r.GetPrefix() == "" && !r.GetAll() {
+		return invalid("prefix", "is empty, which means every key; say so with all")
+	}
+	if r.GetPrefix() != "" && r.GetAll() {
+		return invalid("all", "must not be given together with a prefix")
+	}
+	return checkPrefix("prefix", r.GetPrefix(), keyBytesMax)
 }

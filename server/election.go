@@ -1,0 +1,258 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Campaign serves ElectionService: the leader is whoever holds the key's lock, so to stand is to acquire it.
+func (a *api) Campaign(
+	r *tenurev1.CampaignRequest, stream grpc.ServerStreamingServer[tenurev1.CampaignResponse],
+) error {
+	value := r.GetValue()
+	if text, ok := r.GetContent().(*tenurev1.CampaignRequest_Text); ok {
+		value = []byte(text.Text)
+	}
+	acquire := &tenurev1.AcquireLockRequest{
+		Key:               r.GetKey(),
+		SessionId:         r.GetSessionId(),
+		Mode:              tenurev1.LockMode_LOCK_MODE_EXCLUSIVE,
+		Wait:              r.GetWait(),
+		LeaveOnDisconnect: r.LeaveOnDisconnect,
+		Options:           r.GetOptions(),
+	}
+	if r.GetContent() != nil {
+		acquire.Value = append([]byte{}, value...)
+	}
+	return a.AcquireLock(acquire, campaignStream{stream})
+}
+
+// campaignStream tells a candidate what a waiter is told.
+type campaignStream struct {
+	grpc.ServerStreamingServer[tenurev1.CampaignResponse]
+}
+
+// Send sends one step on the way to leadership.
+func (s campaignStream) Send(step *tenurev1.AcquireLockResponse) error {
+	out := &tenurev1.CampaignResponse{Header: step.GetHeader()}
+	switch kind := step.GetStep().(type) {
+	case *tenurev1.AcquireLockResponse_Queued:
+		out.Step = &tenurev1.CampaignResponse_Queued{Queued: kind.Queued}
+	case *tenurev1.AcquireLockResponse_Moved:
+		out.Step = &tenurev1.CampaignResponse_Moved{Moved: kind.Moved}
+	case *tenurev1.AcquireLockResponse_Granted:
+		out.Step = &tenurev1.CampaignResponse_Elected{Elected: kind.Granted}
+	case *tenurev1.AcquireLockResponse_Rejected:
+		out.Step = &tenurev1.CampaignResponse_Rejected{Rejected: kind.Rejected}
+	}
+	return s.ServerStreamingServer.Send(out)
+}
+
+// Proclaim serves ElectionService: a put that demands the leader's sequencer.
+func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenurev1.ProclaimResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if r.GetSequencer() == nil {
+		return nil, invalid("sequencer", "is required: it proves who leads")
+	}
+	if held := r.GetSequencer().GetKey(); held != r.GetKey() {
+		return nil, invalid("sequencer.key", "is %q, and the election's key is %q", held, r.GetKey())
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{request: true}); err != nil {
+		return nil, err
+	}
+	if _, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), operator{}); err != nil {
+		return nil, err
+	}
+	value := r.GetValue()
+	if text, ok := r.GetContent().(*tenurev1.ProclaimRequest_Text); ok {
+		value = []byte(text.Text)
+	}
+	if err := checkValue("value", value); err != nil {
+		return nil, err
+	}
+	options := &tenurev1.CallOptions{}
+	if r.GetOptions() != nil {
+		options = proto.CloneOf(r.GetOptions())
+	}
+	options.Guards = append(options.Guards, &tenurev1.Guard{Condition: &tenurev1.Guard_Held{Held: r.GetSequencer()}})
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: options,
+		command: &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: r.GetKey(), Value: value}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.ProclaimResponse{Header: a.headerOf(result)}, nil
+}
+
+// Resign serves ElectionService.
+func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{owner: true, request: true}); err != nil {
+		return nil, err
+	}
+	if err := checkText("to_owner", r.GetToOwner(), ownerBytesMax); err != nil {
+		return nil, err
+	}
+	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
+	if err != nil {
+		return nil, err
+	}
+	resign := &storev1.Resign{
+		Key:       r.GetKey(),
+		Session:   ref,
+		Owner:     r.GetOptions().GetOwner(),
+		LockIndex: r.GetLockIndex(),
+		ToOwner:   r.GetToOwner(),
+	}
+	switch {
+	case r.GetToSessionId() != "":
+		id, err := parseSession("to_session_id", r.GetToSessionId())
+		if err != nil {
+			return nil, err
+		}
+		resign.ToSessionId = id[:]
+	case r.GetToOwner() != "":
+		return nil, invalid("to_owner", "needs to_session_id")
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_Resign{Resign: resign}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.ResignResponse{
+		Header:   a.headerOf(result),
+		Resigned: result.GetReleaseLock().GetReleased(),
+	}, nil
+}
+
+// GetLeader serves ElectionService.
+func (a *api) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*tenurev1.GetLeaderResponse, error) {
+	if err := checkKey("key", r.GetKey()); err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, r.GetRead())
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	office, err := a.officeAt(s, r.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.GetLeaderResponse{Header: a.header(s.at), Leader: office.leader()}, nil
+}
+
+// office is an election as it is: who leads, with which value, and how many wait.
+type office struct {
+	hold       *tenurev1.Hold // nil: nobody leads
+	value      []byte
+	candidates uint32
+	unsent     bool // changed in a revision that is not over yet
+}
+
+// officeAt reads an election from a snapshot.
+func (a *api) officeAt(s *snapshot, key string) (office, error) {
+	info, _, err := s.Lock(key)
+	if err != nil {
+		return office{}, err
+	}
+	kv, _, err := s.Get(key)
+	if err != nil {
+		return office{}, err
+	}
+	o := office{value: kv.GetValue(), candidates: info.State.GetWaiters()}
+	if holds := info.State.GetHolds(); len(holds) == 1 && holds[0].GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+		o.hold = holdToProto(holds[0], s.at.HistoryID, a.timers)
+	}
+	return o, nil
+}
+
+// leader returns who leads as the API shows it; nil if nobody does.
+func (o *office) leader() *tenurev1.Leader {
+	if o.hold == nil {
+		return nil
+	}
+	return &tenurev1.Leader{
+		Hold:       o.hold,
+		Value:      o.value,
+		Since:      o.hold.GetGrantTime(),
+		Candidates: o.candidates,
+	}
+}
+
+// follow brings the election up to date with one event of its key or lock. It reports whether somebody else leads now,
+// or with another value.
+func (o *office) follow(e *storev1.Event, history [16]byte, delays delayClock) (changed bool) {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_KeyPut:
+		changed = o.hold != nil && string(o.value) != string(kind.KeyPut.GetValue())
+		o.value = kind.KeyPut.GetValue()
+	case *storev1.Event_KeyDeleted:
+		changed = o.hold != nil && len(o.value) > 0
+		o.value = nil
+	case *storev1.Event_LockQueued:
+		o.candidates++
+	case *storev1.Event_LockLeft:
+		o.candidates -= min(o.candidates, 1)
+	case *storev1.Event_LockGranted:
+		g := kind.LockGranted
+		if g.GetPlace() != 0 {
+			o.candidates -= min(o.candidates, 1)
+		}
+		if g.GetMode() != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+			return false
+		}
+		o.hold = holdToProto(grantedHold(e, g), history, delays)
+		return true
+	case *storev1.Event_LockReleased:
+		return o.vacate(kind.LockReleased.GetLockIndex())
+	case *storev1.Event_LockLost:
+		return o.vacate(kind.LockLost.GetLockIndex())
+	}
+	return changed
+}
+
+// vacate notes that a hold ended.
+func (o *office) vacate(lockIndex uint64) bool {
+	if o.hold == nil || o.hold.GetSequencer().GetLockIndex() != lockIndex {
+		return false
+	}
+	o.hold = nil
+	return true
+}
+
+// grantedHold returns the hold that a grant tells of.
+func grantedHold(e *storev1.Event, g *storev1.LockGranted) *storev1.HoldState {
+	return &storev1.HoldState{
+		Key:          g.GetKey(),
+		LockIndex:    g.GetLockIndex(),
+		FencingToken: e.GetRevision(),
+		SessionId:    g.GetSessionId(),
+		Owner:        g.GetOwner(),
+		Mode:         g.GetMode(),
+		Permits:      g.GetPermits(),
+		GrantTimeMs:  e.GetWallTimeMs(),
+		SessionName:  g.GetSessionName(),
+	}
+}
+
+// headerAt returns the header of an answer that shows a revision of the present history.
+func (a *api) headerAt(revision uint64) *tenurev1.ResponseHeader {
+	h := a.header(a.node.Store().Applied())
+	h.Revision = revision
+	return h
+}

@@ -1,0 +1,295 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// txnOpsMax is how many compares and operations a transaction may have together.
+const txnOpsMax = 128
+
+// Txn serves KVService.
+func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnResponse, error) {
+	if n := len(r.GetCompares()) + len(r.GetThen()) + len(r.GetOtherwise()); n > txnOpsMax {
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
+			"transaction has %d compares and operations; at most %d are allowed", n, txnOpsMax)
+	}
+	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
+		return nil, err
+	}
+	txn, err := a.txnFromProto(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_Txn{Txn: txn}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ops := txn.GetThenOps()
+	if !result.GetTxn().GetSucceeded() {
+		ops = txn.GetElseOps()
+	}
+	response := &tenurev1.TxnResponse{Header: a.headerOf(result), Succeeded: result.GetTxn().GetSucceeded()}
+	for i, op := range result.GetTxn().GetResults() {
+		response.Responses = append(response.Responses, a.opToProto(ops[i], op))
+	}
+	return response, nil
+}
+
+// txnFromProto validates a transaction and checks that the caller may act as the sessions it names.
+func (a *api) txnFromProto(ctx context.Context, r *tenurev1.TxnRequest) (*storev1.Txn, error) {
+	txn := &storev1.Txn{}
+	for i, c := range r.GetCompares() {
+		compare, err := a.compareFromProto(fmt.Sprintf("compares[%d]", i), c)
+		if err != nil {
+			return nil, err
+		}
+		txn.Compares = append(txn.Compares, compare)
+	}
+	for _, side := range []struct {
+		name string
+		from []*tenurev1.Op
+		to   *[]*storev1.Op
+	}{
+		{"then", r.GetThen(), &txn.ThenOps}, {"otherwise", r.GetOtherwise(), &txn.ElseOps},
+	} {
+		for i, o := range side.from {
+			op, err := a.opFromProto(ctx, r.GetOptions(), o)
+			if err != nil {
+				return nil, inField(fmt.Sprintf("%s[%d]", side.name, i), err)
+			}
+			*side.to = append(*side.to, op)
+		}
+	}
+	return txn, nil
+}
+
+// inField puts the name of an operation before the fields that an error names.
+func inField(operation string, err error) error {
+	e := toAPI(err)
+	if e == nil {
+		return err
+	}
+	e.message = operation + ": " + e.message
+	for _, v := range e.violations {
+		v.Field = operation + "." + v.GetField()
+	}
+	return e
+}
+
+// compareFromProto converts one condition of a transaction.
+func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Compare, error) {
+	if g, ok := c.GetOperand().(*tenurev1.Compare_Guard); ok {
+		if c.GetKey() != "" || c.GetOperator() != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
+			return nil, invalid(field, "a guard has neither key nor operator of its own")
+		}
+		guard, err := a.guardFromProto(field+".guard", g.Guard)
+		return &storev1.Compare{Operand: &storev1.Compare_Guard{Guard: guard}}, err
+	}
+	if err := checkKey(field+".key", c.GetKey()); err != nil {
+		return nil, err
+	}
+	out := &storev1.Compare{Key: c.GetKey(), Operator: storev1.CompareOperator_COMPARE_OPERATOR_EQUAL}
+	if o := c.GetOperator(); o != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
+		if _, known := tenurev1.CompareOperator_name[int32(o)]; !known {
+			return nil, invalid(field+".operator", "%d is no operator", o)
+		}
+		// The enums are equal, number by number.
+		out.Operator = storev1.CompareOperator(o)
+	}
+	switch operand := c.GetOperand().(type) {
+	case *tenurev1.Compare_Value:
+		out.Operand = &storev1.Compare_Value{Value: operand.Value}
+	case *tenurev1.Compare_Text:
+		out.Operand = &storev1.Compare_Value{Value: []byte(operand.Text)}
+	case *tenurev1.Compare_ModRevision:
+		out.Operand = &storev1.Compare_ModRevision{ModRevision: operand.ModRevision}
+	case *tenurev1.Compare_CreateRevision:
+		out.Operand = &storev1.Compare_CreateRevision{CreateRevision: operand.CreateRevision}
+	case *tenurev1.Compare_Version:
+		out.Operand = &storev1.Compare_Version{Version: operand.Version}
+	case *tenurev1.Compare_Flags:
+		out.Operand = &storev1.Compare_Flags{Flags: operand.Flags}
+	case *tenurev1.Compare_HeldBy:
+		held := &storev1.Compare_HeldBySessionId{}
+		if operand.HeldBy != "" {
+			id, err := parseSession(field+".held_by", operand.HeldBy)
+			if err != nil {
+				return nil, err
+			}
+			held.HeldBySessionId = id[:]
+		}
+		out.Operand = held
+	default:
+		return nil, invalid(field, "has no operand")
+	}
+	return out, nil
+}
+
+// opFromProto converts one operation. Its own options may say which session's user asks; what they leave out is taken
+// from the transaction's.
+func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *tenurev1.Op) (*storev1.Op, error) {
+	switch kind := o.GetKind().(type) {
+	case *tenurev1.Op_Get:
+		return getOpFromProto(kind.Get)
+	case *tenurev1.Op_List:
+		return listOpFromProto(kind.List)
+	case *tenurev1.Op_Put:
+		put := proto.CloneOf(kind.Put)
+		var err error
+		if put.Options, err = opOptions(outer, put.GetOptions()); err != nil {
+			return nil, err
+		}
+		p, err := a.putFromProto(ctx, put)
+		return &storev1.Op{Kind: &storev1.Op_Put{Put: p}}, err
+	case *tenurev1.Op_Delete:
+		if _, err := opOptions(outer, kind.Delete.GetOptions()); err != nil {
+			return nil, err
+		}
+		return &storev1.Op{Kind: &storev1.Op_Delete{
+			Delete: &storev1.Delete{Key: kind.Delete.GetKey(), IfRevision: kind.Delete.IfRevision},
+		}}, checkKey("key", kind.Delete.GetKey())
+	case *tenurev1.Op_DeletePrefix:
+		if _, err := opOptions(outer, kind.DeletePrefix.GetOptions()); err != nil {
+			return nil, err
+		}
+		return &storev1.Op{Kind: &storev1.Op_DeletePrefix{
+			DeletePrefix: &storev1.DeletePrefix{Prefix: kind.DeletePrefix.GetPrefix()},
+		}}, checkDeletePrefix(kind.DeletePrefix)
+	case *tenurev1.Op_AcquireLock:
+		return a.acquireOpFromProto(ctx, outer, kind.AcquireLock)
+	case *tenurev1.Op_ReleaseLock:
+		release := proto.CloneOf(kind.ReleaseLock)
+		var err error
+		if release.Options, err = opOptions(outer, release.GetOptions()); err != nil {
+			return nil, err
+		}
+		l, err := a.releaseFromProto(ctx, release)
+		return &storev1.Op{Kind: &storev1.Op_ReleaseLock{ReleaseLock: l}}, err
+	case *tenurev1.Op_Check:
+		guard, err := a.guardFromProto("check", kind.Check)
+		return &storev1.Op{Kind: &storev1.Op_Check{Check: guard}}, err
+	default:
+		return nil, invalid("kind", "operation has none")
+	}
+}
+
+// opOptions returns the options of an operation, completed by those of its transaction. What belongs to the transaction
+// as a whole must not stand with one operation.
+func opOptions(outer, inner *tenurev1.CallOptions) (*tenurev1.CallOptions, error) {
+	if err := checkOptions(inner, optionUse{owner: true, force: true, reason: true}); err != nil {
+		return nil, err
+	}
+	if len(inner.GetGuards()) > 0 {
+		return nil, invalid("options.guards", "belong to the transaction, or to a check operation")
+	}
+	out := &tenurev1.CallOptions{SessionSecret: outer.GetSessionSecret(), Epoch: outer.GetEpoch()}
+	if len(inner.GetSessionSecret()) > 0 {
+		out.SessionSecret = inner.GetSessionSecret()
+	}
+	if inner.GetEpoch() > 0 {
+		out.Epoch = inner.GetEpoch()
+	}
+	out.Owner, out.Force, out.Reason = inner.GetOwner(), inner.GetForce(), inner.GetReason()
+	return out, nil
+}
+
+func getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
+	if r.GetRead() != nil {
+		return nil, invalid("read", "a transaction reads the state it changes")
+	}
+	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey()}}}, checkKey("key", r.GetKey())
+}
+
+func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {
+	if r.GetRead() != nil {
+		return nil, invalid("read", "a transaction reads the state it changes")
+	}
+	if r.GetPageToken() != "" {
+		return nil, invalid("page_token", "a transaction returns first pages only")
+	}
+	if r.GetKeysOnly() {
+		return nil, invalid("keys_only", "is not served inside a transaction")
+	}
+	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+		return nil, err
+	}
+	size, err := pageSize(r.GetPageSize())
+	return &storev1.Op{Kind: &storev1.Op_List{
+		List: &storev1.ListOp{Prefix: r.GetPrefix(), Limit: uint32(size)},
+	}}, err
+}
+
+func (a *api) acquireOpFromProto(
+	ctx context.Context, outer *tenurev1.CallOptions, r *tenurev1.TryAcquireLockRequest,
+) (*storev1.Op, error) {
+	if r.GetWait() != nil {
+		return nil, invalid("wait", "a transaction does not wait")
+	}
+	request := proto.CloneOf(r)
+	var err error
+	if request.Options, err = opOptions(outer, r.GetOptions()); err != nil {
+		return nil, err
+	}
+	acquire, err := a.acquireFromProto(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	acquire.Value = r.Value
+	return &storev1.Op{Kind: &storev1.Op_AcquireLock{AcquireLock: acquire}}, nil
+}
+
+// opToProto returns what one operation returned.
+func (a *api) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpResponse {
+	history := a.history()
+	switch kind := r.GetKind().(type) {
+	case *storev1.OpResult_Get:
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_Get{
+			Get: &tenurev1.GetResponse{Kv: keyToProto(kind.Get.GetState())},
+		}}
+	case *storev1.OpResult_List:
+		list := &tenurev1.ListResponse{}
+		for _, state := range kind.List.GetStates() {
+			list.Kvs = append(list.Kvs, keyToProto(state))
+		}
+		if kind.List.GetMore() && len(list.GetKvs()) > 0 {
+			query := pageQuery{list: "keys", filters: []string{op.GetList().GetPrefix()}}
+			list.NextPageToken = query.token(a.node.Store().Applied(), list.GetKvs()[len(list.GetKvs())-1].GetKey())
+		}
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_List{List: list}}
+	case *storev1.OpResult_Put:
+		put := a.putToProto(op.GetPut(), &storev1.Result{Kind: &storev1.Result_Put{Put: kind.Put}})
+		put.Header = nil
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_Put{Put: put}}
+	case *storev1.OpResult_Delete:
+		if op.GetDeletePrefix() != nil {
+			return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_DeletePrefix{
+				DeletePrefix: &tenurev1.DeletePrefixResponse{Deleted: kind.Delete.GetDeleted()},
+			}}
+		}
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_Delete{
+			Delete: &tenurev1.DeleteResponse{Deleted: kind.Delete.GetDeleted() > 0},
+		}}
+	case *storev1.OpResult_AcquireLock:
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_AcquireLock{
+			AcquireLock: &tenurev1.TryAcquireLockResponse{
+				Acquired: true, Hold: holdToProto(kind.AcquireLock.GetHold(), history, a.timers),
+			},
+		}}
+	case *storev1.OpResult_ReleaseLock:
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_ReleaseLock{
+			ReleaseLock: &tenurev1.ReleaseLockResponse{Released: true, Granted: kind.ReleaseLock.GetGranted()},
+		}}
+	default:
+		return &tenurev1.OpResponse{}
+	}
+}
