@@ -11,6 +11,10 @@ import (
 // Binary returns the path of the tenure binary: TENURE_BINARY if set, else one built into dir.
 func Binary(ctx context.Context, dir string) (string, error) {
 	if path := os.Getenv("TENURE_BINARY"); path != "" {
+		// Looking at the file lets go test know that its cached results depend on it.
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("find tenure: %w", err)
+		}
 		return path, nil
 	}
 	path := filepath.Join(dir, "tenure")
