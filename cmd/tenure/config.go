@@ -102,7 +102,7 @@ func readSettings(path string) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path) //nolint:gosec // Naming the file is the purpose of the flag.
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, usageError("--config: %w", err)
 	}

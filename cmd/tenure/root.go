@@ -82,15 +82,14 @@ func silentExit(code int) error { return &exitError{code: code} }
 
 // execute runs the command line and returns the exit code. Errors go to stderr as one line, "Error! ...".
 func execute(ctx context.Context, env *environment, args []string) int {
-	root := newRootCommand(env)
+	root := newRootCommand(env) //nolint:contextcheck // Commands get their context from cobra.
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
 	code := exitCode(env, err)
-	var exit *exitError
-	if errors.As(err, &exit) && exit.err == nil {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
 		return code
 	}
 	_, _ = fmt.Fprintf(env.stderr, "Error! %s\n", errorText(err))
@@ -102,8 +101,7 @@ func execute(ctx context.Context, env *environment, args []string) int {
 
 // exitCode returns the exit code for an error of a command.
 func exitCode(env *environment, err error) int {
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
 	}
 	if !env.started {

@@ -139,7 +139,7 @@ func launch(ts *testscript.TestScript, name string, argv []string) *background {
 }
 
 func programs(ts *testscript.TestScript) map[string]*background {
-	return ts.Value(backgroundKey{}).(map[string]*background)
+	return ts.Value(backgroundKey{}).(map[string]*background) //nolint:errcheck // Setup put it there.
 }
 
 func program(ts *testscript.TestScript, args []string) *background {

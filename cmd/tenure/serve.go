@@ -63,6 +63,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ListenAddr, "listen", "127.0.0.1:7400", "where gRPC clients connect, host:port")
 	flags.StringVar(&c.HTTPAddr, "http", "127.0.0.1:7401", "where REST, metrics and health are served, host:port")
 	flags.StringVar(&c.PeerAddr, "peer", "127.0.0.1:7402", "where other members connect, host:port")
+	flags.StringVar(&c.DebugAddr, "debug-http", "", "where profiles of this process are served, host:port on a loopback address; empty: nowhere")
 	flags.StringVar(&c.AdvertiseAddr, "advertise", "", "what clients are told instead of --listen, host:port")
 	flags.StringVar(&c.AdvertisePeerAddr, "advertise-peer", "", "what other members are told instead of --peer, host:port")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
