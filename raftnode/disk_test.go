@@ -414,7 +414,10 @@ func TestCrashesDuringAnInstallation(t *testing.T) {
 // Whatever write fails, once or from then on, the member goes on or stops, and what it acknowledged is on the disk.
 func TestAnyFailedWriteLosesNothing(t *testing.T) {
 	stopped := 0
-	const runs = 100
+	runs := 100
+	if testing.Short() || raceDetector {
+		runs = 20
+	}
 	for run := range uint64(runs) {
 		rng := rand.New(rand.NewPCG(run, 12))
 		disk := vfs.NewCrashableMem()
