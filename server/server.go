@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -40,6 +42,8 @@ type Addresses struct {
 	HTTP string `json:"http"`
 	// Peer is for other members.
 	Peer string `json:"peer"`
+	// Debug is for profiles; empty when none are served.
+	Debug string `json:"debug,omitempty"`
 }
 
 // Server is one member with everything that it serves.
@@ -79,8 +83,8 @@ func (c *closers) push(undo func() error) { *c = append(*c, undo) }
 // close undoes everything.
 func (c *closers) close() error {
 	var all []error
-	for i := len(*c) - 1; i >= 0; i-- {
-		all = append(all, (*c)[i]())
+	for _, undo := range slices.Backward(*c) {
+		all = append(all, undo())
 	}
 	return errors.Join(all...)
 }
@@ -158,6 +162,9 @@ func (r *running) start(ctx context.Context) error {
 	if err := r.serveREST(ctx, conn); err != nil {
 		return err
 	}
+	if err := r.serveDebug(ctx); err != nil {
+		return err
+	}
 	// Undone first: streams end and new calls are refused before anything is closed.
 	r.stack.push(func() error { stop(); return nil })
 	return nil
@@ -221,7 +228,7 @@ func (r *running) openNode(ctx context.Context) error {
 		Tick:          r.config.Tick,
 		ElectionTicks: r.config.ElectionTicks,
 		OnApplied:     r.applied,
-		LeaderTasks:   []func(context.Context, uint64) error{r.timers.Lead},
+		LeaderTasks:   []func(context.Context, uint64) error{r.timers.Lead, r.compaction().Lead},
 	})
 	if err != nil {
 		return err
@@ -241,6 +248,22 @@ func (r *running) openNode(ctx context.Context) error {
 		return errors.Join(<-ended, <-ended)
 	})
 	return nil
+}
+
+// compaction returns the leader task that forgets old history.
+func (r *running) compaction() *compaction.Task {
+	return compaction.New(compaction.Options{
+		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
+			return r.node.Propose(ctx, c)
+		},
+		Applied: func() storage.Applied { return r.node.Store().Applied() },
+		Limits: func() (*storev1.Limits, error) {
+			s := r.node.Store().NewReader()
+			limits, err := s.Limits()
+			return limits, errors.Join(err, s.Close())
+		},
+		Logger: r.log,
+	})
 }
 
 // applied passes on what the member applied. It runs on the apply goroutine.

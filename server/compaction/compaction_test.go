@@ -1,0 +1,121 @@
+package compaction_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/server/compaction"
+	"github.com/tenure-io/tenure/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// store is a history of which only the sizes count. One goroutine uses it at a time.
+type store struct {
+	at       storage.Applied
+	commands int
+}
+
+const (
+	revisionBytes = 100
+	// commandRevisions is how many revisions one command takes off the disk.
+	commandRevisions = 50
+)
+
+func (s *store) write(revisions uint64) {
+	s.at.Revision += revisions
+	s.at.HistoryBytes += revisions * revisionBytes
+}
+
+func (s *store) propose(_ context.Context, c *storev1.Command) (*storev1.Result, error) {
+	s.commands++
+	s.at.CompactedRevision = max(s.at.CompactedRevision, c.GetCompact().GetRevision())
+	trimmed := min(s.at.CompactedRevision-s.at.TrimmedRevision, commandRevisions)
+	s.at.TrimmedRevision += trimmed
+	s.at.HistoryBytes -= trimmed * revisionBytes
+	return &storev1.Result{}, nil
+}
+
+// lead runs the task beside script in fake time. The script waits for it to rest after each sleep.
+func lead(t *testing.T, s *store, limits *storev1.Limits, script func()) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		task := compaction.New(compaction.Options{
+			Propose: s.propose,
+			Applied: func() storage.Applied { return s.at },
+			Limits:  func() (*storev1.Limits, error) { return limits, nil },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- task.Lead(ctx, 1) }()
+		synctest.Wait()
+		script()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// pass lets fake time pass.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestHistoryIsKeptAsLongAsTheLimitsSay(t *testing.T) {
+	limits := func(revisions uint64, keep time.Duration, bytes uint64) *storev1.Limits {
+		return &storev1.Limits{
+			HistoryRevisions: proto.Uint64(revisions), HistoryMs: proto.Int64(keep.Milliseconds()), HistoryBytesMax: proto.Uint64(bytes),
+		}
+	}
+	tests := map[string]struct {
+		limits   *storev1.Limits
+		old, new uint64        // revisions written before and after the pause
+		pause    time.Duration // between them
+		want     uint64        // compacted revision in the end
+	}{
+		"nothing is forgotten while there are few revisions": {limits(1000, time.Minute, 1<<40), 500, 400, time.Hour, 0},
+		"nothing is forgotten while all is young":            {limits(10, time.Hour, 1<<40), 500, 400, 10 * time.Minute, 0},
+		"what is old and beyond the number is forgotten":     {limits(100, time.Minute, 1<<40), 500, 20, time.Hour, 420},
+		"what is beyond the number but young stays":          {limits(100, time.Minute, 1<<40), 500, 400, time.Hour, 500},
+		"too many bytes are forgotten though they are young": {limits(1000, time.Hour, 30_000), 500, 0, time.Minute, 201},
+	}
+	for sentence, test := range tests {
+		t.Run(sentence, func(t *testing.T) {
+			s := &store{}
+			lead(t, s, test.limits, func() {
+				s.write(test.old)
+				pass(test.pause)
+				s.write(test.new)
+				pass(30 * time.Second)
+			})
+			if s.at.CompactedRevision != test.want {
+				t.Errorf("got history forgotten up to %d, want %d", s.at.CompactedRevision, test.want)
+			}
+			if s.at.TrimmedRevision != s.at.CompactedRevision {
+				t.Errorf("revisions %d to %d are forgotten but still on disk", s.at.TrimmedRevision+1, s.at.CompactedRevision)
+			}
+		})
+	}
+}
+
+func TestNothingIsProposedWhenNothingIsToBeForgotten(t *testing.T) {
+	s := &store{}
+	limits := &storev1.Limits{
+		HistoryRevisions: proto.Uint64(100), HistoryMs: proto.Int64(60_000), HistoryBytesMax: proto.Uint64(1 << 30),
+	}
+	lead(t, s, limits, func() {
+		s.write(300)
+		pass(time.Hour)
+	})
+	if s.at.CompactedRevision != 200 || s.commands != 4 {
+		t.Errorf("got %d commands up to revision %d in an hour, want 4 up to 200", s.commands, s.at.CompactedRevision)
+	}
+}
