@@ -155,11 +155,7 @@ func (q queryRules) list() string {
 // fieldByJSONName returns the field with this name in JSON, or nil. Names as in the protos are refused: one field has
 // one name.
 func fieldByJSONName(message protoreflect.MessageDescriptor, name string) protoreflect.FieldDescriptor {
-	field := message.Fields().ByJSONName(name)
-	if field == nil || field.JSONName() != name {
-		return nil
-	}
-	return field
+	return message.Fields().ByJSONName(name)
 }
 
 // fieldsOf yields the fields of a message; none of nil.
