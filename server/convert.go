@@ -3,7 +3,6 @@ package server
 import (
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -246,7 +245,7 @@ func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
 		SessionsMax:           l.SessionsMax,
 	}
 	if l.GetHistoryDuration() != nil {
-		limits.HistoryMs = proto.Int64(roundUp(history).Milliseconds())
+		limits.HistoryMs = new(roundUp(history).Milliseconds())
 	}
 	return limits, nil
 }

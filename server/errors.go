@@ -85,13 +85,18 @@ func notServed(what string) *apiError {
 	return newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "%s is not served by this version", what)
 }
 
-// with adds a fact to the error's metadata.
+// with adds a fact to the error's metadata, and returns the error.
 func (e *apiError) with(name, value string) *apiError {
+	e.add(name, value)
+	return e
+}
+
+// add adds a fact to the error's metadata.
+func (e *apiError) add(name, value string) {
 	if e.metadata == nil {
 		e.metadata = map[string]string{}
 	}
 	e.metadata[name] = value
-	return e
 }
 
 // reasonName returns the reason as it is sent.
@@ -190,7 +195,7 @@ func toStatus(err error, requestID string) (s *status.Status, internal bool) {
 	if e == nil {
 		e = newError(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "%s %s", internalText, requestID)
 		e.applied = appliedUnknown
-		e.with("request_id", requestID)
+		e.add("request_id", requestID)
 		internal = true
 	}
 	metadata := map[string]string{"applied": e.applied}
@@ -229,8 +234,7 @@ func toStatus(err error, requestID string) (s *status.Status, internal bool) {
 
 // toAPI finds the error of the API that an error of any room means; nil if it means none.
 func toAPI(err error) *apiError {
-	var e *apiError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*apiError](err); ok {
 		return e
 	}
 	if e := fromNode(err); e != nil {
@@ -412,36 +416,38 @@ func appliedOf(applied uint32) string {
 // addFacts copies a failure's facts to the error's metadata.
 func addFacts(e *apiError, f *storev1.Failure) {
 	if f.GetKey() != "" {
-		e.with("key", f.GetKey())
+		e.add("key", f.GetKey())
 	}
 	if id, err := storage.SessionIDFromBytes(f.GetSessionId()); err == nil {
-		e.with("session_id", id.String())
+		e.add("session_id", id.String())
 	}
 	switch f.GetReason() {
 	case storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED:
-		e.with("revision", strconv.FormatUint(f.GetActual(), 10))
-		e.with("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
+		e.add("revision", strconv.FormatUint(f.GetActual(), 10))
+		e.add("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
 	case storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
 		storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:
-		e.with("epoch", strconv.FormatUint(f.GetActual(), 10))
+		e.add("epoch", strconv.FormatUint(f.GetActual(), 10))
 	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:
-		e.with("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
+		e.add("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
+	default:
+		// The others have no facts of their own.
 	}
 	if ops := f.GetOperations(); len(ops) > 0 {
 		names := make([]string, 0, len(ops))
 		for _, op := range ops {
 			names = append(names, fmt.Sprintf("%d:%s", op.GetPosition(), reasonName(reasonOfFailure(op.GetFailure().GetReason()))))
 		}
-		e.with("operations", strings.Join(names, ","))
+		e.add("operations", strings.Join(names, ","))
 	}
 	if f.GetLimitName() != "" {
-		e.with("limit", f.GetLimitName())
-		e.with("limit_value", strconv.FormatUint(f.GetLimit(), 10))
+		e.add("limit", f.GetLimitName())
+		e.add("limit_value", strconv.FormatUint(f.GetLimit(), 10))
 	}
 	if holds := f.GetLock().GetHolds(); len(holds) > 0 {
-		e.with("holder_session_id", sessionText(holds[0].GetSessionId()))
-		e.with("holder_name", holds[0].GetSessionName())
-		e.with("holder_since_ms", strconv.FormatInt(holds[0].GetGrantTimeMs(), 10))
+		e.add("holder_session_id", sessionText(holds[0].GetSessionId()))
+		e.add("holder_name", holds[0].GetSessionName())
+		e.add("holder_since_ms", strconv.FormatInt(holds[0].GetGrantTimeMs(), 10))
 	}
 }
 

@@ -64,10 +64,10 @@ func (g *gate) admit(ctx context.Context, request any, method string, handler gr
 			"this member serves %d calls already", g.limits.callsMax)
 	}
 	defer g.inFlight.Add(-1)
-	if err := refusal(request, g.limits.requestBytesMax); err != nil {
+	if err = refusal(request, g.limits.requestBytesMax); err != nil {
 		return nil, err
 	}
-	if err := mergeMetadata(ctx, request); err != nil {
+	if err = mergeMetadata(ctx, request); err != nil {
 		return nil, err
 	}
 	defer g.recovered(method, &err)

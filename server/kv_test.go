@@ -68,14 +68,14 @@ func TestLockDelayIsToldAndEnds(t *testing.T) {
 	}
 	bob := m.openSession(t, "bob")
 	for _, key := range []string{"slow", "quick"} {
-		if _, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: key, Acquire: alice.GetSessionId()}); err != nil {
+		if _, err = m.Put(t.Context(), &tenurev1.PutRequest{Key: key, Acquire: alice.GetSessionId()}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "quick", Release: alice.GetSessionId()}); err != nil {
+	if _, err = m.Put(t.Context(), &tenurev1.PutRequest{Key: "quick", Release: alice.GetSessionId()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: alice.GetSessionId()}); err != nil {
+	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: alice.GetSessionId()}); err != nil {
 		t.Fatal(err)
 	}
 	lost, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "slow", Acquire: bob})
@@ -89,7 +89,8 @@ func TestLockDelayIsToldAndEnds(t *testing.T) {
 	if left := delayed[0].GetDelayLeft().AsDuration(); left <= 0 || left > time.Minute || delayed[0].GetLostTime() == nil {
 		t.Errorf("the loser is told %v, want how much of a minute is left", delayed[0])
 	}
-	if won, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "quick", Acquire: bob}); err != nil || !won.GetAcquired() {
+	won, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "quick", Acquire: bob})
+	if err != nil || !won.GetAcquired() {
 		t.Errorf("after a release: %v, %v; want no delay", won, err)
 	}
 	lock, err := m.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: "slow"})
@@ -109,7 +110,7 @@ func TestForceReleasesAndIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := s.GetSessionId()
-	if _, err := m.Put(t.Context(), &tenurev1.PutRequest{
+	if _, err = m.Put(t.Context(), &tenurev1.PutRequest{
 		Key: "k", Acquire: id, Options: &tenurev1.CallOptions{SessionSecret: s.GetSecret(), Epoch: 1},
 	}); err != nil {
 		t.Fatal(err)
@@ -271,7 +272,8 @@ func TestReadsAreAsFreshAsAsked(t *testing.T) {
 	}
 	at := put.GetHeader()
 	for _, stale := range []bool{false, true} {
-		got, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{
+		var got *tenurev1.GetResponse
+		got, err = m.Get(t.Context(), &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{
 			Stale: stale, MinRevision: at.GetRevision(), HistoryId: at.GetHistoryId(),
 		}})
 		if err != nil || got.GetHeader().GetRevision() < at.GetRevision() {
@@ -282,13 +284,13 @@ func TestReadsAreAsFreshAsAsked(t *testing.T) {
 	wantError(t, err, codes.OutOfRange, "REVISION_FUTURE")
 	answers := make(chan error, 1)
 	go func() {
-		_, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: at.GetRevision() + 1}})
+		_, err = m.Get(t.Context(), &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: at.GetRevision() + 1}})
 		answers <- err
 	}()
-	if _, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "k"}); err != nil {
+	if _, err = m.Put(t.Context(), &tenurev1.PutRequest{Key: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-answers; err != nil {
+	if err = <-answers; err != nil {
 		t.Errorf("a stale read that waits: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

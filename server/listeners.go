@@ -119,7 +119,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 	if err != nil {
 		return err
 	}
-	handler, err := newHTTPHandler(httpOptions{
+	handler, err := newHTTPHandler(httpOptions{ //nolint:contextcheck // The gateway's clients live as long as conn.
 		Conn:            conn,
 		Ready:           r.readiness,
 		Gatherer:        r.config.Registry,

@@ -35,10 +35,10 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 	for _, p := range info.Past {
 		lock.Past = append(lock.Past, pastToProto(p))
 	}
-	if err := a.addHolds(s, lock); err != nil {
+	if err = a.addHolds(s, lock); err != nil {
 		return nil, err
 	}
-	if err := addPlaces(s, lock); err != nil {
+	if err = addPlaces(s, lock); err != nil {
 		return nil, err
 	}
 	sessions, err := a.holdersAt(s, lock)
@@ -150,13 +150,11 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
-	var session *storage.SessionID
+	var session storage.SessionID
 	if r.GetSessionId() != "" {
-		id, err := parseSession("session_id", r.GetSessionId())
-		if err != nil {
+		if session, err = parseSession("session_id", r.GetSessionId()); err != nil {
 			return nil, err
 		}
-		session = &id
 	}
 	s, err := a.reader(ctx, r.GetRead())
 	if err != nil {
@@ -178,12 +176,11 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	if r.GetOlderThan() != nil {
 		page.grantedBeforeMs = time.Now().Add(-olderThan).UnixMilli()
 	}
-	more := false
-	if session != nil {
-		more, err = page.fillFromSession(*session)
-	} else {
-		more, err = page.fill()
+	fill := page.fill
+	if r.GetSessionId() != "" {
+		fill = func() (bool, error) { return page.fillFromSession(session) }
 	}
+	more, err := fill()
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func TestLockPassesAlongItsQueue(t *testing.T) {
 	if err != nil || !check.GetHolds() {
 		t.Errorf("bob's sequencer: %v, %v; want that it holds", check, err)
 	}
-	if _, err := m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: bob, Clean: true}); err != nil {
+	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: bob, Clean: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range []acquiring{third, again} {
@@ -191,9 +191,9 @@ func TestTryWithWaitAnswersOnce(t *testing.T) {
 	}
 	answers := make(chan *tenurev1.TryAcquireLockResponse, 1)
 	go func() {
-		r, err := m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: bob, Wait: seconds(30)})
-		if err != nil {
-			t.Error(err)
+		r, failed := m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: bob, Wait: seconds(30)})
+		if failed != nil {
+			t.Error(failed)
 		}
 		answers <- r
 	}()
@@ -205,12 +205,14 @@ func TestTryWithWaitAnswersOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		_, err := m.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: alice, Wait: seconds(30)})
-		gone <- err
+		_, failed := m.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: alice, Wait: seconds(30)})
+		gone <- failed
 	}()
 	m.awaitWaiters(t, "k", 1)
 	cancel()
-	<-gone
+	if <-gone == nil {
+		t.Error("a cancelled call succeeded")
+	}
 	m.awaitWaiters(t, "k", 0)
 	_, err = m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: alice, Wait: seconds(61)})
 	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
@@ -302,7 +304,7 @@ func TestReleaseIsAnAnswer(t *testing.T) {
 	}
 	_, err = m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"})
 	wantError(t, err, codes.NotFound, "KEY_NOT_FOUND")
-	if _, err := m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: id}); err != nil {
+	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: id}); err != nil {
 		t.Fatal(err)
 	}
 	late, err := m.ReleaseLock(t.Context(), &tenurev1.ReleaseLockRequest{Key: "k", SessionId: id})
@@ -376,7 +378,7 @@ func TestRetryGetsTheFirstResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := m.Delete(t.Context(), &tenurev1.DeleteRequest{Key: name}); err != nil {
+			if _, err = m.Delete(t.Context(), &tenurev1.DeleteRequest{Key: name}); err != nil {
 				t.Fatal(err)
 			}
 			again, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: name, Content: text("v"), Options: o})

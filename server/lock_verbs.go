@@ -96,7 +96,7 @@ func (a *api) TryAcquireLock(
 	if err != nil {
 		return nil, err
 	}
-	acquire.Value = r.Value
+	acquire.Value = r.GetValue()
 	if r.GetWait().AsDuration() > tryWaitMax {
 		return nil, invalid("wait", "is longer than %v; AcquireLock waits longer", tryWaitMax)
 	}

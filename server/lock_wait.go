@@ -56,7 +56,7 @@ func (a *api) AcquireLock(
 	if err != nil {
 		return err
 	}
-	acquire.Value = r.Value
+	acquire.Value = r.GetValue()
 	acquire.Queue = true
 	result, err := a.propose(ctx, change{
 		request: r,
@@ -303,7 +303,8 @@ func (t *placeTeller) lookUp() error {
 		return err
 	}
 	if len(waiters) == 1 && waiters[0].Place == t.waiting.place {
-		before, err := s.Position(acquire.GetKey(), t.waiting.place)
+		var before int
+		before, err = s.Position(acquire.GetKey(), t.waiting.place)
 		t.waiting.position = uint32(before)
 		t.waiting.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
 		return err

@@ -156,7 +156,7 @@ func TestMemberTellsWhereItListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got server.Addresses
-	if err := json.Unmarshal(data, &got); err != nil || got != m.at {
+	if err = json.Unmarshal(data, &got); err != nil || got != m.at {
 		t.Errorf("addresses.json is %s (%v), want %+v", data, err, m.at)
 	}
 	st, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
@@ -190,7 +190,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 		t.Fatalf("put: %v, %v", put, err)
 	}
 	first.stop()
-	if err := first.wait(); err != nil {
+	if err = first.wait(); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, onFS)
@@ -214,7 +214,8 @@ func TestStopEndsStreamsAndRefusesCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := stream.Recv(); err != nil || r.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+	r, err := stream.Recv()
+	if err != nil || r.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 		t.Fatalf("got %v, %v; want SERVING", r, err)
 	}
 	m.stop()
@@ -269,7 +270,8 @@ func TestHealthTellsOfEveryService(t *testing.T) {
 		if got := list.GetStatuses()[service].GetStatus(); got != healthpb.HealthCheckResponse_SERVING {
 			t.Errorf("service %q is %v, want SERVING", service, got)
 		}
-		r, err := m.health.Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
+		var r *healthpb.HealthCheckResponse
+		r, err = m.health.Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
 		if err != nil || r.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 			t.Errorf("check of %q: %v, %v; want SERVING", service, r, err)
 		}

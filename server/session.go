@@ -158,7 +158,7 @@ func (a *api) DestroySession(
 		return nil, err
 	}
 	use := optionUse{force: true, reason: true, request: true}
-	if err := checkOptions(r.GetOptions(), use); err != nil {
+	if err = checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	op, err := parseOperator(r.GetForce(), r.GetReason(), r.GetOptions())
@@ -378,13 +378,13 @@ func (a *api) AttachSession(
 	if err != nil {
 		return nil, err
 	}
-	if err := checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax); err != nil {
+	if err = checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{}); err != nil {
+	if err = checkOptions(r.GetOptions(), optionUse{}); err != nil {
 		return nil, err
 	}
-	if err := a.actAs(ctx, id, r.GetOptions()); err != nil {
+	if err = a.actAs(ctx, id, r.GetOptions()); err != nil {
 		return nil, err
 	}
 	if r.GetTakeOver() {

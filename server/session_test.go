@@ -90,18 +90,9 @@ func TestSessionIsRefused(t *testing.T) {
 	}
 }
 
-func TestSecretIsNeededToActAsTheSession(t *testing.T) {
-	m := start(t)
-	created, err := m.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{Name: "shy", WantSecret: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, secret := created.GetSessionId(), created.GetSecret()
-	if len(secret) != 32 {
-		t.Fatalf("got a secret of %d bytes, want 32", len(secret))
-	}
-	wrong := bytes.Repeat([]byte{1}, 32)
-	acts := map[string]func(context.Context, *tenurev1.CallOptions) error{
+// actsAs returns calls that act as a session.
+func (m *member) actsAs(id string) map[string]func(context.Context, *tenurev1.CallOptions) error {
+	return map[string]func(context.Context, *tenurev1.CallOptions) error{
 		"acquire": func(ctx context.Context, o *tenurev1.CallOptions) error {
 			_, err := m.Put(ctx, &tenurev1.PutRequest{Key: "k", Acquire: id, Options: o})
 			return err
@@ -123,18 +114,31 @@ func TestSecretIsNeededToActAsTheSession(t *testing.T) {
 			return err
 		},
 	}
-	for name, act := range acts {
+}
+
+func TestSecretIsNeededToActAsTheSession(t *testing.T) {
+	m := start(t)
+	created, err := m.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{Name: "shy", WantSecret: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, secret := created.GetSessionId(), created.GetSecret()
+	if len(secret) != 32 {
+		t.Fatalf("got a secret of %d bytes, want 32", len(secret))
+	}
+	wrong := bytes.Repeat([]byte{1}, 32)
+	for name, act := range m.actsAs(id) {
 		t.Run(name, func(t *testing.T) {
 			wantError(t, act(t.Context(), nil), codes.PermissionDenied, "SESSION_SECRET_WRONG")
 			wantError(t, act(t.Context(), &tenurev1.CallOptions{SessionSecret: wrong, Epoch: 1}), codes.PermissionDenied, "SESSION_SECRET_WRONG")
 			wantError(t, act(t.Context(), &tenurev1.CallOptions{SessionSecret: secret}), codes.InvalidArgument, "INVALID_ARGUMENT")
-			if err := act(t.Context(), &tenurev1.CallOptions{SessionSecret: secret, Epoch: 1}); err != nil {
-				t.Errorf("with the secret: %v", err)
+			if failed := act(t.Context(), &tenurev1.CallOptions{SessionSecret: secret, Epoch: 1}); failed != nil {
+				t.Errorf("with the secret: %v", failed)
 			}
 			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
 				ctx := metadata.AppendToOutgoingContext(t.Context(), "tenure-session-secret", encoding.EncodeToString(secret))
-				if err := act(ctx, &tenurev1.CallOptions{Epoch: 1}); err != nil {
-					t.Errorf("with the secret in metadata: %v", err)
+				if failed := act(ctx, &tenurev1.CallOptions{Epoch: 1}); failed != nil {
+					t.Errorf("with the secret in metadata: %v", failed)
 				}
 			}
 			twice := metadata.AppendToOutgoingContext(t.Context(), "tenure-session-secret", base64.StdEncoding.EncodeToString(wrong))
@@ -308,7 +312,7 @@ func TestAnotherInstanceMustTakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	same := &tenurev1.AttachSessionRequest{SessionId: s.GetSessionId(), InstanceId: []byte("one")}
-	if _, err := m.AttachSession(t.Context(), same); err != nil {
+	if _, err = m.AttachSession(t.Context(), same); err != nil {
 		t.Errorf("the same instance: %v", err)
 	}
 	other := &tenurev1.AttachSessionRequest{SessionId: s.GetSessionId(), InstanceId: []byte("two")}
