@@ -56,6 +56,8 @@ type Config struct {
 	AdvertiseAddr string
 	// AdvertisePeerAddr is what other members are told instead of PeerAddr; empty is what was bound.
 	AdvertisePeerAddr string
+	// DebugAddr is where profiles of the process are served, host:port on a loopback address; empty serves none.
+	DebugAddr string
 	// Insecure allows addresses that other machines can reach, without TLS.
 	Insecure bool
 
@@ -153,6 +155,9 @@ func (c Config) Validate() error {
 		{"--listen", c.ListenAddr}, {"--http", c.HTTPAddr}, {"--peer", c.PeerAddr},
 	} {
 		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure))
+	}
+	if c.DebugAddr != "" {
+		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}
 	for _, a := range []struct{ flag, address string }{
 		{"--advertise", c.AdvertiseAddr}, {"--advertise-peer", c.AdvertisePeerAddr},

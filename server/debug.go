@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+)
+
+// checkDebugAddress refuses an address that other machines can reach.
+func checkDebugAddress(address string) error {
+	const flag = "--debug-http"
+	if err := checkListenAddress(flag, address, true); err != nil {
+		return err
+	}
+	if host, _, _ := net.SplitHostPort(address); !loopback(host) {
+		return fmt.Errorf("%w: %s %q must be a loopback address", ErrConfig, flag, address)
+	}
+	return nil
+}
+
+// serveDebug serves profiles of the process, if asked to, on a listener of their own: a profile tells names of keys and
+// takes CPU time, so it is for who has a shell on this machine.
+func (r *running) serveDebug(ctx context.Context) error {
+	if r.config.DebugAddr == "" {
+		return nil
+	}
+	listener, err := r.config.Listen(ctx, r.config.DebugAddr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", r.config.DebugAddr, err)
+	}
+	r.addresses.Debug = listener.Addr().String()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() {
+		err := serveHTTP(life, listener, mux, r.config.StopGrace, r.log)
+		if err != nil {
+			r.fail(err)
+		}
+		ended <- err
+	}()
+	r.stack.push(func() error { stop(); return <-ended })
+	return nil
+}
