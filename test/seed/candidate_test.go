@@ -220,7 +220,7 @@ func (c byCommand) destroy(id string, clean bool) {
 }
 
 func (c byCommand) watchNext(after uint64) {
-	c.call(0, "watch", leaderKey, "--from", strconv.FormatUint(after, 10), "--once")
+	c.call(0, "watch", leaderKey, "--locks", "--from", strconv.FormatUint(after, 10), "--once")
 }
 
 func (c byCommand) get() (value, holder string, rev uint64) {
