@@ -50,6 +50,9 @@ type round struct {
 	shared weak.Pointer[Shared]
 }
 
+// last returns the slot of the last event; a round has one at least.
+func (r *round) last() uint64 { return r.slots[len(r.slots)-1] }
+
 // group is all watches with the same selectors.
 type group struct {
 	key       string
@@ -126,7 +129,7 @@ func (g *group) next(from uint64) (p part, known bool) {
 	if from < g.floor {
 		return part{}, false
 	}
-	i := sort.Search(len(g.rounds), func(i int) bool { return g.rounds[i].to > from })
+	i := sort.Search(len(g.rounds), func(i int) bool { return g.rounds[i].last() >= from })
 	rest := g.rounds[i:]
 	if len(rest) == 0 {
 		return part{}, true

@@ -76,10 +76,11 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 			if err != nil {
 				return err
 			}
-			if !ready {
+			if !ready || w.after.Index != Whole {
 				continue
 			}
 			// Nothing came for long: the batch says how far nothing was missed.
+			batch = Batch{Through: w.after.Revision}
 		}
 		if err := emit(batch); err != nil {
 			return err
