@@ -284,8 +284,8 @@ func TestReadsAreAsFreshAsAsked(t *testing.T) {
 	wantError(t, err, codes.OutOfRange, "REVISION_FUTURE")
 	answers := make(chan error, 1)
 	go func() {
-		_, err = m.Get(t.Context(), &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: at.GetRevision() + 1}})
-		answers <- err
+		_, failed := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: at.GetRevision() + 1}})
+		answers <- failed
 	}()
 	if _, err = m.Put(t.Context(), &tenurev1.PutRequest{Key: "k"}); err != nil {
 		t.Fatal(err)
