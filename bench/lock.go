@@ -56,9 +56,9 @@ func newLockCell(ctx context.Context, member *server, clients int, o options) (*
 	return &cell{
 		drivers: clients,
 		step: func(ctx context.Context, client int, r *recorder) error {
-			locks := tenurev1.NewLockServiceClient(conns.of(client))
+			keys := tenurev1.NewKVServiceClient(conns.of(client))
 			key, session := fmt.Sprintf("bench/lock/%d", client), sessions[client]
-			return r.time(func() error { return lockCycle(ctx, locks, key, session) })
+			return r.time(func() error { return lockCycle(ctx, keys, key, session) })
 		},
 		close: func() error {
 			if err := destroySessions(context.WithoutCancel(ctx), conns, sessions); err != nil {
@@ -69,15 +69,15 @@ func newLockCell(ctx context.Context, member *server, clients int, o options) (*
 	}, nil
 }
 
-func lockCycle(ctx context.Context, locks tenurev1.LockServiceClient, key, session string) error {
-	acquired, err := locks.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: key, SessionId: session})
+func lockCycle(ctx context.Context, keys tenurev1.KVServiceClient, key, session string) error {
+	acquired, err := keys.Put(ctx, &tenurev1.PutRequest{Key: key, Acquire: session})
 	if err != nil {
 		return err
 	}
 	if !acquired.GetAcquired() {
 		return fmt.Errorf("lock %q is not free", key)
 	}
-	released, err := locks.ReleaseLock(ctx, &tenurev1.ReleaseLockRequest{Key: key, SessionId: session})
+	released, err := keys.Put(ctx, &tenurev1.PutRequest{Key: key, Release: session})
 	if err == nil && !released.GetReleased() {
 		return fmt.Errorf("lock %q was not held", key)
 	}

@@ -72,7 +72,7 @@ func measureWatchers(ctx context.Context, member *server, o options) (memoryResu
 func measureMemory(ctx context.Context, member *server, count int, create func() error) (memoryResult, error) {
 	result := memoryResult{Count: count}
 	var err error
-	if result.BeforeBytes, err = settledRSS(ctx, member.process); err != nil {
+	if result.BeforeBytes, err = member.settledRSS(ctx); err != nil {
 		return result, err
 	}
 	cpu, err := member.cpu()
@@ -89,18 +89,22 @@ func measureMemory(ctx context.Context, member *server, count int, create func()
 		return result, err
 	}
 	result.ServerCPUEach = (used - cpu) / time.Duration(count)
-	if result.AfterBytes, err = settledRSS(ctx, member.process); err != nil {
+	if result.AfterBytes, err = member.settledRSS(ctx); err != nil {
 		return result, err
 	}
 	result.BytesEach = float64(result.AfterBytes-result.BeforeBytes) / float64(count)
 	return result, nil
 }
 
-// settledRSS waits until the resident memory stays as it is, and returns it.
-func settledRSS(ctx context.Context, p *process) (int64, error) {
+// settledRSS returns the resident memory once it stays as it is. The member collects its garbage before each look; what
+// it then keeps for growth counts.
+func (s *server) settledRSS(ctx context.Context) (int64, error) {
 	var recent []int64
 	for begin := time.Now(); ; {
-		rss, err := p.rssBytes()
+		if err := s.collectGarbage(ctx); err != nil {
+			return 0, err
+		}
+		rss, err := s.rssBytes()
 		if err != nil {
 			return 0, err
 		}

@@ -21,7 +21,24 @@ func (s *server) profileHeap(ctx context.Context, dir, name string) error {
 	return s.saveProfile(ctx, "heap?gc=1", dir, name+".heap.pb.gz")
 }
 
+// collectGarbage makes the member collect its garbage, which it does before it tells what its heap holds.
+func (s *server) collectGarbage(ctx context.Context) error {
+	return s.getProfile(ctx, "heap?gc=1", io.Discard)
+}
+
 func (s *server) saveProfile(ctx context.Context, what, dir, name string) (err error) {
+	if err = os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return s.getProfile(ctx, what, file)
+}
+
+func (s *server) getProfile(ctx context.Context, what string, to io.Writer) error {
 	if s.addresses.Debug == "" {
 		return errors.New("the member serves no profiles")
 	}
@@ -37,14 +54,6 @@ func (s *server) saveProfile(ctx context.Context, what, dir, name string) (err e
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("profile %s: %s", what, response.Status)
 	}
-	if err = os.MkdirAll(dir, 0o750); err != nil {
-		return err
-	}
-	file, err := os.Create(filepath.Join(dir, name))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	_, err = io.Copy(file, response.Body)
+	_, err = io.Copy(to, response.Body)
 	return err
 }

@@ -40,6 +40,14 @@ func writeAddresses(path string, a addresses) error {
 	return replaceFile(path, text)
 }
 
+// debugging says whether a member serves profiles in any case.
+type debugging bool
+
+const (
+	debugOnRequest debugging = false
+	debugAlways    debugging = true
+)
+
 // server is a running member, or the echo server.
 type server struct {
 	*process
@@ -47,8 +55,9 @@ type server struct {
 	logPath   string
 }
 
-// startMember starts the real program on an empty data directory under dir and waits until it takes writes.
-func startMember(ctx context.Context, dir string, o options) (*server, error) {
+// startMember starts the real program on an empty data directory under dir and waits until it takes writes. With debug it
+// serves profiles even if nobody asked for them.
+func startMember(ctx context.Context, dir string, debug debugging, o options) (*server, error) {
 	dataDir, err := os.MkdirTemp(dir, "member-")
 	if err != nil {
 		return nil, err
@@ -56,7 +65,7 @@ func startMember(ctx context.Context, dir string, o options) (*server, error) {
 	args := []string{
 		"serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
 	}
-	if o.profileDir != "" {
+	if o.profileDir != "" || bool(debug) {
 		args = append(args, "--debug-http", "127.0.0.1:0")
 	}
 	s, err := startServer(ctx, dataDir, o.binary, append(args, o.serveFlags...)...)

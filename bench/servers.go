@@ -22,7 +22,7 @@ func (b *bench) startServers(ctx context.Context) (err error) {
 	if !b.hasAny(memberWorkloads) {
 		return nil
 	}
-	if b.member, err = startMember(ctx, b.dir, b.options); err != nil {
+	if b.member, err = startMember(ctx, b.dir, debugOnRequest, b.options); err != nil {
 		return err
 	}
 	if b.has(workPut) || b.has(workGet) {
