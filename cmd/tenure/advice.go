@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -22,8 +24,8 @@ func explain(timeout time.Duration, err error) error {
 		return err
 	}
 	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s: %s: is `tenure serve` running? set --endpoints",
-			unreachable.Error(), printable(unreachable.causes[0].Error()))}
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): is `tenure serve` running? set --endpoints",
+			unreachable.Error(), printable(plainCause(unreachable.causes[0])))}
 	}
 	if ended := new(sessionEndedError); errors.As(err, &ended) {
 		return refusedError("%s; `tenure session info %s` tells more", ended.Error(), ended.id)
@@ -46,6 +48,17 @@ func explain(timeout time.Duration, err error) error {
 		text += ": " + next
 	}
 	return &exitError{code: code, err: errors.New(text)}
+}
+
+// plainCause returns why a connection failed, without the address that is named already.
+func plainCause(err error) string {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number.Error()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
 }
 
 // adviceFor returns what to do after a refusal, or nothing if the refusal says it all.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -20,11 +21,11 @@ func answerRenewals(verdict func(r *tenurev1.SessionRenewal) *tenurev1.RenewalVe
 	return func(s keepAliveStream) error {
 		for {
 			request, err := s.Recv()
-			if errors.Is(err, io.EOF) || s.Context().Err() != nil {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err != nil {
-				return err
+				return fmt.Errorf("receive: %w", err)
 			}
 			v := verdict(request.GetRenewals()[0])
 			if v == nil {
