@@ -219,8 +219,8 @@ func (c *command) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, 
 		return nil, err
 	}
 	if p == nil {
-		h, err := c.ownHold(l, s.id, w.GetOwner())
-		if err != nil || h == nil {
+		var h *storev1.HoldRecord
+		if h, err = c.ownHold(l, s.id, w.GetOwner()); err != nil || h == nil {
 			return &storev1.CancelWaitResult{}, err
 		}
 		return &storev1.CancelWaitResult{Hold: holdState(n.key, h)}, nil

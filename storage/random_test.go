@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
@@ -22,6 +24,9 @@ type generator struct {
 	term  uint64
 	next  uint64 // number of the next session
 	alive []uint64
+
+	requests uint64             // number of the last request id
+	sent     []*storev1.Command // that may be sent again
 }
 
 func newGenerator(t *testing.T, seed uint64, store *storage.Store) *generator {
@@ -89,25 +94,59 @@ func (g *generator) close(r *storage.Reader) {
 	}
 }
 
-// command returns a random command.
+// command returns a random command, perhaps with guards or as a request that may be retried. Rarely it is an earlier
+// command again.
 func (g *generator) command() *storev1.Command {
+	if len(g.sent) > 0 && g.oneIn(15) {
+		return proto.CloneOf(g.sent[g.rng.IntN(len(g.sent))])
+	}
+	cmd := g.plain()
+	for g.oneIn(8) {
+		cmd.Guards = append(cmd.Guards, g.guard())
+	}
+	switch {
+	case g.oneIn(5):
+		g.requests++
+		ref := &storev1.RequestID{SessionId: numberedID(g.session()), Epoch: uint64(1 + g.rng.IntN(2)), Sequence: g.requests}
+		if g.oneIn(4) {
+			ref.DoneBelow = ref.GetSequence() - uint64(g.rng.IntN(20))%ref.GetSequence()
+		}
+		cmd.RequestId = ref
+	case g.oneIn(12):
+		cmd.IdempotencyKey = fmt.Appendf(nil, "key of 16 bytes %d", g.rng.IntN(1000))
+	default:
+		return cmd
+	}
+	digest := sha256.Sum256(fmt.Append(nil, cmd.GetIdempotencyKey(), g.rng.IntN(50)))
+	cmd.RequestDigest = digest[:]
+	g.sent = append(g.sent, cmd)
+	g.sent = g.sent[max(0, len(g.sent)-30):]
+	return cmd
+}
+
+// plain returns a random command without anything around it.
+func (g *generator) plain() *storev1.Command {
 	cmd := &storev1.Command{WallTimeMs: g.rng.Int64N(1 << 40)}
-	switch n := g.rng.IntN(100); {
-	case n < 12 || len(g.alive) < 3:
+	switch n := g.rng.IntN(200); {
+	case n < 16 || len(g.alive) < 3:
 		cmd.Kind = &storev1.Command_CreateSession{CreateSession: g.createSession()}
-	case n < 20:
+	case n < 26:
 		g.endSession(cmd)
-	case n < 30:
+	case n < 40:
 		cmd.Kind = &storev1.Command_EndDelays{EndDelays: g.endDelays()}
-	case n < 34:
+	case n < 46:
 		key := g.key()
 		cmd.Kind = &storev1.Command_Delete{Delete: &storev1.Delete{Key: key, IfRevision: g.ifRevision(key)}}
-	case n < 36:
+	case n < 48:
 		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: g.key()}}
-	case n < 40:
+	case n < 51:
 		cmd.Kind = &storev1.Command_Compact{Compact: g.compact()}
-	default:
+	case n < 90:
 		cmd.Kind = &storev1.Command_Put{Put: g.put()}
+	case n < 105:
+		cmd.Kind = &storev1.Command_Txn{Txn: g.txn()}
+	default:
+		g.lockCommand(cmd)
 	}
 	return cmd
 }
