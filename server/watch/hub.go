@@ -102,6 +102,9 @@ func setDefault(n *int, value int) {
 	}
 }
 
+// Watchers returns how many watches there are.
+func (h *Hub) Watchers() int { return int(h.watchers.Load()) }
+
 // Publish tells what was applied. The apply goroutine calls it for every outcome, in order; it never waits for watchers.
 func (h *Hub) Publish(o storage.Outcome) {
 	h.ring.add(o.Events, o.Applied.Revision)
