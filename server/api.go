@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,6 +40,7 @@ type api struct {
 	self     member
 	memberID uint64
 	ttlMin   time.Duration
+	ids      atomic.Pointer[idTexts]
 	started  time.Time
 }
 
@@ -54,11 +56,31 @@ type delayClock interface {
 	DelayLeft(key string, lockIndex uint64) (time.Duration, bool)
 }
 
+// idTexts are the ids in every header, as text.
+type idTexts struct {
+	cluster, history         [16]byte
+	clusterText, historyText string
+}
+
+// texts returns the ids of the state as text. They hardly ever change.
+func (a *api) texts(at storage.Applied) *idTexts {
+	if t := a.ids.Load(); t != nil && t.cluster == at.ClusterID && t.history == at.HistoryID {
+		return t
+	}
+	t := &idTexts{
+		cluster: at.ClusterID, clusterText: hexID(at.ClusterID),
+		history: at.HistoryID, historyText: hexID(at.HistoryID),
+	}
+	a.ids.Store(t)
+	return t
+}
+
 // header returns the header of an answer that shows a revision.
 func (a *api) header(at storage.Applied) *tenurev1.ResponseHeader {
+	ids := a.texts(at)
 	return &tenurev1.ResponseHeader{
-		ClusterId: hexID(at.ClusterID),
-		HistoryId: hexID(at.HistoryID),
+		ClusterId: ids.clusterText,
+		HistoryId: ids.historyText,
 		MemberId:  a.memberID,
 		Revision:  at.Revision,
 		Term:      at.Term,
@@ -83,8 +105,10 @@ type snapshot struct {
 
 // reader returns a snapshot that is as fresh as o asks.
 func (a *api) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, error) {
-	if err := checkHistory("read.history_id", o.GetHistoryId(), a.history()); err != nil {
-		return nil, err
+	if o.GetHistoryId() != "" {
+		if err := checkHistory("read.history_id", o.GetHistoryId(), a.history()); err != nil {
+			return nil, err
+		}
 	}
 	if o.GetStale() {
 		if err := a.awaitRevision(ctx, o.GetMinRevision()); err != nil {

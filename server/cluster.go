@@ -19,6 +19,10 @@ import (
 func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
 	at := a.node.Store().Applied()
 	status := a.node.Status()
+	disk, err := a.node.Store().DiskBytes()
+	if err != nil {
+		return nil, err
+	}
 	header := a.header(at)
 	header.Term = status.Term
 	response := &tenurev1.GetStatusResponse{
@@ -34,6 +38,8 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 		Keys:              at.Keys,
 		Sessions:          at.Sessions,
 		LiveBytes:         at.LiveBytes,
+		DiskBytes:         disk,
+		Watches:           uint64(a.hub.Watchers()),
 		CompactedRevision: at.CompactedRevision,
 		Checksum:          fmt.Sprintf("%016x", at.Checksum),
 		Uptime:            durationpb.New(time.Since(a.started)),

@@ -280,15 +280,19 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.gate = &gate{log: r.log, metrics: metrics, limits: limits, stopping: stopping}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tenure_server_calls_in_flight",
+			Help: "Calls with one answer under way.",
+		}, func() float64 { return float64(r.gate.inFlight.Load()) }),
 	} {
 		if err := r.config.Registry.Register(c); err != nil {
 			return err
 		}
 	}
-	r.gate = &gate{log: r.log, metrics: metrics, limits: limits, stopping: stopping}
 	r.api = &api{
 		node:     r.node,
 		hub:      r.hub,

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -229,31 +230,67 @@ func TestStopEndsStreamsAndRefusesCalls(t *testing.T) {
 }
 
 func TestStaleReadThatWaitsEndsWithTheMember(t *testing.T) {
-	m := start(t)
+	registry := prometheus.NewRegistry()
+	m := start(t, func(c *server.Config) { c.Registry = registry })
 	ended := make(chan error, 1)
-	began := make(chan struct{})
 	go func() {
-		close(began)
 		_, err := m.Get(t.Context(), &tenurev1.GetRequest{
 			Key:  "k",
 			Read: &tenurev1.ReadOptions{Stale: true, MinRevision: 1000},
 		})
 		ended <- err
 	}()
-	<-began
-	m.awaitCallsInFlight(t)
+	awaitGauge(t, registry, "tenure_server_calls_in_flight", 1)
 	m.stop()
 	wantError(t, <-ended, codes.Unavailable, "STOPPING")
 }
 
-// awaitCallsInFlight waits until a call that is waiting inside the member can be seen from outside: another one that
-// came later is answered.
-func (m *member) awaitCallsInFlight(t *testing.T) {
+// awaitGauge waits until a metric has a value.
+func awaitGauge(t *testing.T, registry *prometheus.Registry, name string, want float64) {
 	t.Helper()
-	for range 20 {
-		if _, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{}); err != nil {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for {
+		families, err := registry.Gather()
+		if err != nil {
 			t.Fatal(err)
 		}
+		for _, f := range families {
+			if f.GetName() == name && f.GetMetric()[0].GetGauge().GetValue() == want {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s never was %v", name, want)
+		}
+	}
+}
+
+func TestTooManyCallsAreRefused(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := start(t, func(c *server.Config) { c.Registry, c.CallsMax = registry, 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := m.Get(ctx, &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: 1000}})
+		ended <- err
+	}()
+	awaitGauge(t, registry, "tenure_server_calls_in_flight", 1)
+	_, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_REQUESTS")
+	if infoOf(err).GetMetadata()["retry_after_ms"] == "" {
+		t.Error("the error does not tell when to try again")
+	}
+	cancel()
+	if err = <-ended; status.Code(err) != codes.Canceled {
+		t.Errorf("got %v, want CANCELLED", err)
+	}
+	awaitGauge(t, registry, "tenure_server_calls_in_flight", 0)
+	if _, err = m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{}); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 
