@@ -104,26 +104,25 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 	if err := checkText("to_owner", r.GetToOwner(), ownerBytesMax); err != nil {
 		return nil, err
 	}
-	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
-	if err != nil {
-		return nil, err
-	}
 	resign := &storev1.Resign{
 		Key:       r.GetKey(),
-		Session:   ref,
 		Owner:     r.GetOptions().GetOwner(),
 		LockIndex: r.GetLockIndex(),
 		ToOwner:   r.GetToOwner(),
 	}
 	switch {
 	case r.GetToSessionId() != "":
-		id, err := parseSession("to_session_id", r.GetToSessionId())
+		to, err := parseSession("to_session_id", r.GetToSessionId())
 		if err != nil {
 			return nil, err
 		}
-		resign.ToSessionId = id[:]
+		resign.ToSessionId = to[:]
 	case r.GetToOwner() != "":
 		return nil, invalid("to_owner", "needs to_session_id")
+	}
+	var err error
+	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{}); err != nil {
+		return nil, err
 	}
 	result, err := a.propose(ctx, change{
 		request: r,

@@ -89,7 +89,7 @@ func TestElection(t *testing.T) {
 	proclaim := &tenurev1.ProclaimRequest{
 		Key: "leader", Sequencer: elected.GetSequencer(), Content: &tenurev1.ProclaimRequest_Text{Text: "moved"},
 	}
-	if _, err := o.Proclaim(t.Context(), proclaim); err != nil {
+	if _, err = o.Proclaim(t.Context(), proclaim); err != nil {
 		t.Fatal(err)
 	}
 	see("alice moved")

@@ -244,7 +244,7 @@ func (a *api) acquireOpFromProto(
 	if err != nil {
 		return nil, err
 	}
-	acquire.Value = r.Value
+	acquire.Value = r.GetValue()
 	return &storev1.Op{Kind: &storev1.Op_AcquireLock{AcquireLock: acquire}}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/server/compaction"
@@ -72,7 +71,7 @@ func pass(d time.Duration) {
 func TestHistoryIsKeptAsLongAsTheLimitsSay(t *testing.T) {
 	limits := func(revisions uint64, keep time.Duration, bytes uint64) *storev1.Limits {
 		return &storev1.Limits{
-			HistoryRevisions: proto.Uint64(revisions), HistoryMs: proto.Int64(keep.Milliseconds()), HistoryBytesMax: proto.Uint64(bytes),
+			HistoryRevisions: &revisions, HistoryMs: new(keep.Milliseconds()), HistoryBytesMax: &bytes,
 		}
 	}
 	tests := map[string]struct {
@@ -109,7 +108,7 @@ func TestHistoryIsKeptAsLongAsTheLimitsSay(t *testing.T) {
 func TestNothingIsProposedWhenNothingIsToBeForgotten(t *testing.T) {
 	s := &store{}
 	limits := &storev1.Limits{
-		HistoryRevisions: proto.Uint64(100), HistoryMs: proto.Int64(60_000), HistoryBytesMax: proto.Uint64(1 << 30),
+		HistoryRevisions: new(uint64(100)), HistoryMs: new(int64(60_000)), HistoryBytesMax: new(uint64(1 << 30)),
 	}
 	lead(t, s, limits, func() {
 		s.write(300)

@@ -140,10 +140,10 @@ func (r *renewer) nextRound() []*tenurev1.KeepAliveRequest {
 func (r *renewer) receive() error {
 	for {
 		msg, err := r.stream.Recv()
-		if errors.Is(err, io.EOF) || r.stream.Context().Err() != nil {
-			return nil
-		}
 		if err != nil {
+			if errors.Is(err, io.EOF) || r.stream.Context().Err() != nil {
+				err = nil
+			}
 			return err
 		}
 		r.note(msg, time.Now())

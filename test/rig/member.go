@@ -77,7 +77,7 @@ func (m *Member) Restart(ctx context.Context) {
 	args := append([]string{
 		"serve", "--data-dir", m.dir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
 	}, m.args...)
-	cmd := exec.Command(m.binary, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), m.binary, args...)
 	cmd.Stdout, cmd.Stderr = m.log, m.log
 	if err := cmd.Start(); err != nil {
 		m.t.Fatalf("start tenure: %v", err)
@@ -134,9 +134,12 @@ func (m *Member) Kill() {
 	if m.cmd == nil {
 		return
 	}
+	// Either fails only if the process has ended.
 	_ = m.cmd.Process.Signal(syscall.SIGCONT)
 	_ = m.cmd.Process.Kill()
-	<-m.done
+	if err := <-m.done; err == nil {
+		m.t.Log("the member had ended by itself")
+	}
 	m.cmd = nil
 }
 
