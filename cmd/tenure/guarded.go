@@ -107,6 +107,9 @@ func (g *guarded) watch(p *process, dog *watchdog) {
 			dog.lose()
 		case <-timer.C:
 		}
+		if p.goOn() {
+			g.note("The command cannot be stopped while it depends on %s; it goes on.", g.what)
+		}
 		dog.renewed(g.keeper.safeUntil())
 		what, wait := dog.step(g.clock())
 		switch what {

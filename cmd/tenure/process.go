@@ -93,6 +93,16 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
+// goOn continues a command that has the terminal and was stopped by Ctrl-Z, and tells whether it did: stopping would leave
+// the terminal to nobody, and the lock to a command that does nothing.
+func (p *process) goOn() bool {
+	if !p.cmd.SysProcAttr.Foreground || !justStopped(p.cmd.Process.Pid) {
+		return false
+	}
+	p.signal(syscall.SIGCONT)
+	return true
+}
+
 // exitCode returns the command's exit code after done: its own, or 128 and the signal that ended it.
 func (p *process) exitCode() int {
 	state := p.cmd.ProcessState
