@@ -164,7 +164,7 @@ func (a *api) RenewSession(
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{}); err != nil {
+	if err = checkOptions(r.GetOptions(), optionUse{}); err != nil {
 		return nil, err
 	}
 	renewals := []expiry.Renewal{{ID: id, Epoch: r.GetOptions().GetEpoch()}}
@@ -175,10 +175,10 @@ func (a *api) RenewSession(
 		return nil, err
 	}
 	// After the proof, so that a session made elsewhere a moment ago is known.
-	if err := a.actAs(ctx, id, r.GetOptions()); err != nil {
+	if err = a.actAs(ctx, id, r.GetOptions()); err != nil {
 		return nil, err
 	}
-	if err := a.settleOne(ctx, term, renewals); err != nil {
+	if err = a.settleOne(ctx, term, renewals); err != nil {
 		return nil, err
 	}
 	s, err := a.localSnapshot()

@@ -232,13 +232,14 @@ func (w *watchStream) encode(b watch.Batch) (messages []*encodedMessage, err err
 	var part []*tenurev1.Event
 	bytes := 0
 	for i, e := range b.Events {
-		event, err := c.convert(e)
-		if err != nil {
+		var event *tenurev1.Event
+		if event, err = c.convert(e); err != nil {
 			return nil, err
 		}
 		n := proto.Size(event)
 		if len(part) > 0 && bytes+n > watchMessageBytes {
-			m, err := w.encodePart(part, position(b.Events[i-1], e), e.GetRevision() == b.Events[i-1].GetRevision())
+			var m *encodedMessage
+			m, err = w.encodePart(part, position(b.Events[i-1], e), e.GetRevision() == b.Events[i-1].GetRevision())
 			if err != nil {
 				return nil, err
 			}

@@ -169,17 +169,14 @@ func TestWatchAfterARevisionAndByToken(t *testing.T) {
 
 func TestWatchSurvivesARestartByHistory(t *testing.T) {
 	m := start(t)
-	token := ""
-	{
-		w := m.watch(t, &tenurev1.WatchRequest{Prefixes: []string{"p/"}})
-		m.put(t, "p/1", "v")
-		w.events(1)
-		token = w.token
-		for i := 2; i <= 50; i++ {
-			m.put(t, fmt.Sprint("p/", i), "v")
-		}
-		w.cancel()
+	before := m.watch(t, &tenurev1.WatchRequest{Prefixes: []string{"p/"}})
+	m.put(t, "p/1", "v")
+	before.events(1)
+	token := before.token
+	for i := 2; i <= 50; i++ {
+		m.put(t, fmt.Sprint("p/", i), "v")
 	}
+	before.cancel()
 	m.stop()
 	if err := m.wait(); err != nil {
 		t.Fatal(err)

@@ -301,11 +301,33 @@ func ParseSessionID(text string) (SessionID, error) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return SessionID{}, fmt.Errorf("%w: %q is not a UUID", ErrSessionID, text)
 	}
-	digits := text[0:8] + text[9:13] + text[14:18] + text[19:23] + text[24:36]
-	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
-		return SessionID{}, fmt.Errorf("%w: %q is not a UUID", ErrSessionID, text)
+	at := 0
+	for i := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			at++ // the hyphen
+		}
+		high, low := unhex(text[at]), unhex(text[at+1])
+		if high|low > 0xf {
+			return SessionID{}, fmt.Errorf("%w: %q is not a UUID", ErrSessionID, text)
+		}
+		id[i] = high<<4 | low
+		at += 2
 	}
 	return id, nil
+}
+
+// unhex returns the value of a hexadecimal digit, or 0xff. Ids are read for every renewal, so this must be quick.
+func unhex(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	default:
+		return 0xff
+	}
 }
 
 // SessionIDFromBytes returns the id that b holds; anything but 16 bytes is ErrSessionID.

@@ -271,7 +271,7 @@ func (l *leader) endDelays(lease time.Duration) *storev1.Command {
 	l.proposedDelays = l.proposedDelays[:0]
 	n := 0
 	for _, id := range l.dueDelays {
-		if len(c.Delays) >= commandMax {
+		if len(c.GetDelays()) >= commandMax {
 			break
 		}
 		n++
@@ -284,7 +284,7 @@ func (l *leader) endDelays(lease time.Duration) *storev1.Command {
 		}
 	}
 	l.dueDelays = append(l.dueDelays[:0:0], l.dueDelays[n:]...)
-	if len(c.Delays) == 0 {
+	if len(c.GetDelays()) == 0 {
 		return nil
 	}
 	return &storev1.Command{Kind: &storev1.Command_EndDelays{EndDelays: c}}
@@ -306,7 +306,7 @@ func (l *leader) endWaits(lease time.Duration) *storev1.Command {
 	l.proposedWaits = l.proposedWaits[:0]
 	n := 0
 	for _, id := range l.dueWaits {
-		if len(c.Places) >= commandMax {
+		if len(c.GetPlaces()) >= commandMax {
 			break
 		}
 		n++
@@ -319,7 +319,7 @@ func (l *leader) endWaits(lease time.Duration) *storev1.Command {
 		}
 	}
 	l.dueWaits = append(l.dueWaits[:0:0], l.dueWaits[n:]...)
-	if len(c.Places) == 0 {
+	if len(c.GetPlaces()) == 0 {
 		return nil
 	}
 	return &storev1.Command{Kind: &storev1.Command_EndWaits{EndWaits: c}}

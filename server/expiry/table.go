@@ -188,17 +188,6 @@ func (t *table) raise(id storage.SessionID, epoch uint64) {
 	}
 }
 
-// find returns a session's Ref, or the zero Ref.
-func (t *table) find(id *storage.SessionID) Ref {
-	sh, tag := t.shard(id)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if e := sh.byID[*id]; e != nil {
-		return Ref{e: e, gen: e.gen, tag: tag}
-	}
-	return Ref{}
-}
-
 // fate is what a look at a session in a due bucket found.
 type fate uint8
 

@@ -123,7 +123,7 @@ func (t *Timers) loadSnapshot(tm *term) (err error) {
 	}
 	tm.revision = at.Revision
 	t.withoutTTL.Store(0)
-	if err := t.loadSessions(tm, s); err != nil {
+	if err = t.loadSessions(tm, s); err != nil {
 		return err
 	}
 	delays, err := s.Delays()

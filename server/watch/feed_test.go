@@ -171,10 +171,8 @@ func randomSelectors(r *rand.Rand) watch.Selectors {
 // selects says the same as the hub does, as simply as can be.
 func selects(s watch.Selectors, e *storev1.Event) bool {
 	key := func(k string, exact, prefixes []string) bool {
-		for _, x := range exact {
-			if x == k {
-				return true
-			}
+		if slices.Contains(exact, k) {
+			return true
 		}
 		for _, p := range prefixes {
 			if strings.HasPrefix(k, p) {

@@ -5,8 +5,6 @@ import (
 	"sort"
 	"sync"
 	"weak"
-
-	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 const (
@@ -166,13 +164,4 @@ func (g *group) sharedOf(r *round) *Shared {
 	s := &Shared{}
 	r.shared = weak.Make(s)
 	return s
-}
-
-// batchBytes returns the size of some events.
-func batchBytes(events []*storev1.Event) int {
-	n := 0
-	for _, e := range events {
-		n += size(e)
-	}
-	return n
 }

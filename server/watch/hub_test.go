@@ -304,7 +304,9 @@ func TestProgressOnlyAfterEverythingBefore(t *testing.T) {
 		}
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
 }
 
 func TestMembersOfAGroupShareTheirBatches(t *testing.T) {
@@ -385,7 +387,9 @@ func TestTooManyWatchesAreRefused(t *testing.T) {
 		t.Errorf("got %v, want %v", err, watch.ErrTooMany)
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
 }
 
 func receive(t *testing.T, c <-chan watch.Batch) watch.Batch {
