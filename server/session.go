@@ -330,8 +330,8 @@ func (a *api) sessionsAt(
 	created := time.Now().Add(-r.GetOlderThan().AsDuration()).UnixMilli()
 	bytes := 0
 	for scanned := 0; scanned < scannedItemsMax; {
-		entries, more, err := s.Sessions(last, pageItemsMax)
-		if err != nil {
+		var entries []storage.SessionEntry
+		if entries, more, err = s.Sessions(last, pageItemsMax); err != nil {
 			return last, false, err
 		}
 		for _, e := range entries {
@@ -341,6 +341,9 @@ func (a *api) sessionsAt(
 			last = e.ID
 			if !sessionPasses(e.Record, r, created) {
 				continue
+			}
+			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
+				return last, false, err
 			}
 			session := a.withTimer(e.ID, sessionToProto(e.ID, e.Record))
 			bytes += proto.Size(session)

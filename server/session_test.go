@@ -284,6 +284,9 @@ func TestSessionsAreListedInPages(t *testing.T) {
 			}
 			last = s.GetSessionId()
 			got[last] = true
+			if s.GetObjects() != 1 {
+				t.Errorf("session %s is listed with %d objects, want itself alone", last, s.GetObjects())
+			}
 		}
 		if token = page.GetNextPageToken(); token == "" {
 			break

@@ -17,15 +17,20 @@ func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
 	if err = decode(value, s); err != nil {
 		return nil, false, fmt.Errorf("session %s: %w", id, err)
 	}
-	count, ok, err := r.rows.get(sessionRow(rowObjects, id))
-	if err != nil {
+	if s.Objects, err = r.Objects(id); err != nil {
 		return nil, false, err
 	}
-	if ok {
-		n, _ := binary.Uvarint(count)
-		s.Objects = uint32(n)
-	}
 	return s, true, nil
+}
+
+// Objects returns how many objects a live session has, itself included; zero for one that does not live.
+func (r *Reader) Objects(id SessionID) (uint32, error) {
+	count, ok, err := r.rows.get(sessionRow(rowObjects, id))
+	if err != nil || !ok {
+		return 0, err
+	}
+	n, _ := binary.Uvarint(count)
+	return uint32(n), nil
 }
 
 // SessionEntry is one session of a list.
@@ -37,7 +42,7 @@ type SessionEntry struct {
 }
 
 // Sessions returns live sessions with a higher id than after, at most limit, and whether there are more; zero or less
-// is no limit. A zero after starts at the first.
+// is no limit. A zero after starts at the first. Their records do not count objects; Objects does.
 func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, error) {
 	from := []byte{rowSession}
 	if after != (SessionID{}) {
