@@ -132,6 +132,7 @@ func (a *api) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, e
 
 // localSnapshot returns what this member has, however old.
 func (a *api) localSnapshot() (*snapshot, error) {
+	growStack(0)
 	r := a.node.Store().NewReader()
 	at, err := r.Applied()
 	if err != nil {

@@ -41,7 +41,6 @@ type gate struct {
 // unary is the interceptor for calls with one answer.
 func (g *gate) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
-	growStack(0)
 	response, err := g.admit(ctx, request, info.FullMethod, handler)
 	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {

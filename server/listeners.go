@@ -23,12 +23,15 @@ import (
 
 // Limits of the gRPC listeners.
 const (
-	headerBytesMax     = 16 << 10
-	connectionTimeout  = 10 * time.Second
-	keepaliveTime      = 30 * time.Second
-	keepaliveTimeout   = 10 * time.Second
-	clientPingEvery    = 5 * time.Second // sooner is too often
-	inProcessBytes     = 256 << 10
+	headerBytesMax    = 16 << 10
+	connectionTimeout = 10 * time.Second
+	keepaliveTime     = 30 * time.Second
+	keepaliveTimeout  = 10 * time.Second
+	clientPingEvery   = 5 * time.Second // sooner is too often
+	inProcessBytes    = 256 << 10
+	// callWorkers is how many goroutines wait for calls, so that their stacks need not grow again for each. When all are
+	// busy, or taken by streams, a call gets a goroutine of its own.
+	callWorkers        = 256
 	inProcessStreams   = 1 << 20 // the gateway's own limits come first
 	inProcessAnswerMax = 16 << 20
 	// decodedBytesMax is where gRPC itself refuses a message, without a reason; below, the codec does, with one.
@@ -37,7 +40,7 @@ const (
 
 // newGRPC returns a gRPC server with all services.
 func (r *running) newGRPC(streamsMax int) (*grpc.Server, error) {
-	server := r.newBareGRPC(streamsMax)
+	server := r.newBareGRPC(streamsMax, grpc.NumStreamWorkers(callWorkers))
 	tenurev1.RegisterSessionServiceServer(server, r.api)
 	tenurev1.RegisterKVServiceServer(server, r.api)
 	tenurev1.RegisterLockServiceServer(server, r.api)
@@ -66,8 +69,8 @@ func (r *running) newGRPC(streamsMax int) (*grpc.Server, error) {
 }
 
 // newBareGRPC returns a gRPC server without services: it tells every caller that there is no such method.
-func (r *running) newBareGRPC(streamsMax int) *grpc.Server {
-	return grpc.NewServer(
+func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.Server {
+	return grpc.NewServer(append(more,
 		grpc.ForceServerCodecV2(newCodec(r.config.RequestBytesMax)),
 		grpc.UnaryInterceptor(r.gate.unary),
 		grpc.StreamInterceptor(r.gate.stream),
@@ -78,7 +81,7 @@ func (r *running) newBareGRPC(streamsMax int) *grpc.Server {
 		grpc.ConnectionTimeout(connectionTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingEvery, PermitWithoutStream: true}),
-	)
+	)...)
 }
 
 // serveGRPC serves clients, and the peer address, where nothing is served before a cluster has more than one member.
