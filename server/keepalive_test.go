@@ -3,14 +3,10 @@ package server_test
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"os"
-	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -165,139 +161,4 @@ func TestRenewSessionRestartsTheTTL(t *testing.T) {
 	wantError(t, err, codes.NotFound, "SESSION_NOT_FOUND")
 	_, err = m.RenewSession(t.Context(), &tenurev1.RenewSessionRequest{SessionId: "x"})
 	wantError(t, err, codes.InvalidArgument, "SESSION_ID_INVALID")
-}
-
-// scale says how much of the real load a test runs: a part, or with TENURE_SOAK all of it.
-func scale(part, whole int) int {
-	if os.Getenv("TENURE_SOAK") != "" {
-		return whole
-	}
-	return part
-}
-
-// TestRenewedSessionsLiveAndAbandonedOnesEndInTime keeps many sessions alive over streams, abandons some, and counts log
-// entries.
-func TestRenewedSessionsLiveAndAbandonedOnesEndInTime(t *testing.T) {
-	sessions, abandoned := scale(8000, 100_000), scale(200, 1000)
-	ttl := time.Duration(scale(4, 10)) * time.Second
-	const streams = 8
-	m := start(t)
-	events := m.watch(t, &tenurev1.WatchRequest{AllSessions: true})
-	ids := m.openMany(t, sessions, ttl)
-	index := func() uint64 {
-		st, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st.GetLastIndex()
-	}
-	before := index()
-	sent := make([]time.Time, abandoned)     // last send before the sessions were abandoned
-	answered := make([]time.Time, abandoned) // and its answer
-	began := time.Now()
-	var wg sync.WaitGroup
-	renewed := make([]int, streams)
-	stop := make(chan struct{})
-	for n := range streams {
-		wg.Go(func() {
-			k := m.keepAlive(t)
-			from, to := n*sessions/streams, (n+1)*sessions/streams
-			for round := 0; ; round++ {
-				for at := from; at < to; at += 512 {
-					var batch []*tenurev1.SessionRenewal
-					for i := at; i < min(at+512, to); i++ {
-						if i < abandoned && time.Since(began) > ttl {
-							continue
-						}
-						batch = append(batch, &tenurev1.SessionRenewal{SessionId: ids[i], Number: uint64(i)})
-					}
-					send := time.Now()
-					verdicts := k.renew(batch...)
-					for number, v := range verdicts {
-						if v.GetRefused() != 0 {
-							t.Errorf("session %d is refused: %v", number, v.GetRefused())
-							return
-						}
-						if int(number) < abandoned {
-							sent[number], answered[number] = send, time.Now()
-						}
-					}
-					renewed[n] += len(verdicts)
-				}
-				select {
-				case <-stop:
-					return
-				case <-time.After(ttl / 4):
-				}
-			}
-		})
-	}
-	ended := map[string]time.Time{}
-	for len(ended) < abandoned {
-		for _, e := range events.next().GetEvents().GetEvents() {
-			if e.GetType() == tenurev1.EventType_EVENT_TYPE_SESSION_ENDED {
-				ended[e.GetSession().GetSessionId()] = time.Now()
-			}
-		}
-	}
-	<-time.After(ttl + time.Second)
-	close(stop)
-	wg.Wait()
-	total := 0
-	for _, n := range renewed {
-		total += n
-	}
-	for i := range abandoned {
-		at, ok := ended[ids[i]]
-		if !ok {
-			t.Errorf("session %d was abandoned and lives", i)
-			continue
-		}
-		if at.Before(sent[i].Add(ttl)) {
-			t.Errorf("session %d ended %v after its last renewal was sent, want at least %v", i, at.Sub(sent[i]), ttl)
-		}
-		if late := at.Sub(answered[i]) - ttl; late > time.Second {
-			t.Logf("session %d ended %v after its TTL", i, late)
-		}
-	}
-	st, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := int(st.GetSessions()), sessions-abandoned; got != want {
-		t.Errorf("got %d live sessions, want %d", got, want)
-	}
-	entries := index() - before
-	t.Logf("%d renewals, %d log entries", total, entries)
-	if total < 4*sessions || entries > 100 {
-		t.Errorf("got %d renewals and %d log entries, want at least %d and at most 100", total, entries, 4*sessions)
-	}
-}
-
-// openMany opens sessions.
-func (m *member) openMany(t *testing.T, n int, ttl time.Duration) []string {
-	t.Helper()
-	ids := make([]string, n)
-	work := make(chan int)
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() {
-			for i := range work {
-				s, err := m.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{
-					Name: fmt.Sprint("s", i), Ttl: durationpb.New(ttl),
-				})
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				ids[i] = s.GetSessionId()
-			}
-		})
-	}
-	for i := range n {
-		work <- i
-	}
-	close(work)
-	wg.Wait()
-	return ids
 }
