@@ -173,6 +173,12 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		c.rows.set(numberedRow(rowWait, l.name, place), appendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
 	}
 	position := l.head.GetWaiters()
+	if position == 0 && fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits) {
+		// Only a freeze stands before it.
+		if err = c.markUngranted(l.name, true); err != nil {
+			return nil, err
+		}
+	}
 	l.head.Waiters++
 	if l.head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED {
 		l.head.Mode, l.head.Limit = ask.mode, ask.limit
@@ -189,10 +195,6 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		Permits:   ask.permits,
 		WaitMs:    a.GetWaitMs(),
 	}}})
-	c.touch(l.name)
-	if err = c.grantTouched(); err != nil {
-		return nil, err
-	}
 	state, err := lockState(c.rows, l.name, l.head)
 	return &storev1.AcquireLockResult{
 		Outcome: &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: place, Position: position}},

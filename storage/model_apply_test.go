@@ -357,8 +357,6 @@ func (m *model) acquire(a *storev1.AcquireLock) string {
 		l.limit = a.GetLimit()
 	}
 	m.change(key, l)
-	m.touch(key)
-	m.grantTouched()
 	return fmt.Sprintf("waits %d", m.next())
 }
 

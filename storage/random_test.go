@@ -31,7 +31,26 @@ type generator struct {
 
 func newGenerator(t *testing.T, seed uint64, store *storage.Store) *generator {
 	t.Helper()
-	return &generator{t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: store, term: 1}
+	return &generator{t: t, rng: newRNG(seed), store: store, term: 1}
+}
+
+func newRNG(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
+
+// someEnvelope returns an envelope with commands that need no look at a store.
+func (g *generator) someEnvelope() *storev1.Envelope {
+	env := &storev1.Envelope{}
+	for range 3 {
+		env.Commands = append(env.Commands,
+			&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: g.createSession()}},
+			&storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: g.acquire()}},
+			&storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: g.key(), Value: g.value(), Acquire: g.ref()}}},
+			&storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{Key: g.key(), Session: g.ref()}}},
+			&storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: []*storev1.Op{
+				{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: g.key()}}},
+			}}}},
+		)
+	}
+	return env
 }
 
 func numberedID(n uint64) []byte {
@@ -107,9 +126,10 @@ func (g *generator) command() *storev1.Command {
 	switch {
 	case g.oneIn(5):
 		g.requests++
-		ref := &storev1.RequestID{SessionId: numberedID(g.session()), Epoch: uint64(1 + g.rng.IntN(2)), Sequence: g.requests}
-		if g.oneIn(4) {
-			ref.DoneBelow = ref.GetSequence() - uint64(g.rng.IntN(20))%ref.GetSequence()
+		sequence := g.requests - min(g.requests-1, uint64(g.rng.IntN(12)))
+		ref := &storev1.RequestID{SessionId: numberedID(g.session()), Epoch: uint64(1 + g.rng.IntN(2)), Sequence: sequence}
+		if g.oneIn(3) {
+			ref.DoneBelow = sequence - min(sequence, uint64(g.rng.IntN(6)))
 		}
 		cmd.RequestId = ref
 	case g.oneIn(12):

@@ -1,0 +1,184 @@
+package storage_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// rig applies commands one entry each, and fails the test if one breaks a rule.
+type rig struct {
+	t     *testing.T
+	store *storage.Store
+}
+
+func (r *rig) apply(commands ...*storev1.Command) (storage.Outcome, []*storev1.Result) {
+	r.t.Helper()
+	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: commands})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	out, err := r.store.Apply([]storage.Entry{{Index: r.store.Applied().Index + 1, Term: 1, Data: data}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, result := range out.Entries[0].Results {
+		if f := result.GetFailure(); f != nil {
+			r.t.Fatal(f)
+		}
+	}
+	return out, out.Entries[0].Results
+}
+
+// sessions opens sessions number from to from+n-1.
+func (r *rig) sessions(from, n uint64) {
+	r.t.Helper()
+	for i := range n {
+		r.apply(&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: numberedID(from + i), Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}})
+	}
+}
+
+func acquireCommand(key string, session uint64, owner string, mode storev1.LockMode) *storev1.Command {
+	return &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: &storev1.AcquireLock{
+		Key: key, Session: &storev1.SessionRef{SessionId: numberedID(session)}, Owner: owner, Mode: mode, Queue: true,
+	}}}
+}
+
+func releaseCommand(h *storev1.HoldState) *storev1.Command {
+	return &storev1.Command{Kind: &storev1.Command_ReleaseLock{ReleaseLock: &storev1.ReleaseLock{
+		Key: h.GetKey(), Session: &storev1.SessionRef{SessionId: h.GetSessionId()}, Owner: h.GetOwner(),
+	}}}
+}
+
+// holder returns the first valid hold of a lock.
+func (r *rig) holder(key string) *storev1.HoldState {
+	r.t.Helper()
+	reader := r.store.NewReader()
+	defer func() {
+		if err := reader.Close(); err != nil {
+			r.t.Error(err)
+		}
+	}()
+	l, _, err := reader.Lock(key)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if len(l.State.GetHolds()) == 0 {
+		return nil
+	}
+	return l.State.GetHolds()[0]
+}
+
+// TestThousandWaitersAreGrantedInOrder hands a lock through 1 000 waiters, every tenth of whose sessions ends while it
+// waits, and crashes half way. Each hand-over is one command.
+func TestThousandWaitersAreGrantedInOrder(t *testing.T) {
+	const waiters = 1000
+	fs := vfs.NewCrashableMem()
+	r := &rig{t: t, store: newStore(t, fs, "sm")}
+	r.sessions(0, waiters+1)
+	for i := range uint64(waiters + 1) {
+		r.apply(acquireCommand("lock", i, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	}
+	gone := func(session uint64) bool { return session%10 == 3 }
+	for i := range uint64(waiters + 1) {
+		if gone(i) {
+			r.apply(&storev1.Command{Kind: &storev1.Command_ExpireSessions{ExpireSessions: &storev1.ExpireSessions{
+				Term: 1, SessionIds: [][]byte{numberedID(i)},
+			}}})
+		}
+	}
+	token := uint64(0)
+	for i := range uint64(waiters + 1) {
+		if gone(i) {
+			continue
+		}
+		h := r.holder("lock")
+		if string(h.GetSessionId()) != string(numberedID(i)) || h.GetFencingToken() <= token {
+			t.Fatalf("got holder %x with token %d after %d, want session %d", h.GetSessionId(), h.GetFencingToken(), token, i)
+		}
+		token = h.GetFencingToken()
+		if i == waiters/2 {
+			if err := r.store.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			clone := fs.CrashClone(vfs.CrashCloneCfg{})
+			closeStore(t, r.store)
+			r.store = openStore(t, clone, "sm")
+		}
+		before := r.store.Applied().Revision
+		out, results := r.apply(releaseCommand(h))
+		if released := results[0].GetReleaseLock(); !released.GetReleased() || out.Applied.Revision != before+1 {
+			t.Fatalf("hand-over by %d: got %v in %d revisions, want one", i, released, out.Applied.Revision-before)
+		}
+	}
+	if h := r.holder("lock"); h != nil {
+		t.Errorf("got holder %v at the end, want none", h)
+	}
+}
+
+// TestManyGrantsAreCut frees a lock on which more SHARED waiters wait than one command grants. The rest is granted by
+// GrantWaiters, and nobody passes meanwhile.
+func TestManyGrantsAreCut(t *testing.T) {
+	const grantsMax, waiters, sessions = 4096, 5000, 3
+	const shared = storev1.LockMode_LOCK_MODE_SHARED
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, sessions+1)
+	r.apply(acquireCommand("lock", sessions, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	for i := range waiters {
+		r.apply(acquireCommand("lock", uint64(i%sessions), fmt.Sprint(i), shared))
+	}
+	out, results := r.apply(releaseCommand(r.holder("lock")))
+	if got := results[0].GetReleaseLock().GetGranted(); got != grantsMax || out.Applied.GrantsLeft != 1 {
+		t.Fatalf("got %d grants and %d locks left, want %d and 1", got, out.Applied.GrantsLeft, grantsMax)
+	}
+	out, results = r.apply(acquireCommand("lock", sessions, "late", shared))
+	if results[0].GetAcquireLock().GetPlace() == nil || len(out.Events) != 1 {
+		t.Fatalf("got %v and %d events, want a place and no grants: others wait", results[0], len(out.Events))
+	}
+	out, _ = r.apply(&storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: 1}}})
+	if out.Applied.GrantsLeft != 0 {
+		t.Errorf("got %d locks left, want none", out.Applied.GrantsLeft)
+	}
+	granted := 0
+	for _, e := range out.Events {
+		if g := e.GetLockGranted(); g != nil {
+			granted++
+		}
+	}
+	if want := waiters - grantsMax + 1; granted != want {
+		t.Errorf("GrantWaiters: got %d grants, want %d", granted, want)
+	}
+}
+
+// TestEndIsCut ends sessions that have together more than one command may end.
+func TestEndIsCut(t *testing.T) {
+	const each = 1500
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, 4)
+	for s := range uint64(3) {
+		for i := range each {
+			r.apply(acquireCommand(fmt.Sprintf("%d/%d", s, i), s, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+		}
+	}
+	ids := [][]byte{numberedID(0), numberedID(1), numberedID(2), numberedID(3)}
+	expire := &storev1.Command{Kind: &storev1.Command_ExpireSessions{ExpireSessions: &storev1.ExpireSessions{Term: 1, SessionIds: ids}}}
+	_, results := r.apply(expire)
+	first := results[0].GetEndSessions()
+	if len(first.GetEndedSessionIds()) != 3 || len(first.GetLeftSessionIds()) != 1 || string(first.GetLeftSessionIds()[0]) != string(ids[2]) {
+		t.Fatalf("got %d ended and %d left, want the third left", len(first.GetEndedSessionIds()), len(first.GetLeftSessionIds()))
+	}
+	_, results = r.apply(proto.CloneOf(expire))
+	if second := results[0].GetEndSessions(); len(second.GetEndedSessionIds()) != 1 || second.GetMissing() != 3 {
+		t.Errorf("second command: got %v, want the rest ended", second)
+	}
+	if a := r.store.Applied(); a.Sessions != 0 {
+		t.Errorf("got %d sessions, want none", a.Sessions)
+	}
+}
