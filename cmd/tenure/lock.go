@@ -65,7 +65,7 @@ the lock was lost before the command ended; 126 or 127 the command cannot be run
 	flags.StringVar(&f.value, "value", "", "value to write to the key with the lock (default: leave it as it is)")
 	flags.DurationVar(&f.killAfter, "kill-after", 0,
 		"time between SIGTERM and SIGKILL when the lock is lost, at most a third of the TTL (default 5s)")
-	cmd.AddCommand(newLockInfoCommand(env))
+	cmd.AddCommand(newLockInfoCommand(env), newLockListCommand(env), newLockBreakCommand(env))
 	return cmd
 }
 

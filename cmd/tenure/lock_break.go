@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newLockBreakCommand returns `tenure lock break`.
+func newLockBreakCommand(env *environment) *cobra.Command {
+	request := &tenurev1.BreakLockRequest{}
+	var owner string
+	cmd := &cobra.Command{
+		Use:   "break KEY --reason TEXT",
+		Short: "Take a lock away from its holders",
+		Long: `Take a lock away from its holders, for operators. The holders' sessions live on; their lock-delay applies, and then the next
+waiter has the lock. The reason is kept: "tenure lock info" and watches show it. With --session only that session loses the lock, and
+its places in the queue too.
+
+A lock whose key is "break" is locked with "tenure lock /break -- COMMAND".`,
+		Example: `  tenure lock break jobs/nightly --reason 'host is gone'
+  tenure lock break jobs/nightly --session "$ID" --reason 'hangs since noon'
+  tenure lock list --older-than 24h`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() >= 0 || len(args) > 1 {
+				return nestedNameError(cmd, args)
+			}
+			key, err := env.keyArgument(args[0])
+			if err != nil {
+				return err
+			}
+			request.Key = key
+			if cmd.Flags().Changed("owner") {
+				request.Owner = &owner
+			}
+			switch {
+			case request.GetReason() == "":
+				return usageError("--reason is missing: say why, for those who lose the lock and those who look at it later")
+			case request.Owner != nil && request.GetSessionId() == "":
+				return usageError("--owner needs --session")
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.breakLock(ctx, m, request)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&request.Reason, "reason", "", "why, for the record; required")
+	flags.StringVar(&request.SessionId, "session", "", "take it only from this session, which stops waiting, too")
+	flags.StringVar(&owner, "owner", "", "take it only from this owner within --session")
+	return cmd
+}
+
+// breakLock takes a lock away and tells from how many.
+func (e *environment) breakLock(ctx context.Context, m *members, request *tenurev1.BreakLockRequest) error {
+	request.Options = onceOptions()
+	var answer *tenurev1.BreakLockResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.locks().BreakLock(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		if err := e.printDocument(answer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case answer.GetHolds()+answer.GetPlaces() == 0:
+		return refusedError("Nothing to break at: %s (`tenure lock info` shows who holds it)", printable(request.GetKey()))
+	case e.json():
+		return nil
+	}
+	return e.printf("Success! Lock broken: %s (%d holds, %d places in the queue)\n",
+		printable(request.GetKey()), answer.GetHolds(), answer.GetPlaces())
+}
+
+// idempotencyKeyBytes is the length of the keys by which a member knows a call again.
+const idempotencyKeyBytes = 16
+
+// onceOptions lets a call be repeated without being applied twice: the member knows it again.
+func onceOptions() *tenurev1.CallOptions {
+	key := make([]byte, idempotencyKeyBytes)
+	_, _ = rand.Read(key) // It never fails; see crypto/rand.
+	return &tenurev1.CallOptions{IdempotencyKey: key}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newLockListCommand returns `tenure lock list`.
+func newLockListCommand(env *environment) *cobra.Command {
+	request := &tenurev1.ListLocksRequest{}
+	var olderThan time.Duration
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the locks that are held, waited for or delayed",
+		Long: `List the locks that are held, waited for or delayed, in byte order of their keys: how each is shared, its first holder and
+since when, how many hold and how many wait. Filters that are given must all hold.
+
+A lock whose key is "list" is locked with "tenure lock /list -- COMMAND".`,
+		Example: `  tenure lock list
+  tenure lock list --prefix jobs/ --waiting
+  tenure lock list --older-than 1h
+  tenure lock list --held-by 'tenure lock' -o json | jq -r '.locks[].key'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return nestedNameError(cmd, args)
+			}
+			if cmd.Flags().Changed("older-than") {
+				if olderThan < 0 {
+					return usageError("--older-than is %v; it must not be negative", olderThan)
+				}
+				request.OlderThan = durationpb.New(olderThan)
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.listLocks(ctx, m, request)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&request.Prefix, "prefix", "", "only keys that begin so")
+	flags.StringVar(&request.SessionId, "session", "", "only locks that this session holds or waits for")
+	flags.StringVar(&request.HeldBy, "held-by", "", "only locks held by a session whose name begins so")
+	flags.BoolVar(&request.Waiting, "waiting", false, "only locks that somebody waits for")
+	flags.DurationVar(&olderThan, "older-than", 0, "only locks with a hold that is older")
+	return cmd
+}
+
+// nestedNameError refuses arguments of a subcommand of `tenure lock`. It tells those who mean a key of that name how to
+// write it.
+func nestedNameError(cmd *cobra.Command, args []string) error {
+	if cmd.ArgsLenAtDash() >= 0 {
+		return usageError("to lock the key %q write: tenure lock /%s -- COMMAND ARGS...", cmd.Name(), cmd.Name())
+	}
+	return usageError("unexpected argument %s", quoted(args[len(args)-1]))
+}
+
+// eachLock gives all locks of a list to take, page by page, and returns the header of the last page.
+func (m *members) eachLock(
+	ctx context.Context, request *tenurev1.ListLocksRequest, take func(*tenurev1.Lock),
+) (*tenurev1.ResponseHeader, error) {
+	for {
+		var page *tenurev1.ListLocksResponse
+		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+			page, err = l.locks().ListLocks(ctx, request)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, lock := range page.GetLocks() {
+			take(lock)
+		}
+		if page.GetNextPageToken() == "" {
+			return page.GetHeader(), nil
+		}
+		request.PageToken = page.GetNextPageToken()
+	}
+}
+
+// listLocks prints all pages of a list.
+func (e *environment) listLocks(ctx context.Context, m *members, request *tenurev1.ListLocksRequest) error {
+	all := &tenurev1.ListLocksResponse{}
+	header, err := m.eachLock(ctx, request, func(lock *tenurev1.Lock) { all.Locks = append(all.Locks, lock) })
+	if err != nil {
+		return err
+	}
+	all.Header = header
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"KEY", "MODE", "HOLDER", "SESSION", "SINCE", "HOLDERS", "WAITING"}}
+	for _, lock := range all.GetLocks() {
+		rows = append(rows, lockRow(lock))
+	}
+	return e.printTable(rows)
+}
+
+// lockRow returns a lock in a line.
+func lockRow(lock *tenurev1.Lock) []string {
+	holder, session, since := "-", "-", "-"
+	switch {
+	case len(lock.GetHolds()) > 0:
+		hold := lock.GetHolds()[0]
+		holder, session, since = holdColumns(hold)
+	case len(lock.GetDelayed()) > 0:
+		hold := lock.GetDelayed()[0]
+		holder, session, since = holdColumns(hold)
+		holder = fmt.Sprintf("delayed %s after %s", length(hold.GetDelayLeft()), holder)
+	}
+	mode := words(lock.GetMode().String(), "LOCK_MODE_")
+	if lock.GetLimit() > 0 {
+		mode += fmt.Sprintf(" of %d", lock.GetLimit())
+	}
+	return []string{
+		printable(lock.GetKey()), mode, holder, session, since,
+		strconv.FormatUint(uint64(lock.GetHolders()), 10), strconv.FormatUint(uint64(lock.GetWaiters()), 10),
+	}
+}
+
+// holdColumns returns who holds, and since when.
+func holdColumns(hold *tenurev1.Hold) (name, session, since string) {
+	session = hold.GetSequencer().GetSessionId()
+	return cmp.Or(printable(hold.GetSessionName()), "-"), session, moment(hold.GetGrantTime())
+}
