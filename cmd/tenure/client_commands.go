@@ -15,6 +15,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newKVCommand(env),
 		newLockCommand(env),
 		newWatchCommand(env),
+		newTxnCommand(env),
 	}
 	for _, cmd := range commands {
 		explainErrors(env, cmd)

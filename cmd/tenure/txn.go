@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// requestBytesMax is the longest transaction, as JSON, that is read; a member takes 1.5 MiB, and base64 takes more.
+const requestBytesMax = 4 << 20
+
+// newTxnCommand returns `tenure txn`.
+func newTxnCommand(env *environment) *cobra.Command {
+	secret := &secretFlag{}
+	cmd := &cobra.Command{
+		Use:   "txn FILE|-",
+		Short: "Compare, then run operations, whole or not at all",
+		Long: `Run a transaction that stands as JSON in a file, or in standard input with "-": the object that POST /v1/txn takes, with
+"compares", "then" and "otherwise". If all compares hold "then" runs, else "otherwise": whole or not at all. The answer is printed as
+JSON. A transaction whose answer is lost is sent again, and applied once.
+
+Exit codes: 0 the compares held, and "then" ran; 1 they did not, and "otherwise" ran; also 1 an operation was refused, and nothing
+was written: each such operation is named, from 0.`,
+		Example: `  tenure txn move.json
+  echo '{"compares": [{"key": "a", "text": "1"}], "then": [{"put": {"key": "a", "text": "2"}}]}' | tenure txn -
+  echo '{"then": [{"get": {"key": "a"}}, {"get": {"key": "b"}}]}' | tenure txn - | jq '.responses[].get.kv'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request, err := env.readTxn(args[0])
+			if err != nil {
+				return err
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.txn(ctx, m, secret, request)
+			})
+		},
+	}
+	secret.add(cmd.Flags())
+	return cmd
+}
+
+// readTxn reads a transaction from a file, or from standard input.
+func (e *environment) readTxn(name string) (*tenurev1.TxnRequest, error) {
+	source := e.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError("the transaction's file: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // It was only read.
+		source = f
+	}
+	data, err := io.ReadAll(io.LimitReader(source, requestBytesMax+1))
+	if err != nil {
+		return nil, usageError("the transaction: %w", err)
+	}
+	if len(data) > requestBytesMax {
+		return nil, usageError("the transaction is longer than %d MiB", requestBytesMax>>20)
+	}
+	request := &tenurev1.TxnRequest{}
+	if err := parseJSON(data, request); err != nil {
+		return nil, usageError("the transaction: %s", printable(err.Error()))
+	}
+	return request, nil
+}
+
+// parseJSON reads a message from JSON as REST takes it: every field must be known, by its lowerCamel name.
+func parseJSON(data []byte, m *tenurev1.TxnRequest) error {
+	if err := protojson.Unmarshal(data, m); err != nil {
+		// The library varies its white space on purpose.
+		return errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "proto:")), " "))
+	}
+	// It also takes the names of the .proto files.
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var names []bool // For each open object or array: whether a name comes next; arrays never have one.
+	var objects []bool
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		top := len(objects) - 1
+		if name, ok := token.(string); ok && top >= 0 && objects[top] && names[top] {
+			if strings.Contains(name, "_") {
+				return fmt.Errorf("unknown field %s: names are written likeThis", quoted(name))
+			}
+			names[top] = false
+			continue
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			objects, names = append(objects, token == json.Delim('{')), append(names, true)
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			objects, names = objects[:top], names[:top]
+		}
+		if top = len(objects) - 1; top >= 0 {
+			names[top] = true
+		}
+	}
+}
+
+// txn runs a transaction and prints its answer.
+func (e *environment) txn(ctx context.Context, m *members, secret *secretFlag, request *tenurev1.TxnRequest) error {
+	if err := e.addTxnOptions(ctx, m, secret, request); err != nil {
+		return err
+	}
+	var answer *tenurev1.TxnResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.kv().Txn(ctx, request)
+		return err
+	})
+	if failed := errorInfo(err).GetMetadata()["operations"]; failed != "" {
+		return refusedError("nothing was written: %s (all that failed: %s)", printable(errorText(err)), failedOperations(failed))
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.printDocument(answer); err != nil {
+		return err
+	}
+	if !answer.GetSucceeded() {
+		return refusedError("the compares did not hold; \"otherwise\" ran, with %d operations", len(answer.GetResponses()))
+	}
+	return nil
+}
+
+// addTxnOptions completes what the file does not say: the identity that lets the call be repeated, and the secret.
+func (e *environment) addTxnOptions(
+	ctx context.Context, m *members, secret *secretFlag, request *tenurev1.TxnRequest,
+) error {
+	if request.GetOptions() == nil {
+		request.Options = &tenurev1.CallOptions{}
+	}
+	options := request.GetOptions()
+	if options.GetRequestId() == nil && len(options.GetIdempotencyKey()) == 0 {
+		options.IdempotencyKey = onceOptions().GetIdempotencyKey()
+	}
+	session := txnSession(request)
+	if len(options.GetSessionSecret()) > 0 || session == "" {
+		return nil
+	}
+	given, err := secret.options(ctx, e, m, session)
+	if err != nil || given == nil {
+		return err
+	}
+	options.SessionSecret = given.GetSessionSecret()
+	if options.GetEpoch() == 0 {
+		options.Epoch = given.GetEpoch()
+	}
+	return nil
+}
+
+// txnSession returns the first session that an operation acts as.
+func txnSession(request *tenurev1.TxnRequest) string {
+	for _, side := range [][]*tenurev1.Op{request.GetThen(), request.GetOtherwise()} {
+		for _, op := range side {
+			for _, id := range []string{
+				op.GetPut().GetAcquire(), op.GetPut().GetRelease(), op.GetPut().GetBindSession(),
+				op.GetAcquireLock().GetSessionId(), op.GetReleaseLock().GetSessionId(),
+			} {
+				if id != "" {
+					return id
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// failedOperations returns for people which operations failed and why, from a list like "0:LOCK_HELD,2:COMPARE_FAILED".
+func failedOperations(list string) string {
+	var out []string
+	for part := range strings.SplitSeq(list, ",") {
+		position, reason, _ := strings.Cut(part, ":")
+		out = append(out, fmt.Sprintf("%s %s", position, strings.ToLower(strings.ReplaceAll(reason, "_", " "))))
+	}
+	return printable(strings.Join(out, ", "))
+}
