@@ -21,7 +21,7 @@ func FuzzApply(f *testing.F) {
 		f.Add(data, seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
-		log, live := randomLog(t, seed%4, 20)
+		log, live := randomLog(t, seed%4, 5)
 		last := live.Applied()
 		fuzzed := storage.Entry{Index: last.Index + 1, Term: last.Term, Data: data}
 		_, err := live.Apply([]storage.Entry{fuzzed})

@@ -345,7 +345,7 @@ func (m *model) acquire(a *storev1.AcquireLock) string {
 		return fmt.Sprintf("held %d %d", h.index, h.token)
 	case !a.GetQueue():
 		return "refused"
-	case len(l.queue) >= orDefault(m.limits.WaitersMax, 65_536):
+	case len(l.queue) >= orDefault(m.limits.GetWaitersMax(), 65_536):
 		refuse("LIMIT_EXCEEDED")
 	}
 	m.needRoom(id)
@@ -420,8 +420,8 @@ func (m *model) breakLock(b *storev1.BreakLock) string {
 			holds++
 		}
 	}
-	for i := len(l.queue) - 1; i >= 0; i-- {
-		if len(b.GetSessionId()) > 0 && named(l.queue[i].session, l.queue[i].owner) {
+	for i, w := range slices.Backward(slices.Clone(l.queue)) {
+		if len(b.GetSessionId()) > 0 && named(w.session, w.owner) {
 			m.leave(b.GetKey(), l, i)
 			places++
 		}

@@ -186,14 +186,14 @@ func stateOf(t *testing.T, s *storage.Store) string {
 	must(err)
 	for _, l := range locks {
 		fmt.Fprintf(&b, "lock %q %d\n", l.State.GetKey(), l.State.GetLockIndex())
-		holds, _, err := r.Holds(l.State.GetKey(), 0, 0)
-		must(err)
+		holds, _, holdsErr := r.Holds(l.State.GetKey(), 0, 0)
+		must(holdsErr)
 		for _, h := range holds {
 			fmt.Fprintf(&b, "  hold %x %q %s %d %d %d %t\n", h.GetSessionId(), h.GetOwner(), h.GetMode(), h.GetPermits(), h.GetLockIndex(),
 				h.GetFencingToken(), h.GetDelayed())
 		}
-		waiters, _, err := r.Waiters(l.State.GetKey(), 0, 0)
-		must(err)
+		waiters, _, waitersErr := r.Waiters(l.State.GetKey(), 0, 0)
+		must(waitersErr)
 		for _, w := range waiters {
 			fmt.Fprintf(&b, "  wait %d %x %q %s %d\n", w.Place, w.Record.GetSessionId(), w.Record.GetOwner(), w.Record.GetMode(), w.Record.GetPermits())
 		}
@@ -201,8 +201,8 @@ func stateOf(t *testing.T, s *storage.Store) string {
 	sessions, _, err := r.Sessions(storage.SessionID{}, 0)
 	must(err)
 	for _, e := range sessions {
-		s, _, err := r.Session(e.ID)
-		must(err)
+		s, _, sessionErr := r.Session(e.ID)
+		must(sessionErr)
 		fmt.Fprintf(&b, "session %x %d %d\n", e.ID[:], s.GetEpoch(), s.GetObjects())
 	}
 	return b.String()

@@ -118,11 +118,11 @@ func (m *model) copyState() *model {
 
 func (m *model) next() uint64 { return m.revision + 1 }
 
-func orDefault(limit *uint32, value int) int {
-	if limit == nil || *limit == 0 {
+func orDefault(limit uint32, value int) int {
+	if limit == 0 {
 		return value
 	}
-	return int(*limit)
+	return int(limit)
 }
 
 func (m *model) lock(key string) *modelLock {
@@ -179,7 +179,7 @@ func (m *model) objects(id string) int {
 }
 
 func (m *model) needRoom(id string) {
-	if m.objects(id) >= orDefault(m.limits.SessionObjectsMax, 4096) {
+	if m.objects(id) >= orDefault(m.limits.GetSessionObjectsMax(), 4096) {
 		refuse("LIMIT_EXCEEDED")
 	}
 }
@@ -236,7 +236,7 @@ func (m *model) fits(l *modelLock, mode storev1.LockMode, permits uint32) bool {
 	if len(l.holds) == 0 {
 		return true
 	}
-	if len(l.holds) >= orDefault(m.limits.HoldersMax, 16_384) || l.holds[0].mode != mode {
+	if len(l.holds) >= orDefault(m.limits.GetHoldersMax(), 16_384) || l.holds[0].mode != mode {
 		return false
 	}
 	taken := permits
@@ -355,8 +355,8 @@ func (m *model) endSessions(ids []string, clean bool) (ended []string) {
 		m.changed = true
 	}
 	for key, l := range m.locks {
-		for i := len(l.queue) - 1; i >= 0; i-- {
-			if slices.Contains(ended, l.queue[i].session) {
+		for i, w := range slices.Backward(slices.Clone(l.queue)) {
+			if slices.Contains(ended, w.session) {
 				m.leave(key, l, i)
 			}
 		}

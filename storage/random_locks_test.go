@@ -1,8 +1,6 @@
 package storage_test
 
 import (
-	"google.golang.org/protobuf/proto"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -34,9 +32,9 @@ func (g *generator) lockCommand(cmd *storev1.Command) {
 		cmd.Kind = &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Term: g.decidedIn()}}
 	default:
 		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: &storev1.Limits{
-			WaitersMax:        proto.Uint32(uint32(g.rng.IntN(3) * 3)),
-			HoldersMax:        proto.Uint32(uint32(g.rng.IntN(3) * 2)),
-			SessionObjectsMax: proto.Uint32(uint32(g.rng.IntN(3) * 4)),
+			WaitersMax:        new(uint32(g.rng.IntN(3) * 3)),
+			HoldersMax:        new(uint32(g.rng.IntN(3) * 2)),
+			SessionObjectsMax: new(uint32(g.rng.IntN(3) * 4)),
 		}}}
 	}
 }
