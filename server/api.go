@@ -337,8 +337,8 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	record, err := a.liveSession(ctx, id)
 	if err != nil {
-		if e := toAPI(err); e != nil && e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED &&
-			o.GetRequestId().GetSessionId() == id.String() {
+		known := o.GetRequestId() != nil || len(o.GetIdempotencyKey()) > 0
+		if e := toAPI(err); e != nil && e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED && known {
 			// Perhaps a late retry: the state machine remembers what became of the first attempt, and does nothing new.
 			return nil
 		}

@@ -192,7 +192,10 @@ func opOptions(outer, inner *tenurev1.CallOptions) (*tenurev1.CallOptions, error
 	if len(inner.GetGuards()) > 0 {
 		return nil, invalid("options.guards", "belong to the transaction, or to a check operation")
 	}
-	out := &tenurev1.CallOptions{SessionSecret: outer.GetSessionSecret(), Epoch: outer.GetEpoch()}
+	out := &tenurev1.CallOptions{
+		SessionSecret: outer.GetSessionSecret(), Epoch: outer.GetEpoch(),
+		RequestId: outer.GetRequestId(), IdempotencyKey: outer.GetIdempotencyKey(),
+	}
 	if len(inner.GetSessionSecret()) > 0 {
 		out.SessionSecret = inner.GetSessionSecret()
 	}
