@@ -309,6 +309,9 @@ func TestLargeRevisionComesInMarkedParts(t *testing.T) {
 	token := ""
 	for {
 		r := w.next()
+		if r.GetProgress() != nil {
+			continue // The delete took longer than the interval of progress marks.
+		}
 		parts++
 		events := r.GetEvents().GetEvents()
 		total += len(events)

@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +16,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// store is a history of which only the sizes count. One goroutine uses it at a time.
+// store is a history of which only the sizes count.
 type store struct {
+	mu       sync.Mutex // guards what follows
 	at       storage.Applied
 	commands int
 }
@@ -27,12 +29,22 @@ const (
 	commandRevisions = 50
 )
 
+func (s *store) applied() storage.Applied {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
 func (s *store) write(revisions uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.at.Revision += revisions
 	s.at.HistoryBytes += revisions * revisionBytes
 }
 
 func (s *store) propose(_ context.Context, c *storev1.Command) (*storev1.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.commands++
 	s.at.CompactedRevision = max(s.at.CompactedRevision, c.GetCompact().GetRevision())
 	trimmed := min(s.at.CompactedRevision-s.at.TrimmedRevision, commandRevisions)
@@ -47,7 +59,7 @@ func lead(t *testing.T, s *store, limits *storev1.Limits, script func()) {
 	synctest.Test(t, func(t *testing.T) {
 		task := compaction.New(compaction.Options{
 			Propose: s.propose,
-			Applied: func() storage.Applied { return s.at },
+			Applied: s.applied,
 			Limits:  func() (*storev1.Limits, error) { return limits, nil },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
