@@ -16,6 +16,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newLockCommand(env),
 		newWatchCommand(env),
 		newTxnCommand(env),
+		newElectCommand(env),
 	}
 	for _, cmd := range commands {
 		explainErrors(env, cmd)

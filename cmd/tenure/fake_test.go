@@ -17,11 +17,13 @@ import (
 type fakeMember struct {
 	tenurev1.UnimplementedKVServiceServer
 	tenurev1.UnimplementedSessionServiceServer
+	tenurev1.UnimplementedLockServiceServer
 	tenurev1.UnimplementedWatchServiceServer
 
 	get       func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	list      func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
 	put       func(*tenurev1.PutRequest) (*tenurev1.PutResponse, error)
+	acquire   func(*tenurev1.AcquireLockRequest, grpc.ServerStreamingServer[tenurev1.AcquireLockResponse]) error
 	keepAlive func(grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error
 	watch     func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error
 }
@@ -36,6 +38,12 @@ func (f *fakeMember) List(_ context.Context, r *tenurev1.ListRequest) (*tenurev1
 
 func (f *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
 	return f.put(r)
+}
+
+func (f *fakeMember) AcquireLock(
+	r *tenurev1.AcquireLockRequest, s grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
+) error {
+	return f.acquire(r, s)
 }
 
 func (f *fakeMember) KeepAlive(s grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error {
@@ -56,6 +64,7 @@ func (f *fakeMember) serve(t *testing.T) string {
 	server := grpc.NewServer()
 	tenurev1.RegisterKVServiceServer(server, f)
 	tenurev1.RegisterSessionServiceServer(server, f)
+	tenurev1.RegisterLockServiceServer(server, f)
 	tenurev1.RegisterWatchServiceServer(server, f)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -7,14 +7,21 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/sequencer"
 )
 
-// lockFlags are the flags of `tenure lock`.
+// lockFlags are the flags of `tenure lock`, and of `tenure elect`, which shares most of them.
 type lockFlags struct {
+	// election tells that the lock is an election's.
+	election  bool
+	shared    bool
+	permits   uint32
+	limit     uint32
+	try       bool
 	ttl       time.Duration
 	wait      time.Duration
 	waitSet   bool
@@ -29,17 +36,21 @@ func newLockCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock KEY -- COMMAND ARGS...",
 		Short: "Run a command while holding a lock",
-		Long: `Wait for the lock of a key, run a command while holding it, and give it back. While it waits it says on standard error who
-holds the lock. The command finds TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
+		Long: `Wait for the lock of a key, run a command while holding it, and give it back. Who waits stands in a queue, and has the lock in
+turn; on standard error it says where in the queue, and who holds the lock. The lock is exclusive, unless it is --shared with others who
+say so, or has a --limit of permits, of which --permits are taken. The command finds TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
 TENURE_LOCK_SEQUENCER in its environment. Signals are passed on to it, and it is terminated when this program dies.
 
 The lock is held by a session of its own. If that cannot be renewed, the command gets SIGTERM a while (--kill-after) before
 the lease ends, and SIGKILL when it ends: before another can have the lock.
 
-Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait; 76
-the lock was lost before the command ended; 126 or 127 the command cannot be run or was not found; 3 no member answered.`,
+Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait, or at
+the --try; 76 the lock was lost before the command ended; 126 or 127 the command cannot be run or was not found; 3 no member answered.`,
 		Example: `  tenure lock jobs/nightly -- ./nightly.sh
   tenure lock jobs/nightly --wait 10s -- ./nightly.sh || echo "busy"
+  tenure lock jobs/nightly --try -- ./nightly.sh
+  tenure lock config --shared -- ./read-config.sh
+  tenure lock downloads --limit 3 -- ./download.sh
   tenure lock deploy --value "$USER" --ttl 30s -- make deploy
   tenure lock info jobs/nightly`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,20 +64,60 @@ the lock was lost before the command ended; 126 or 127 the command cannot be run
 			}
 			f.waitSet = cmd.Flags().Changed("wait")
 			f.valueSet = cmd.Flags().Changed("value")
+			f.try = f.try || f.waitSet && f.wait == 0
+			if f.permits > 0 && f.limit == 0 {
+				return usageError("--permits needs --limit, of how many permits")
+			}
 			if err := f.check(cmd.Flags().Changed("kill-after")); err != nil {
 				return err
 			}
 			return env.lockAndRun(cmd.Context(), f, key, command)
 		},
 	}
+	f.add(cmd.Flags())
 	flags := cmd.Flags()
-	flags.DurationVar(&f.ttl, "ttl", ttlDefault, "how long the lock outlives this program, should it die")
-	flags.DurationVar(&f.wait, "wait", 0, "longest wait for the lock; 0s: try once (default: wait without end)")
 	flags.StringVar(&f.value, "value", "", "value to write to the key with the lock (default: leave it as it is)")
-	flags.DurationVar(&f.killAfter, "kill-after", 0,
-		"time between SIGTERM and SIGKILL when the lock is lost, at most a third of the TTL (default 5s)")
+	flags.BoolVar(&f.shared, "shared", false, "share the lock with others who share it")
+	flags.Uint32Var(&f.limit, "limit", 0, "make it a semaphore of so many permits; all who use it give the same limit")
+	flags.Uint32Var(&f.permits, "permits", 0, "how many permits to take, with --limit (default 1)")
+	flags.BoolVar(&f.try, "try", false, "take the lock only if it is free now")
+	cmd.MarkFlagsMutuallyExclusive("shared", "limit")
+	cmd.MarkFlagsMutuallyExclusive("shared", "permits")
+	cmd.MarkFlagsMutuallyExclusive("try", "wait")
 	cmd.AddCommand(newLockInfoCommand(env), newLockListCommand(env), newLockBreakCommand(env))
 	return cmd
+}
+
+// add adds the flags that `tenure lock` and `tenure elect` share.
+func (f *lockFlags) add(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.ttl, "ttl", ttlDefault, "how long the lock outlives this program, should it die")
+	flags.DurationVar(&f.wait, "wait", 0, "longest wait; 0s: try once (default: wait without end)")
+	flags.DurationVar(&f.killAfter, "kill-after", 0,
+		"time between SIGTERM and SIGKILL when the lock is lost, at most a third of the TTL (default 5s)")
+}
+
+// what names what is waited for, for people.
+func (f *lockFlags) what(key string) string {
+	if f.election {
+		return "the lead of " + quoted(key)
+	}
+	return "the lock on " + quoted(key)
+}
+
+// want returns what to ask for.
+func (f *lockFlags) want(key string) *tenurev1.AcquireLockRequest {
+	request := &tenurev1.AcquireLockRequest{Key: key, Mode: tenurev1.LockMode_LOCK_MODE_EXCLUSIVE}
+	switch {
+	case f.shared:
+		request.Mode = tenurev1.LockMode_LOCK_MODE_SHARED
+	case f.limit > 0:
+		request.Mode = tenurev1.LockMode_LOCK_MODE_SEMAPHORE
+		request.Permits, request.Limit = max(f.permits, 1), f.limit
+	}
+	if f.valueSet {
+		request.Value = []byte(f.value)
+	}
+	return request
 }
 
 // check refuses flags that do not fit together, and fills in what was not given.
@@ -108,9 +159,9 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	losses := make(chan error, 2)
 	k := newKeeper(m, now, session, e.notef)
 	stopKeeper := k.start(ctx, losses)
-	w := &lockWait{members: m, session: session, key: key, note: e.notef, timeout: e.timeout}
-	if f.valueSet {
-		w.value = []byte(f.value)
+	w := &lockQueue{
+		members: m, session: session, want: f.want(key), campaign: f.election, what: f.what(key), try: f.try,
+		note: e.notef, timeout: e.timeout,
 	}
 	if f.waitSet {
 		w.deadline = begun.Add(f.wait)
@@ -120,10 +171,12 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	if err == nil {
 		g := &guarded{
 			keeper: k, clock: now, grace: f.killAfter, signals: signals, losses: losses, note: e.notef,
-			what: "the lock on " + quoted(key), program: program, argv: argv,
+			what: f.what(key), program: program, argv: argv,
 			streams: streams{in: e.stdin, out: e.stdout, err: e.stderr},
 		}
-		code, err = g.runHolding(ctx, m, hold, losses)
+		if g.variables, err = f.variables(hold); err == nil {
+			code, err = g.runHolding(ctx, m, hold, losses)
+		}
 	}
 	stopKeeper()
 	closeErr := e.closeSession(ctx, m, session)
@@ -144,8 +197,12 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 func (e *environment) openLockSession(
 	ctx context.Context, m *members, c clock, f *lockFlags, key string, argv []string,
 ) (*ownSession, error) {
+	name := "tenure lock " + key
+	if f.election {
+		name = "tenure elect " + key
+	}
 	request := &tenurev1.CreateSessionRequest{
-		Name:   clip("tenure lock " + key),
+		Name:   clip(name),
 		Ttl:    durationpb.New(f.ttl),
 		Secret: newSecret(),
 	}
@@ -156,20 +213,31 @@ func (e *environment) openLockSession(
 	return session, err
 }
 
+// variables returns what the command finds in its environment.
+func (f *lockFlags) variables(hold *tenurev1.Sequencer) ([]string, error) {
+	text, err := sequencer.Format(hold)
+	if err != nil {
+		return nil, err
+	}
+	prefixes := []string{"TENURE_LOCK_"}
+	if f.election {
+		prefixes = append(prefixes, "TENURE_ELECTION_")
+	}
+	var variables []string
+	for _, prefix := range prefixes {
+		variables = append(variables,
+			prefix+"KEY="+hold.GetKey(),
+			prefix+"SESSION="+hold.GetSessionId(),
+			prefix+"FENCING_TOKEN="+strconv.FormatUint(hold.GetFencingToken(), 10),
+			prefix+"SEQUENCER="+text)
+	}
+	return variables, nil
+}
+
 // runHolding runs the command while a hold lasts.
 func (g *guarded) runHolding(
 	ctx context.Context, m *members, hold *tenurev1.Sequencer, losses chan<- error,
 ) (int, error) {
-	text, err := sequencer.Format(hold)
-	if err != nil {
-		return exitRefused, err
-	}
-	g.variables = []string{
-		"TENURE_LOCK_KEY=" + hold.GetKey(),
-		"TENURE_LOCK_SESSION=" + hold.GetSessionId(),
-		"TENURE_LOCK_FENCING_TOKEN=" + strconv.FormatUint(hold.GetFencingToken(), 10),
-		"TENURE_LOCK_SEQUENCER=" + text,
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
