@@ -218,6 +218,24 @@ func TestTryWithWaitAnswersOnce(t *testing.T) {
 	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
 }
 
+func TestTryOfWhoQueuesAlreadyAnswersInItsOwnTime(t *testing.T) {
+	m := start(t)
+	m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: m.openSession(t, "alice")}).ended()
+	bob := m.openSession(t, "bob")
+	m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: bob})
+	m.awaitWaiters(t, "k", 1)
+	for name, wait := range map[string]*durationpb.Duration{"at once": nil, "after a wait": seconds(0.05)} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			got, err := m.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: bob, Wait: wait})
+			if err != nil || got.GetAcquired() || got.GetLock().GetHolders() != 1 || got.GetLock().GetWaiters() != 1 {
+				t.Errorf("got %v, %v; want that alice holds it and bob's place stays", got, err)
+			}
+		})
+	}
+}
+
 // awaitWaiters waits until so many wait for a lock.
 func (m *member) awaitWaiters(t *testing.T, key string, want uint32) {
 	t.Helper()

@@ -119,9 +119,17 @@ func (a *api) TryAcquireLock(
 	case done.GetRefused() != nil:
 		response.Lock = lockToProto(done.GetRefused(), a.history(), a.timers)
 		return response, nil
+	case !acquire.GetQueue(): // Another call of the same session and owner waits for it.
+		response.Lock = lockToProto(done.GetLock(), a.history(), a.timers)
+		return response, nil
 	}
 	waitCtx, cancel := a.untilStop(ctx)
 	defer cancel()
+	if done.GetAttached() {
+		// The leader times the place as the call that made it asked; this call has a time of its own.
+		waitCtx, cancel = context.WithTimeoutCause(waitCtx, r.GetWait().AsDuration(), errWaitOver)
+		defer cancel()
+	}
 	err = a.await(waitCtx, newWaiting(acquire, result), func(step *tenurev1.AcquireLockResponse) error {
 		response.Header = step.GetHeader()
 		response.Hold = step.GetGranted()
@@ -133,7 +141,10 @@ func (a *api) TryAcquireLock(
 		a.leaveQueue(ctx, acquire)
 		return nil, err
 	}
-	return response, nil
+	if !response.GetAcquired() && response.GetLock() == nil {
+		response.Lock, err = a.lockNow(acquire.GetKey())
+	}
+	return response, err
 }
 
 // untilStop returns a context that ends with a call or with the server.
