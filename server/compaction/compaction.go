@@ -74,12 +74,12 @@ func (t *Task) Lead(ctx context.Context, _ uint64) error {
 	}
 }
 
-// compact proposes until nothing is left to forget.
+// compact proposes until nothing is left to forget, neither of history nor of what the last command says it left.
 func (t *Task) compact(ctx context.Context, k keep) error {
-	for ctx.Err() == nil {
+	for more := false; ctx.Err() == nil; {
 		at := t.o.Applied()
 		target := k.target(at)
-		if target <= at.CompactedRevision && at.TrimmedRevision >= at.CompactedRevision {
+		if !more && target <= at.CompactedRevision && at.TrimmedRevision >= at.CompactedRevision {
 			return nil
 		}
 		result, err := t.o.Propose(ctx, &storev1.Command{
@@ -92,6 +92,7 @@ func (t *Task) compact(ctx context.Context, k keep) error {
 		if f := result.GetFailure(); f != nil {
 			return errors.New(f.GetMessage())
 		}
+		more = result.GetCompact().GetMore()
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type store struct {
 	mu       sync.Mutex // guards what follows
 	at       storage.Applied
 	commands int
+	windows  int // request windows of sessions that ended; one command drops one
 }
 
 const (
@@ -50,7 +51,9 @@ func (s *store) propose(_ context.Context, c *storev1.Command) (*storev1.Result,
 	trimmed := min(s.at.CompactedRevision-s.at.TrimmedRevision, commandRevisions)
 	s.at.TrimmedRevision += trimmed
 	s.at.HistoryBytes -= trimmed * revisionBytes
-	return &storev1.Result{}, nil
+	s.windows = max(s.windows-1, 0)
+	more := s.at.TrimmedRevision < s.at.CompactedRevision || s.windows > 0
+	return &storev1.Result{Kind: &storev1.Result_Compact{Compact: &storev1.CompactResult{More: more}}}, nil
 }
 
 // lead runs the task beside script in fake time. The script waits for it to rest after each sleep.
@@ -128,5 +131,19 @@ func TestNothingIsProposedWhenNothingIsToBeForgotten(t *testing.T) {
 	})
 	if s.at.CompactedRevision != 200 || s.commands != 4 {
 		t.Errorf("got %d commands up to revision %d in an hour, want 4 up to 200", s.commands, s.at.CompactedRevision)
+	}
+}
+
+func TestWhatACommandLeftIsForgottenByTheNext(t *testing.T) {
+	s := &store{windows: 9}
+	limits := &storev1.Limits{
+		HistoryRevisions: new(uint64(100)), HistoryMs: new(int64(60_000)), HistoryBytesMax: new(uint64(1 << 30)),
+	}
+	lead(t, s, limits, func() {
+		s.write(120)
+		pass(5 * time.Minute)
+	})
+	if s.windows != 0 || s.commands != 9 {
+		t.Errorf("got %d request windows left after %d commands, want none after 9", s.windows, s.commands)
 	}
 }
