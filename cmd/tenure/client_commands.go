@@ -17,6 +17,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newWatchCommand(env),
 		newTxnCommand(env),
 		newElectCommand(env),
+		newCompactCommand(env),
 	}
 	for _, cmd := range commands {
 		explainErrors(env, cmd)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newCompactCommand returns `tenure compact`.
+func newCompactCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "compact REVISION",
+		Short: "Forget the history of changes up to a revision",
+		Long: `Forget the history of changes up to a revision, that one included. Keys, locks and sessions stay as they are; a watch that would
+begin before is refused from then on. The cluster forgets old history by itself: this is for those who want room now.`,
+		Example: `  tenure compact 12345
+  tenure compact "$(tenure status -o json | jq -r .header.revision)"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			revision, err := strconv.ParseUint(args[0], 10, 64)
+			if err != nil || revision == 0 {
+				return usageError("%s is not a revision: a number from 1", quoted(args[0]))
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.compact(ctx, m, revision)
+			})
+		},
+	}
+}
+
+// compact forgets history.
+func (e *environment) compact(ctx context.Context, m *members, revision uint64) error {
+	var answer *tenurev1.CompactResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.cluster().Compact(ctx, &tenurev1.CompactRequest{Revision: revision})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("Success! History is forgotten up to revision %d.\n", answer.GetCompactedRevision())
+}
