@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -26,61 +25,6 @@ func (m *members) getSession(ctx context.Context, id string) (answer *tenurev1.G
 		return err
 	})
 	return answer, err
-}
-
-// newSessionListCommand returns `tenure session list`.
-func newSessionListCommand(env *environment) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the live sessions",
-		Example: `  tenure session list
-  tenure session list -o json | jq '.sessions[] | {sessionId, name}'`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withMembers(cmd.Context(), env.listSessions)
-		},
-	}
-}
-
-// listSessions prints all pages of the list.
-func (e *environment) listSessions(ctx context.Context, m *members) error {
-	all := &tenurev1.ListSessionsResponse{}
-	request := &tenurev1.ListSessionsRequest{}
-	for {
-		var page *tenurev1.ListSessionsResponse
-		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-			page, err = l.sessions().ListSessions(ctx, request)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		all.Header = page.GetHeader()
-		all.Sessions = append(all.Sessions, page.GetSessions()...)
-		if page.GetNextPageToken() == "" {
-			break
-		}
-		request.PageToken = page.GetNextPageToken()
-	}
-	if e.json() {
-		return e.printDocument(all)
-	}
-	rows := [][]string{{"ID", "NAME", "NODE", "TTL", "LEFT", "HOLDS", "CREATED"}}
-	for _, s := range all.GetSessions() {
-		left := "-"
-		if s.GetTtlLeft() != nil {
-			left = length(s.GetTtlLeft())
-		}
-		objects := "-" // Not known.
-		if n := s.GetObjects(); n > 0 {
-			objects = strconv.Itoa(int(n) - 1)
-		}
-		rows = append(rows, []string{
-			s.GetSessionId(), orDash(s.GetName()), orDash(s.GetNode()), lengthOrNone(s.GetTtl()), left,
-			objects, moment(s.GetCreateTime()),
-		})
-	}
-	return e.printTable(rows)
 }
 
 // newSessionRenewCommand returns `tenure session renew`.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newSessionListCommand returns `tenure session list`.
+func newSessionListCommand(env *environment) *cobra.Command {
+	request := &tenurev1.ListSessionsRequest{}
+	var olderThan time.Duration
+	var host string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the live sessions",
+		Long: `List the live sessions: who they are, how long they live on without renewal, and how much they hold, wait for or own. Filters
+that are given must all hold. Sessions without TTL live until somebody destroys them: look now and then whether they are still wanted.`,
+		Example: `  tenure session list
+  tenure session list --no-ttl --older-than 24h
+  tenure session list --host "$(hostname)" --name 'tenure lock'
+  tenure session list -o json | jq '.sessions[] | {sessionId, name}'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("older-than") {
+				if olderThan < 0 {
+					return usageError("--older-than is %v; it must not be negative", olderThan)
+				}
+				request.OlderThan = durationpb.New(olderThan)
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.listSessions(ctx, m, request, host)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&request.NoTtl, "no-ttl", false, "only sessions without TTL")
+	flags.StringVar(&request.NamePrefix, "name", "", "only sessions whose name begins so")
+	flags.StringVar(&host, "host", "", "only sessions of this host")
+	flags.DurationVar(&olderThan, "older-than", 0, "only sessions that are older")
+	return cmd
+}
+
+// eachSession gives all sessions of a list to take, page by page, and returns the header of the last page.
+func (m *members) eachSession(
+	ctx context.Context, request *tenurev1.ListSessionsRequest, take func(*tenurev1.Session),
+) (*tenurev1.ResponseHeader, error) {
+	for {
+		var page *tenurev1.ListSessionsResponse
+		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+			page, err = l.sessions().ListSessions(ctx, request)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, session := range page.GetSessions() {
+			take(session)
+		}
+		if page.GetNextPageToken() == "" {
+			return page.GetHeader(), nil
+		}
+		request.PageToken = page.GetNextPageToken()
+	}
+}
+
+// listSessions prints all pages of a list. A host is where a session says that its process runs.
+func (e *environment) listSessions(
+	ctx context.Context, m *members, request *tenurev1.ListSessionsRequest, host string,
+) error {
+	all := &tenurev1.ListSessionsResponse{}
+	header, err := m.eachSession(ctx, request, func(s *tenurev1.Session) {
+		if host == "" || s.GetNode() == host || s.GetMetadata()["host"] == host {
+			all.Sessions = append(all.Sessions, s)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	all.Header = header
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"ID", "NAME", "NODE", "TTL", "LEFT", "HOLDS", "CREATED"}}
+	for _, s := range all.GetSessions() {
+		left := "-"
+		if s.GetTtlLeft() != nil {
+			left = length(s.GetTtlLeft())
+		}
+		objects := "-" // Not known.
+		if n := s.GetObjects(); n > 0 {
+			objects = strconv.Itoa(int(n) - 1)
+		}
+		rows = append(rows, []string{
+			s.GetSessionId(), orDash(s.GetName()), orDash(cmp.Or(s.GetNode(), s.GetMetadata()["host"])),
+			lengthOrNone(s.GetTtl()), left, objects, moment(s.GetCreateTime()),
+		})
+	}
+	return e.printTable(rows)
+}
