@@ -420,7 +420,13 @@ func (a *api) attached(
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.AttachSessionResponse{Header: a.header(s.at), Session: session, Holds: holds, Places: places}, nil
+	highest, err := s.MaxSequence(id, record.GetEpoch())
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.AttachSessionResponse{
+		Header: a.header(s.at), Session: session, Holds: holds, Places: places, MaxSequence: highest,
+	}, nil
 }
 
 // takeOver makes another instance the user of a session: the epoch rises, and every hold gets a new number and token.
