@@ -34,6 +34,7 @@ type api struct {
 	timers   *expiry.Timers
 	log      *zap.Logger
 	arrivals *arrivals
+	hints    *hinter
 	proofs   proofs
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	limits   requestLimits

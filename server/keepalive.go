@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -23,6 +25,10 @@ const (
 	renewalMessagesMax = 16
 	// parkedMax is how many renewals of a stream may wait for the outcome of an Expire.
 	parkedMax = 64 << 10
+	// hintsWaitingMax is how many hints of a stream may wait; more are dropped.
+	hintsWaitingMax = 1024
+	// hintsMax is how many hints an answer carries.
+	hintsMax = 256
 )
 
 // KeepAlive serves SessionService. One goroutine reads, so that every renewal postpones its session's end from the moment
@@ -61,13 +67,14 @@ func (m *renewalMessage) refuse(i int, reason tenurev1.ErrorReason) {
 type keeper struct {
 	api    *api
 	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]
-	news   chan struct{} // one slot: queue or ended changed
+	news   chan struct{} // one slot: queue, hints or ended changed
 	slots  chan struct{} // one element for each message that waits
 	done   chan struct{} // closed when nobody takes messages any more
 
 	mu     sync.Mutex                       // guards what follows
 	known  map[storage.SessionID]expiry.Ref // sessions that this stream renewed
 	queue  []*renewalMessage
+	hints  []*tenurev1.SessionHint
 	ended  error // why no more messages come
 	closed bool
 
@@ -160,6 +167,7 @@ func (k *keeper) close() {
 	queue := k.queue
 	k.queue = nil
 	k.mu.Unlock()
+	k.api.hints.remove(k, slices.Collect(maps.Keys(k.known))...) // Nobody writes known any more.
 	for _, m := range queue {
 		k.api.timers.Release(m.renewals)
 	}
@@ -168,13 +176,37 @@ func (k *keeper) close() {
 	}
 }
 
-// take returns the messages that wait, and whether more will come.
-func (k *keeper) take() ([]*renewalMessage, error) {
+// take returns the messages and hints that wait, and why no more messages come, if so.
+func (k *keeper) take() ([]*renewalMessage, []*tenurev1.SessionHint, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	queue := k.queue
-	k.queue = nil
-	return queue, k.ended
+	queue, hints := k.queue, k.hints
+	k.queue, k.hints = nil, nil
+	return queue, hints, k.ended
+}
+
+// hint keeps a hint until it can be sent. It never waits; if too many wait, it drops the hint.
+func (k *keeper) hint(h *tenurev1.SessionHint) {
+	k.mu.Lock()
+	if !k.closed && len(k.hints) < hintsWaitingMax {
+		k.hints = append(k.hints, h)
+	}
+	k.mu.Unlock()
+	k.ring()
+}
+
+// sendHints sends hints, if there are some.
+func (k *keeper) sendHints(hints []*tenurev1.SessionHint) error {
+	for part := range slices.Chunk(hints, hintsMax) {
+		err := k.stream.Send(&tenurev1.KeepAliveResponse{
+			Header: k.api.header(k.api.node.Store().Applied()),
+			Hints:  part,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serve answers until the client is done, or the stream or the server ends.
@@ -190,11 +222,16 @@ func (k *keeper) serve(ctx context.Context) error {
 				continue
 			}
 		}
-		messages, ended := k.take()
+		messages, hints, ended := k.take()
 		if len(messages) > 0 {
 			if err := k.answer(ctx, messages); err != nil {
 				return err
 			}
+		}
+		if err := k.sendHints(hints); err != nil { // Verdicts go first.
+			return err
+		}
+		if len(messages) > 0 {
 			continue
 		}
 		switch {
@@ -336,6 +373,7 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 		k.mu.Lock()
 		delete(k.known, r.ID)
 		k.mu.Unlock()
+		k.api.hints.remove(k, r.ID)
 	}
 	return err
 }
@@ -343,8 +381,12 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 // remember notes where the session is, so that its next renewal needs no search and no secret.
 func (k *keeper) remember(r *expiry.Renewal) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, known := k.known[r.ID]
 	k.known[r.ID] = r.Ref
+	k.mu.Unlock()
+	if !known {
+		k.api.hints.add(r.ID, k)
+	}
 }
 
 // duration returns a TTL for verdicts. They are only read, so those that are equal share one.

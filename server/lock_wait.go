@@ -192,7 +192,7 @@ func (t *placeTeller) look(e *storev1.Event) error {
 		granted := kind.LockGranted
 		if granted.GetPlace() == t.waiting.place {
 			return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
-				Step: &tenurev1.AcquireLockResponse_Granted{Granted: t.granted(e, granted)},
+				Step: &tenurev1.AcquireLockResponse_Granted{Granted: grantedToProto(e, t.api)},
 			})
 		}
 		t.passed(granted.GetPlace())
@@ -216,8 +216,9 @@ func (t *placeTeller) look(e *storev1.Event) error {
 	return nil
 }
 
-// granted returns the hold that an event tells of.
-func (t *placeTeller) granted(e *storev1.Event, g *storev1.LockGranted) *tenurev1.Hold {
+// grantedToProto returns the hold that a grant's event tells of.
+func grantedToProto(e *storev1.Event, a *api) *tenurev1.Hold {
+	g := e.GetLockGranted()
 	return holdToProto(&storev1.HoldState{
 		Key:          g.GetKey(),
 		LockIndex:    g.GetLockIndex(),
@@ -228,7 +229,7 @@ func (t *placeTeller) granted(e *storev1.Event, g *storev1.LockGranted) *tenurev
 		Permits:      g.GetPermits(),
 		GrantTimeMs:  e.GetWallTimeMs(),
 		SessionName:  g.GetSessionName(),
-	}, t.api.history(), t.api.timers)
+	}, a.history(), a.timers)
 }
 
 // passed counts that a waiter is gone, if it stood before.

@@ -134,6 +134,7 @@ type running struct {
 	timers    *expiry.Timers
 	hub       *watch.Hub
 	arrivals  *arrivals
+	hints     *hinter
 	api       *api
 	gate      *gate
 	health    *health
@@ -199,7 +200,7 @@ func (r *running) listen(ctx context.Context) error {
 
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
-	r.arrivals = &arrivals{}
+	r.arrivals, r.hints = &arrivals{}, newHinter()
 	var err error
 	r.timers, err = expiry.New(expiry.Options{
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
@@ -270,6 +271,7 @@ func (r *running) compaction() *compaction.Task {
 func (r *running) applied(o storage.Outcome) {
 	r.timers.Publish(o)
 	r.hub.Publish(o)
+	r.hints.publish(o.Events)
 	r.arrivals.publish()
 }
 
@@ -299,6 +301,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		timers:   r.timers,
 		log:      r.log,
 		arrivals: r.arrivals,
+		hints:    r.hints,
 		stopping: stopping,
 		limits:   limits,
 		self: member{
@@ -313,7 +316,23 @@ func (r *running) makeServices(stopping context.Context) error {
 		started:  time.Now(),
 	}
 	r.health = &health{node: r.node, stopping: stopping, services: map[string]bool{"": true}}
+	r.giveHints(stopping)
 	return nil
+}
+
+// giveHints makes hints of what was applied, until the server stops.
+func (r *running) giveHints(stopping context.Context) {
+	life, stop := context.WithCancel(stopping)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.hints.run(life, r.api)
+	}()
+	r.stack.push(func() error {
+		stop()
+		<-ended
+		return nil
+	})
 }
 
 // advertised returns what others are told.
