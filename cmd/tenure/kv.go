@@ -17,7 +17,8 @@ func newKVCommand(env *environment) *cobra.Command {
 		`  tenure kv put greeting hello
   tenure kv get greeting
   tenure kv list service/`,
-		newKVPutCommand(env), newKVGetCommand(env), newKVListCommand(env), newKVDeleteCommand(env))
+		newKVPutCommand(env), newKVGetCommand(env), newKVListCommand(env), newKVDeleteCommand(env),
+		newKVExportCommand(env), newKVImportCommand(env))
 }
 
 // newKVGetCommand returns `tenure kv get`.

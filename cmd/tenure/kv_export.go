@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// exportedKey is a line of an export.
+type exportedKey struct {
+	// Key is the key.
+	Key string `json:"key"`
+	// Value is the value; base64 in JSON.
+	Value []byte `json:"value"`
+	// Flags are the user's own number, a string in JSON as everywhere.
+	Flags uint64 `json:"flags,string"`
+}
+
+// newKVExportCommand returns `tenure kv export`.
+func newKVExportCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export [PREFIX]",
+		Short: "Print all keys that begin so as lines of JSON, all of one moment",
+		Long: `Print all keys that begin so, with value and flags, one JSON object a line: "key", "value" in base64, "flags". All are of one
+revision, however many there are. Without PREFIX every key is exported. Ephemeral keys are left out: their sessions would not come
+with them. The export is whole only if the exit code is 0. "tenure kv import" reads it.
+
+This is for moving keys, not for backups: locks, sessions and revisions are not in it.`,
+		Example: `  tenure kv export >keys.ndjson
+  tenure kv export service/ | tenure kv import --endpoints other:7400
+  tenure kv export config/ | jq -r '.value | @base64d'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prefix := ""
+			if len(args) == 1 {
+				prefix = env.prefixArgument(args[0])
+			}
+			return env.exportKeys(cmd.Context(), prefix)
+		},
+	}
+}
+
+// exportKeys prints what a watch begins with: the state of one revision.
+func (e *environment) exportKeys(ctx context.Context, prefix string) error {
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// It may be long; only a member that says nothing for a while is given up.
+	silence := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer silence.Stop()
+	l, err := m.link(ctx)
+	if err != nil {
+		return err
+	}
+	stream, err := l.watches().Watch(ctx, &tenurev1.WatchRequest{Prefixes: []string{prefix}, Initial: true})
+	if err != nil {
+		return err
+	}
+	w := &exportWriter{out: bufio.NewWriter(e.stdout)}
+	for complete := false; !complete; {
+		message, err := stream.Recv()
+		switch {
+		case err == nil:
+		case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+			return context.DeadlineExceeded
+		case errors.Is(err, io.EOF):
+			return errStreamEnded
+		default:
+			return err
+		}
+		silence.Stop() // Whoever reads the export may take their time.
+		if err := w.write(message.GetInitial().GetKvs()); err != nil {
+			return err
+		}
+		silence.Reset(e.timeout)
+		complete = message.GetInitial().GetComplete()
+	}
+	if w.ephemeral > 0 {
+		e.notef("Note: %d ephemeral keys were left out.", w.ephemeral)
+	}
+	return w.out.Flush()
+}
+
+// exportWriter writes keys as lines.
+type exportWriter struct {
+	out       *bufio.Writer
+	ephemeral int
+}
+
+// write writes keys, but not ephemeral ones.
+func (w *exportWriter) write(kvs []*tenurev1.KeyValue) error {
+	for _, kv := range kvs {
+		if kv.GetBoundSessionId() != "" {
+			w.ephemeral++
+			continue
+		}
+		line, err := exportLine(kv)
+		if err != nil {
+			return err
+		}
+		if _, err := w.out.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Bounds of one step of an import: what a member takes in one transaction, with room for names and answers.
+const (
+	importKeysMax  = 32
+	importBytesMax = 1 << 20
+	importLineMax  = 2 * valueBytesMax // A value in base64, a key with escapes and the rest.
+)
+
+// newKVImportCommand returns `tenure kv import`.
+func newKVImportCommand(env *environment) *cobra.Command {
+	var overwrite bool
+	cmd := &cobra.Command{
+		Use:   "import [FILE|-]",
+		Short: "Write keys from the lines that export prints",
+		Long: `Write keys from a file, or from standard input, as "tenure kv export" prints them: one JSON object a line, with "key", "value" in
+base64 and "flags". A key that exists is refused, and the import ends there, unless --overwrite is given. Keys are written in steps
+of up to 32, each whole or not at all: after a failure, what earlier lines wrote stays, and the line is named.`,
+		Example: `  tenure kv import keys.ndjson
+  tenure kv export service/ | tenure kv import --endpoints other:7400
+  tenure kv import keys.ndjson --overwrite`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			source := env.stdin
+			if len(args) == 1 && args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return usageError("the import's file: %w", err)
+				}
+				defer f.Close() //nolint:errcheck // It was only read.
+				source = f
+			}
+			return env.importKeys(cmd.Context(), source, overwrite)
+		},
+	}
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "write keys that exist, too")
+	return cmd
+}
+
+// keyImport is an import under way.
+type keyImport struct {
+	env       *environment
+	members   *members
+	overwrite bool
+
+	ops     []*tenurev1.Op
+	pending map[string]bool // Keys in ops.
+	bytes   int
+	from    int // Line of the first of ops.
+	written int
+}
+
+// importKeys writes keys and tells how many.
+func (e *environment) importKeys(ctx context.Context, source io.Reader, overwrite bool) error {
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	i := &keyImport{env: e, members: m, overwrite: overwrite, pending: map[string]bool{}}
+	if err := i.run(ctx, source); err != nil {
+		if i.written > 0 {
+			e.notef("%d keys were written before.", i.written)
+		}
+		return err
+	}
+	if e.json() {
+		return e.printf("{\"written\": %d}\n", i.written)
+	}
+	return e.printf("Success! Imported %d keys.\n", i.written)
+}
+
+// run reads all lines.
+func (i *keyImport) run(ctx context.Context, source io.Reader) error {
+	lines := bufio.NewScanner(source)
+	lines.Buffer(nil, importLineMax)
+	number := 0
+	for lines.Scan() {
+		number++
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		key, err := parseExportLine(line)
+		if err != nil {
+			return refusedError("line %d: %s", number, printable(err.Error()))
+		}
+		if err := i.add(ctx, number, key); err != nil {
+			return err
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return refusedError("line %d is too long: a value has at most 512 KiB", number+1)
+	case err != nil:
+		return fmt.Errorf("the import: %w", err)
+	}
+	return i.write(ctx)
+}
+
+// add takes a key, and writes those before it if they are enough.
+func (i *keyImport) add(ctx context.Context, line int, key *exportedKey) error {
+	size := len(key.Key) + len(key.Value)
+	if len(i.ops) == importKeysMax || i.bytes+size > importBytesMax || i.pending[key.Key] {
+		if err := i.write(ctx); err != nil {
+			return err
+		}
+	}
+	if len(i.ops) == 0 {
+		i.from = line
+	}
+	put := &tenurev1.PutRequest{
+		Key: key.Key, Flags: key.Flags, Content: &tenurev1.PutRequest_Value{Value: key.Value},
+	}
+	if !i.overwrite {
+		put.IfRevision = new(uint64) // It must not exist.
+	}
+	i.ops = append(i.ops, &tenurev1.Op{Kind: &tenurev1.Op_Put{Put: put}})
+	i.pending[key.Key] = true
+	i.bytes += size
+	return nil
+}
+
+// write writes what was taken, whole or not at all.
+func (i *keyImport) write(ctx context.Context) error {
+	if len(i.ops) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, i.env.timeout)
+	defer cancel()
+	request := &tenurev1.TxnRequest{Then: i.ops, Options: onceOptions()}
+	err := i.members.call(ctx, mayRepeat, func(ctx context.Context, l *link) error {
+		_, err := l.kv().Txn(ctx, request)
+		return err
+	})
+	switch {
+	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED && !i.overwrite:
+		return refusedError("key %s exists already, at line %d or after: remove it, or give --overwrite",
+			quoted(errorInfo(err).GetMetadata()["key"]), i.from)
+	case reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+		i.env.notef("Lines from %d on were refused.", i.from)
+		return err
+	case err != nil:
+		return err
+	}
+	i.written += len(i.ops)
+	i.ops, i.bytes = nil, 0
+	clear(i.pending)
+	return nil
+}
+
+// exportLine returns a key as a line of an export.
+func exportLine(kv *tenurev1.KeyValue) ([]byte, error) {
+	value := kv.GetValue()
+	if value == nil {
+		value = []byte{}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(exportedKey{Key: kv.GetKey(), Value: value, Flags: kv.GetFlags()})
+	return out.Bytes(), err
+}
+
+// parseExportLine reads a line of an export, strictly.
+func parseExportLine(line []byte) (*exportedKey, error) {
+	key := &exportedKey{}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(key); err != nil {
+		return nil, fmt.Errorf("is no key as export prints it: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("has more than one object")
+	}
+	if key.Key == "" {
+		return nil, errors.New("has no key")
+	}
+	return key, nil
+}
