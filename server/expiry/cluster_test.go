@@ -42,6 +42,8 @@ type cluster struct {
 	left func(id []byte) bool
 	// paging, if set, is called while a page of sessions is read.
 	paging func()
+	// loadTakes is how long a new leader reads after its first page.
+	loadTakes time.Duration
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -248,5 +250,8 @@ func (c *cluster) Sessions(storage.SessionID, int) ([]storage.SessionEntry, bool
 }
 
 func (c *cluster) Delays() ([]storage.Delay, error) { return c.delays, nil }
-func (c *cluster) Waits() ([]storage.Wait, error)   { return c.waits, nil }
-func (c *cluster) Close() error                     { return nil }
+func (c *cluster) Waits() ([]storage.Wait, error) {
+	c.jump(c.loadTakes)
+	return c.waits, nil
+}
+func (c *cluster) Close() error { return nil }

@@ -70,8 +70,15 @@ func (t *Timers) leave() {
 }
 
 // load starts all timers from a snapshot, and then from what was published since. What the snapshot shows already is
-// recognised by its revision.
+// recognised by its revision. Lease time stands still meanwhile: nobody can be renewed before all are known, so nobody's
+// time runs.
 func (t *Timers) load(number uint64) (*term, error) {
+	began := t.now()
+	hold := func() {
+		now := t.now()
+		t.stall.Add(int64(now - began))
+		began = now
+	}
 	t.mu.Lock()
 	t.serial++
 	tm := &term{
@@ -87,6 +94,7 @@ func (t *Timers) load(number uint64) (*term, error) {
 		return nil, err
 	}
 	for {
+		hold()
 		t.mu.Lock()
 		backlog := t.backlog
 		t.backlog = nil
@@ -123,7 +131,8 @@ func (t *Timers) loadSnapshot(tm *term) (err error) {
 	}
 	tm.revision = at.Revision
 	t.withoutTTL.Store(0)
-	if err = t.loadSessions(tm, s); err != nil {
+	lease := t.lease()
+	if err = t.loadSessions(tm, s, lease); err != nil {
 		return err
 	}
 	delays, err := s.Delays()
@@ -131,26 +140,25 @@ func (t *Timers) loadSnapshot(tm *term) (err error) {
 		return err
 	}
 	for _, d := range delays {
-		tm.delays.begin(delayID{d.Key, d.LockIndex}, delay{token: d.FencingToken, deadline: t.lease() + ms(d.DelayMs)})
+		tm.delays.begin(delayID{d.Key, d.LockIndex}, delay{token: d.FencingToken, deadline: lease + ms(d.DelayMs)})
 	}
 	waits, err := s.Waits()
 	if err != nil {
 		return err
 	}
 	for _, w := range waits {
-		tm.waits.begin(waitID{w.Key, w.Place}, wait{session: w.SessionID, deadline: t.lease() + ms(w.WaitMs)})
+		tm.waits.begin(waitID{w.Key, w.Place}, wait{session: w.SessionID, deadline: lease + ms(w.WaitMs)})
 	}
 	return nil
 }
 
-func (t *Timers) loadSessions(tm *term, s Snapshot) error {
+func (t *Timers) loadSessions(tm *term, s Snapshot, lease time.Duration) error {
 	var last storage.SessionID
 	for more := true; more; {
 		page, rest, err := s.Sessions(last, loadPage)
 		if err != nil {
 			return err
 		}
-		lease := t.lease()
 		for _, e := range page {
 			secret := SecretNone
 			if len(e.Record.GetSecretSha256()) > 0 {

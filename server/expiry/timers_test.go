@@ -443,6 +443,24 @@ func TestWhatIsAppliedDuringTheLoadIsNeitherLostNorDoubled(t *testing.T) {
 	})
 }
 
+func TestTheTimeThatALoadTakesIsNobodys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.delays = []storage.Delay{{Key: "k", LockIndex: 7, FencingToken: 70, DelayMs: 3000}}
+		c.create(4*time.Second, sid(1))
+		c.loadTakes = 10 * time.Second
+		defer c.lead()()
+		if left, _, ok := c.timers.SessionLeft(sid(1)); !ok || left != 4*time.Second {
+			t.Errorf("SessionLeft: got %v, %v, want 4s", left, ok)
+		}
+		if left, ok := c.timers.DelayLeft("k", 7); !ok || left != 3*time.Second {
+			t.Errorf("DelayLeft: got %v, %v, want 3s", left, ok)
+		}
+		sleep(t, 6*time.Second)
+		wantEnd(t, c, sid(1), 14*time.Second)
+	})
+}
+
 func TestEpochsOfRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
