@@ -3,6 +3,7 @@ package proof_test
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"google.golang.org/protobuf/proto"
 
@@ -107,9 +108,7 @@ func (s *scene) waitBehind(ctx context.Context) error {
 // onceCases are all calls that change something and take a request id or an idempotency key.
 func onceCases() map[string]onceCase {
 	cases := onceKeyCases()
-	for name, tc := range onceLockCases() {
-		cases[name] = tc
-	}
+	maps.Copy(cases, onceLockCases())
 	return cases
 }
 
@@ -131,10 +130,14 @@ func onceKeyCases() map[string]onceCase {
 		"put of a sequential key": {byEither, 1, nil, putWith(func(_ *scene, r *tenurev1.PutRequest) { r.Sequential = true }), ""},
 		"put of an ephemeral key": {byEither, 1, nil, putWith(func(s *scene, r *tenurev1.PutRequest) { r.BindSession = s.id }), ""},
 		"put that acquires":       {byEither, 1, nil, putWith(func(s *scene, r *tenurev1.PutRequest) { r.Acquire = s.id }), ""},
-		"put that does not acquire": {byEither, 0, func(ctx context.Context, s *scene) error { return s.otherHolds(ctx) },
-			putWith(func(s *scene, r *tenurev1.PutRequest) { r.Acquire = s.id }), ""},
-		"put that releases": {byEither, 1, func(ctx context.Context, s *scene) error { return s.hold(ctx) },
-			putWith(func(s *scene, r *tenurev1.PutRequest) { r.Release = s.id }), ""},
+		"put that does not acquire": {
+			byEither, 0, func(ctx context.Context, s *scene) error { return s.otherHolds(ctx) },
+			putWith(func(s *scene, r *tenurev1.PutRequest) { r.Acquire = s.id }), "",
+		},
+		"put that releases": {
+			byEither, 1, func(ctx context.Context, s *scene) error { return s.hold(ctx) },
+			putWith(func(s *scene, r *tenurev1.PutRequest) { r.Release = s.id }), "",
+		},
 		"delete": {byEither, 1, putBefore, func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 			return s.c.Delete(ctx, &tenurev1.DeleteRequest{Key: s.key, Options: o})
 		}, ""},
@@ -159,13 +162,15 @@ func onceKeyCases() map[string]onceCase {
 				{Kind: &tenurev1.Op_AcquireLock{AcquireLock: &tenurev1.TryAcquireLockRequest{Key: s.key + "/l", SessionId: s.id}}},
 			}})
 		}, ""},
-		"transaction that fails": {byEither, 0, func(ctx context.Context, s *scene) error { return s.otherHolds(ctx) },
+		"transaction that fails": {
+			byEither, 0, func(ctx context.Context, s *scene) error { return s.otherHolds(ctx) },
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.Txn(ctx, &tenurev1.TxnRequest{Options: o, Then: []*tenurev1.Op{
 					{Kind: &tenurev1.Op_Put{Put: &tenurev1.PutRequest{Key: s.key + "/a", Content: text("txn")}}},
 					{Kind: &tenurev1.Op_AcquireLock{AcquireLock: &tenurev1.TryAcquireLockRequest{Key: s.key, SessionId: s.id}}},
 				}})
-			}, "LOCK_HELD"},
+			}, "LOCK_HELD",
+		},
 	}
 }
 
@@ -189,41 +194,57 @@ func onceLockCases() map[string]onceCase {
 		"acquire that queues":     {byEither, 1, otherHolds, acquire, ""},
 		"campaign that wins":      {byEither, 1, nil, campaign, ""},
 		"campaign that queues":    {byEither, 1, otherHolds, campaign, ""},
-		"cancel of a wait": {byRequestID, 1, func(ctx context.Context, s *scene) error { return s.waitBehind(ctx) },
+		"cancel of a wait": {
+			byRequestID, 1, func(ctx context.Context, s *scene) error { return s.waitBehind(ctx) },
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.CancelWait(ctx, &tenurev1.CancelWaitRequest{Key: s.key, SessionId: s.id, Options: o})
-			}, ""},
-		"release that grants to the next": {byEither, 1, holdAndQueue,
+			}, "",
+		},
+		"release that grants to the next": {
+			byEither, 1, holdAndQueue,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.ReleaseLock(ctx, &tenurev1.ReleaseLockRequest{Key: s.key, SessionId: s.id, Options: o})
-			}, ""},
-		"release with a delete": {byEither, 1, hold,
+			}, "",
+		},
+		"release with a delete": {
+			byEither, 1, hold,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.ReleaseLock(ctx, &tenurev1.ReleaseLockRequest{
 					Key: s.key, SessionId: s.id, Options: o, ValueOp: &tenurev1.ReleaseLockRequest_Delete{Delete: true},
 				})
-			}, ""},
-		"break": {byKey, 1, holdAndQueue,
+			}, "",
+		},
+		"break": {
+			byKey, 1, holdAndQueue,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.BreakLock(ctx, &tenurev1.BreakLockRequest{Key: s.key, Reason: "test", Options: o})
-			}, ""},
-		"proclamation": {byRequestID, 1, hold,
+			}, "",
+		},
+		"proclamation": {
+			byRequestID, 1, hold,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.Proclaim(ctx, &tenurev1.ProclaimRequest{
 					Key: s.key, Sequencer: s.proof, Content: &tenurev1.ProclaimRequest_Text{Text: "news"}, Options: o,
 				})
-			}, ""},
-		"resignation to a candidate": {byRequestID, 1, holdAndQueue,
+			}, "",
+		},
+		"resignation to a candidate": {
+			byRequestID, 1, holdAndQueue,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.Resign(ctx, &tenurev1.ResignRequest{Key: s.key, SessionId: s.id, ToSessionId: s.other, Options: o})
-			}, ""},
-		"end of a session": {byRequestID, 1, holdAndQueue,
+			}, "",
+		},
+		"end of a session": {
+			byRequestID, 1, holdAndQueue,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: s.id, Clean: true, Options: o})
-			}, ""},
-		"creation of a session": {byKey, 1, nil,
+			}, "",
+		},
+		"creation of a session": {
+			byKey, 1, nil,
 			func(ctx context.Context, s *scene, o *tenurev1.CallOptions) (proto.Message, error) {
 				return s.c.CreateSession(ctx, &tenurev1.CreateSessionRequest{Name: s.key, Options: o})
-			}, ""},
+			}, "",
+		},
 	}
 }
