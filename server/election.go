@@ -195,7 +195,7 @@ func (o *office) leader() *tenurev1.Leader {
 
 // follow brings the election up to date with one event of its key or lock. It reports whether somebody else leads now,
 // or with another value.
-func (o *office) follow(e *storev1.Event, history [16]byte, delays delayClock) (changed bool) {
+func (o *office) follow(a *api, e *storev1.Event) (changed bool) {
 	switch kind := e.GetKind().(type) {
 	case *storev1.Event_KeyPut:
 		changed = o.hold != nil && string(o.value) != string(kind.KeyPut.GetValue())
@@ -215,7 +215,7 @@ func (o *office) follow(e *storev1.Event, history [16]byte, delays delayClock) (
 		if g.GetMode() != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 			return false
 		}
-		o.hold = holdToProto(grantedHold(e, g), history, delays)
+		o.hold = grantedToProto(e, a)
 		return true
 	case *storev1.Event_LockReleased:
 		return o.vacate(kind.LockReleased.GetLockIndex())
@@ -232,21 +232,6 @@ func (o *office) vacate(lockIndex uint64) bool {
 	}
 	o.hold = nil
 	return true
-}
-
-// grantedHold returns the hold that a grant tells of.
-func grantedHold(e *storev1.Event, g *storev1.LockGranted) *storev1.HoldState {
-	return &storev1.HoldState{
-		Key:          g.GetKey(),
-		LockIndex:    g.GetLockIndex(),
-		FencingToken: e.GetRevision(),
-		SessionId:    g.GetSessionId(),
-		Owner:        g.GetOwner(),
-		Mode:         g.GetMode(),
-		Permits:      g.GetPermits(),
-		GrantTimeMs:  e.GetWallTimeMs(),
-		SessionName:  g.GetSessionName(),
-	}
 }
 
 // headerAt returns the header of an answer that shows a revision of the present history.

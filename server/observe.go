@@ -48,7 +48,7 @@ func (a *api) observe(
 		After:     watch.Position{Revision: at.Revision, Index: watch.Whole},
 	}, func(b watch.Batch) error {
 		for i, e := range b.Events {
-			changed := office.follow(e, at.HistoryID, a.timers)
+			changed := office.follow(a, e)
 			office.unsent = office.unsent || changed
 			last := i+1 == len(b.Events) || b.Events[i+1].GetRevision() != e.GetRevision()
 			if !office.unsent || !last {
