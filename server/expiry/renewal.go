@@ -30,7 +30,7 @@ const (
 type Renewal struct {
 	// ID is the session's.
 	ID storage.SessionID
-	// Epoch is the one that the caller believes in; zero is not checked.
+	// Epoch is the one that the caller believes in; zero is not checked, or the first if the session has a secret.
 	Epoch uint64
 	// Ref may be set to what an earlier renewal of the session had; Receive and Settle bring it up to date.
 	Ref Ref
@@ -193,7 +193,8 @@ func (t *table) settle(r *Renewal) {
 	defer sh.mu.Unlock()
 	e := r.Ref.e
 	switch {
-	case r.Epoch != 0 && r.Epoch < e.epoch:
+	case r.Epoch != 0 && r.Epoch < e.epoch, r.Epoch == 0 && e.secret == SecretNeeded && e.epoch > 1:
+		// Who has a secret names the epoch; who does not has never heard of another than the first.
 		r.unmark()
 		r.Verdict = Superseded
 	case e.expiring:

@@ -480,14 +480,19 @@ func TestEpochsOfRenewals(t *testing.T) {
 			"a lower one":      {2, expiry.Superseded},
 			"none is no check": {0, expiry.Renewed},
 		}
-		for name, test := range tests {
-			r := []expiry.Renewal{{ID: id, Epoch: test.epoch}}
+		settle := func(name string, epoch uint64, want expiry.Verdict) {
+			r := []expiry.Renewal{{ID: id, Epoch: epoch}}
 			c.timers.Receive(r)
 			c.timers.Settle(1, r)
-			if r[0].Verdict != test.want {
-				t.Errorf("%s: got verdict %d, want %d", name, r[0].Verdict, test.want)
+			if r[0].Verdict != want {
+				t.Errorf("%s: got verdict %d, want %d", name, r[0].Verdict, want)
 			}
 		}
+		for name, test := range tests {
+			settle(name, test.epoch, test.want)
+		}
+		c.timers.SetSecret(&expiry.Renewal{ID: id}, true)
+		settle("none, though there is a secret", 0, expiry.Superseded)
 	})
 }
 
