@@ -236,6 +236,32 @@ func TestTryOfWhoQueuesAlreadyAnswersInItsOwnTime(t *testing.T) {
 	}
 }
 
+func TestAWaitOfAgesIsLong(t *testing.T) {
+	m := start(t)
+	m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: m.openSession(t, "alice")}).ended()
+	const ages = 315_576_000_000 // the longest Duration
+	for name, wait := range map[string]int64{"years": 9_223_372_036, "as long as can be said": ages} {
+		t.Run(name, func(t *testing.T) {
+			bob := m.openSession(t, "bob")
+			got := m.acquire(t, &tenurev1.AcquireLockRequest{
+				Key: "k", SessionId: bob, Wait: &durationpb.Duration{Seconds: wait},
+			})
+			got.next()
+			// The leader's timers look at the wait, and at one that is over.
+			late, err := m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{
+				Key: "k", SessionId: m.openSession(t, "carol"), Wait: seconds(0.2),
+			})
+			if err != nil || late.GetAcquired() {
+				t.Fatalf("got %v, %v; want that the time ran out", late, err)
+			}
+			r, err := m.CancelWait(t.Context(), &tenurev1.CancelWaitRequest{Key: "k", SessionId: bob})
+			if err != nil || !r.GetCancelled() {
+				t.Errorf("got %v, %v; want that bob waited still", r, err)
+			}
+		})
+	}
+}
+
 // awaitWaiters waits until so many wait for a lock.
 func (m *member) awaitWaiters(t *testing.T, key string, want uint32) {
 	t.Helper()

@@ -51,7 +51,7 @@ func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.Acqui
 		Mode:    mode,
 		Permits: r.GetPermits(),
 		Limit:   r.GetLimit(),
-		WaitMs:  roundUp(wait).Milliseconds(),
+		WaitMs:  roundUp(min(wait, waitMax)).Milliseconds(),
 	}
 	if err = checkPermits(acquire); err != nil {
 		return nil, err

@@ -36,6 +36,7 @@ const (
 	lockDelayDefault        = 15 * time.Second
 	keepaliveIntervalMax    = 10 * time.Second
 	tryWaitMax              = 60 * time.Second
+	waitMax                 = 100 * 365 * 24 * time.Hour // clamped, so that clocks can be added to it
 	historyIDHexDigits      = 32
 	lockHoldsShown          = 100
 	sessionObjectsShown     = 1000
