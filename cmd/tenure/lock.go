@@ -84,7 +84,7 @@ the --try; 76 the lock was lost before the command ended; 126 or 127 the command
 	cmd.MarkFlagsMutuallyExclusive("shared", "limit")
 	cmd.MarkFlagsMutuallyExclusive("shared", "permits")
 	cmd.MarkFlagsMutuallyExclusive("try", "wait")
-	cmd.AddCommand(newLockInfoCommand(env), newLockListCommand(env), newLockBreakCommand(env))
+	cmd.AddCommand(newLockInfoCommand(env), newLockListCommand(env), newLockBreakCommand(env), newLockDeadlocksCommand(env))
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -39,6 +40,16 @@ func (e *environment) describe(request *tenurev1.CreateSessionRequest, program s
 		"user":     clip(who),
 		"language": runtime.Version(),
 		"version":  clip("tenure " + e.version),
+	}
+	// A command under a lock may open sessions: what they wait for, the lock's session waits for.
+	var parents []string
+	for _, variable := range []string{"TENURE_SESSION_ID", "TENURE_LOCK_SESSION"} {
+		if id, set := e.getenv(variable); set && id != "" {
+			parents = append(parents, id)
+		}
+	}
+	if len(parents) > 0 {
+		request.Metadata[parentsEntry] = clip(strings.Join(parents, ","))
 	}
 }
 

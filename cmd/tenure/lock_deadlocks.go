@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newLockDeadlocksCommand returns `tenure lock deadlocks`.
+func newLockDeadlocksCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "deadlocks",
+		Short: "Find sessions that wait for each other in a ring",
+		Long: `Find sessions that wait for each other in a ring, so that none can go on. A session waits for who holds what it queues for, for who
+stands before it in the queue, and for locks that the command which it runs waits for ("tenure lock" within "tenure lock").
+Of a lock the first 100 holders and waiters are looked at. A program that uses one session from many threads may give up what it
+holds all the same: then a ring is only a suspicion.
+
+Each ring is printed. Exit codes: 0 there is none, 1 there is one. To end one, "tenure lock break KEY --session ID --reason TEXT".
+
+A lock whose key is "deadlocks" is locked with "tenure lock /deadlocks -- COMMAND".`,
+		Example: `  tenure lock deadlocks
+  tenure lock deadlocks -o json | jq -r '.deadlocks[][].key'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return nestedNameError(cmd, args)
+			}
+			return env.withMembers(cmd.Context(), env.deadlocks)
+		},
+	}
+}
+
+// deadlocks looks for rings. One that is found is looked for again, because locks are not all read at one moment.
+func (e *environment) deadlocks(ctx context.Context, m *members) error {
+	rings := [][]waitEdge{}
+	first, sessions, err := m.waitedLocks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(newWaitGraph(first, sessions).cycles()) > 0 {
+		again, _, err := m.waitedLocks(ctx)
+		if err != nil {
+			return err
+		}
+		rings = append(rings, newWaitGraph(bothSeen(first, again), sessions).cycles()...)
+	}
+	if err := e.printRings(rings); err != nil {
+		return err
+	}
+	if len(rings) > 0 {
+		return silentExit(exitRefused)
+	}
+	return nil
+}
+
+// waitedLocks returns the locks that somebody waits for, with holders and queues, and the live sessions.
+func (m *members) waitedLocks(ctx context.Context) (map[string]*tenurev1.Lock, []*tenurev1.Session, error) {
+	var keys []string
+	_, err := m.eachLock(ctx, &tenurev1.ListLocksRequest{Waiting: true}, func(lock *tenurev1.Lock) {
+		keys = append(keys, lock.GetKey())
+	})
+	if err != nil || len(keys) == 0 {
+		return nil, nil, err
+	}
+	locks := make(map[string]*tenurev1.Lock, len(keys))
+	for _, key := range keys {
+		answer, err := m.getLock(ctx, key)
+		if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
+			continue // It was given back meanwhile.
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		locks[key] = answer.GetLock()
+	}
+	var sessions []*tenurev1.Session
+	_, err = m.eachSession(ctx, &tenurev1.ListSessionsRequest{}, func(s *tenurev1.Session) { sessions = append(sessions, s) })
+	return locks, sessions, err
+}
+
+// printRings prints rings, if there are any.
+func (e *environment) printRings(rings [][]waitEdge) error {
+	if e.json() {
+		out, err := json.MarshalIndent(map[string]any{"deadlocks": rings}, "", "  ")
+		if err != nil {
+			return err
+		}
+		return e.printf("%s\n", out)
+	}
+	if len(rings) == 0 {
+		return e.printf("No deadlocks.\n")
+	}
+	for i, ring := range rings {
+		if err := e.printf("Deadlock %d:\n", i+1); err != nil {
+			return err
+		}
+		for _, edge := range ring {
+			if err := e.printf("  %s\n", edgeText(edge)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// edgeText says who waits for whom, and why.
+func edgeText(edge waitEdge) string {
+	from, to := whoText(edge.FromName, edge.From), whoText(edge.ToName, edge.To)
+	switch edge.Because {
+	case "command":
+		return fmt.Sprintf("%s runs a command that waits as %s", from, to)
+	case "waiter":
+		return fmt.Sprintf("%s waits for %s, in the queue behind %s", from, quoted(edge.Key), to)
+	default:
+		return fmt.Sprintf("%s waits for %s, held by %s", from, quoted(edge.Key), to)
+	}
+}
