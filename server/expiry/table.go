@@ -11,6 +11,9 @@ const (
 	// shardBits and shardCount say how the locks of the table are spread.
 	shardBits  = 6
 	shardCount = 1 << shardBits
+	// heldMax is how long renewals that wait for their proof postpone an end: longer than any proof takes. They wait
+	// without end on a stream that nobody reads, and such a renewal is never acknowledged.
+	heldMax = 15 * time.Second
 	// chunkSize is how many sessions are given memory at once.
 	chunkSize = 128
 )
@@ -211,7 +214,7 @@ func (t *table) judge(r Ref, now time.Duration, claim bool) (fate, time.Duration
 		return fateDue, r.e.deadline
 	case r.e.deadline > now:
 		return fateLater, r.e.deadline
-	case r.e.waiting > 0:
+	case r.e.waiting > 0 && now < r.e.deadline+heldMax:
 		return fateHeld, r.e.deadline
 	}
 	if claim {

@@ -190,6 +190,28 @@ func TestRenewalThatWaitsForItsProofPostponesTheEnd(t *testing.T) {
 	}
 }
 
+func TestRenewalsThatNobodySettlesKeepNoSessionAliveForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		defer c.lead()()
+		c.create(2*time.Second, sid(1))
+		var waiting [][]expiry.Renewal
+		for range 40 {
+			r := []expiry.Renewal{{ID: sid(1)}}
+			c.timers.Receive(r)
+			waiting = append(waiting, r)
+			sleep(t, 500*time.Millisecond)
+		}
+		wantEnd(t, c, sid(1), 17*time.Second)
+		for _, r := range waiting {
+			c.timers.Settle(1, r)
+			if r[0].Verdict != expiry.Missing {
+				t.Errorf("got verdict %d, want Missing", r[0].Verdict)
+			}
+		}
+	})
+}
+
 func TestRenewalsWaitForTheOutcomeOfAnExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
