@@ -69,14 +69,13 @@ func (m *members) waitedLocks(ctx context.Context) (map[string]*tenurev1.Lock, [
 	}
 	locks := make(map[string]*tenurev1.Lock, len(keys))
 	for _, key := range keys {
-		answer, err := m.getLock(ctx, key)
-		if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
-			continue // It was given back meanwhile.
+		answer, failed := m.getLock(ctx, key)
+		switch {
+		case failed == nil:
+			locks[key] = answer.GetLock()
+		case reasonOf(failed) != tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND:
+			return nil, nil, failed
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		locks[key] = answer.GetLock()
 	}
 	var sessions []*tenurev1.Session
 	_, err = m.eachSession(ctx, &tenurev1.ListSessionsRequest{}, func(s *tenurev1.Session) { sessions = append(sessions, s) })

@@ -16,7 +16,7 @@ func lockText(t *testing.T, key, text string) *tenurev1.Lock {
 	lock := &tenurev1.Lock{Key: key}
 	mode := tenurev1.LockMode_LOCK_MODE_EXCLUSIVE
 	waiting := false
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		who, number, _ := strings.Cut(word, ":")
 		permits, _ := strconv.ParseUint(number, 10, 32)
 		switch {
