@@ -65,12 +65,15 @@ func (m *model) applyInWindow(cmd *storev1.Command, id windowID, digest string) 
 	maps.DeleteFunc(w.results, func(n uint64, _ modelResult) bool { return n < w.done })
 	answer := m.attempt(cmd)
 	w.results[rid.GetSequence()] = modelResult{digest, answer}
-	m.bury()
+	m.bury(cmd)
 	return answer
 }
 
-// bury marks the windows whose session ended or was taken over.
-func (m *model) bury() {
+// bury marks the windows whose session ended or was taken over by a command.
+func (m *model) bury(cmd *storev1.Command) {
+	if cmd.GetDestroySession() == nil && cmd.GetExpireSessions() == nil && cmd.GetTakeOverSession() == nil {
+		return
+	}
 	for id, w := range m.windows {
 		if s, alive := m.sessions[id.session]; w.buried == 0 && (!alive || s.epoch != id.epoch) {
 			w.buried = m.revision
@@ -100,7 +103,7 @@ func (m *model) attempt(cmd *storev1.Command) (answer string) {
 	if m.changed {
 		m.revision++
 	}
-	m.bury()
+	m.bury(cmd)
 	return fmt.Sprintf("%d %t %s", m.revision, m.changed, what)
 }
 

@@ -34,6 +34,10 @@ func runModel(t *testing.T, seed uint64, commands int) {
 	g := newGenerator(t, seed, store)
 	m := newModel()
 	answers := map[string]int{}
+	stride := 5 // A soak looks at the whole state less often.
+	if commands > 10_000 {
+		stride = 50
+	}
 	for i := range commands {
 		if g.oneIn(100) {
 			g.term++
@@ -53,12 +57,14 @@ func runModel(t *testing.T, seed uint64, commands int) {
 			t.Fatalf("command %d %s: got answer %q, want %q", i, prototext.Format(cmd), got, want)
 		}
 		answers[kindOf(cmd, result)]++
-		if i%5 == 0 || i > commands-50 {
+		if i%stride == 0 || i > commands-50 {
 			if got, want := stateOf(t, store), m.state(); got != want {
 				t.Fatalf("after command %d %s: got state\n%swant\n%s", i, prototext.Format(cmd), got, want)
 			}
 		}
-		g.forget()
+		if i%4 == 0 {
+			g.forget()
+		}
 	}
 	checkFloors(t, commands, answers)
 }

@@ -100,12 +100,12 @@ func refuse(name string) {
 	panic(refused{storev1.FailureReason(storev1.FailureReason_value["FAILURE_REASON_"+name])})
 }
 
-// copyState returns a copy of what a command may change and a broken rule takes back.
+// copyState returns a copy of what a command may change and a broken rule takes back. No command breaks a rule after it
+// has ended a session.
 func (m *model) copyState() *model {
 	c := *m
 	c.keys = maps.Clone(m.keys)
 	c.sessions = maps.Clone(m.sessions)
-	c.ended = maps.Clone(m.ended)
 	c.locks = make(map[string]*modelLock, len(m.locks))
 	for key, l := range m.locks {
 		copied := *l
