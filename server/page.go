@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/storage"
@@ -48,7 +49,7 @@ func (q pageQuery) after(a storage.Applied, token string) (string, error) {
 	if token == "" {
 		return "", nil
 	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	data, err := decodeToken(token)
 	if err != nil || len(data) < 1+pageSealBytes || data[0] != pageTokenVersion {
 		return "", errPageToken()
 	}
@@ -57,6 +58,14 @@ func (q pageQuery) after(a storage.Applied, token string) (string, error) {
 		return "", errPageToken()
 	}
 	return after, nil
+}
+
+// decodeToken reads the text of a token. Each token has one text only: the decoder would pass over line ends.
+func decodeToken(text string) ([]byte, error) {
+	if at := strings.IndexAny(text, "\r\n"); at >= 0 {
+		return nil, base64.CorruptInputError(at)
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(text)
 }
 
 // errPageToken returns the error for a token that is none of this listing.

@@ -50,7 +50,7 @@ func (t resumer) token(p watch.Position) string {
 
 // position reads a token.
 func (t resumer) position(text string) (watch.Position, error) {
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	data, err := decodeToken(text)
 	if err != nil || len(data) != resumePlainBytes+resumeSealBytes || data[0] != resumeTokenVersion ||
 		!hmac.Equal(data[resumePlainBytes:], t.seal(data[:resumePlainBytes])) {
 		return watch.Position{}, invalidAs(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, "resume_token",
