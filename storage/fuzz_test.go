@@ -22,7 +22,7 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		log, live := randomLog(t, seed%4, 5)
-		last := live.Applied()
+		last, before := live.Applied(), dumpOf(t, live)
 		fuzzed := storage.Entry{Index: last.Index + 1, Term: last.Term, Data: data}
 		_, err := live.Apply([]storage.Entry{fuzzed})
 
@@ -34,6 +34,9 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			if !errors.Is(err, storage.ErrUnknownFormat) {
 				t.Fatalf("got %v, want ErrUnknownFormat or none", err)
+			}
+			if got := dumpOf(t, live); got != before {
+				t.Fatalf("got\n%s\nwant nothing written:\n%s", got, before)
 			}
 			return
 		}
