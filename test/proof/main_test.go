@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // binary is the tenure under test; TestMain sets it before any test runs.
 var binary string
