@@ -71,16 +71,21 @@ func (f *feed) history(after watch.Position, visit func(*storev1.Event) bool) (u
 	return revision, nil
 }
 
-// commit applies events as one revision.
-func (f *feed) commit(events ...*storev1.Event) {
+// install applies events as one revision that nobody is told of, as an installed snapshot does.
+func (f *feed) install(events ...*storev1.Event) (revision uint64) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.revision++
 	for i, e := range events {
 		e.Revision, e.Index, e.Count = f.revision, uint32(i), uint32(len(events))
 	}
 	f.events = append(f.events, events...)
-	revision := f.revision
-	f.mu.Unlock()
+	return f.revision
+}
+
+// commit applies events as one revision.
+func (f *feed) commit(events ...*storev1.Event) {
+	revision := f.install(events...)
 	f.hub.Publish(storage.Outcome{Events: events, Applied: storage.Applied{Revision: revision}})
 }
 

@@ -266,6 +266,43 @@ func TestWatcherThatCompactionPassedEndsWithItsError(t *testing.T) {
 	}
 }
 
+func TestWhatASnapshotBroughtIsNotMissed(t *testing.T) {
+	f := newFeed(t, watch.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	batches, ended := make(chan watch.Batch), make(chan error, 1)
+	go func() {
+		request := watch.Request{Selectors: watch.Selectors{}.Normal(), After: watch.Position{Index: watch.Whole}}
+		ended <- f.hub.Watch(ctx, request, func(b watch.Batch) error {
+			select {
+			case batches <- b:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}()
+	var got []string
+	read := func(n int) {
+		for len(got) < n {
+			for _, e := range receive(t, batches).Events {
+				got = append(got, e.GetKeyPut().GetKey())
+			}
+		}
+	}
+	f.commit(put("a", "1"))
+	f.commit(put("b", "1"))
+	read(2)
+	f.install(put("c", "1"))
+	f.install(put("d", "1"))
+	f.commit(put("e", "1"))
+	f.commit(put("f", "1"))
+	read(6)
+	if text := strings.Join(got, ""); text != "abcdef" {
+		t.Errorf("got the keys %q, want abcdef", text)
+	}
+	cancel()
+	<-ended
+}
+
 func TestProgressOnlyAfterEverythingBefore(t *testing.T) {
 	f := newFeed(t, watch.Options{})
 	f.commit(put("a", ""))

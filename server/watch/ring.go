@@ -66,12 +66,16 @@ func size(e *storev1.Event) int {
 func (r *ring) add(events []*storev1.Event, revision uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.published {
+	before := revision
+	if len(events) > 0 {
+		before = events[0].GetRevision() - 1
+	}
+	switch {
+	case !r.published:
 		r.published = true
-		r.base = revision
-		if len(events) > 0 {
-			r.base = events[0].GetRevision() - 1
-		}
+		r.base = before
+	case before > r.revision:
+		r.skip(before)
 	}
 	r.revision = revision
 	for _, e := range events {
@@ -89,6 +93,16 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 		*slot = nil
 		r.tail++
 	}
+}
+
+// skip drops everything, because revisions up to base were never published: a snapshot was installed. One slot stays
+// empty, so that all who went on at the end of the ring find that something is gone.
+func (r *ring) skip(base uint64) {
+	clear(r.events)
+	r.head++
+	r.tail = r.head
+	r.bytes = 0
+	r.base = base
 }
 
 func (r *ring) grow() {
