@@ -300,7 +300,9 @@ func TestWhatASnapshotBroughtIsNotMissed(t *testing.T) {
 		t.Errorf("got the keys %q, want abcdef", text)
 	}
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Watch: got %v, want that it was cancelled", err)
+	}
 }
 
 func TestProgressOnlyAfterEverythingBefore(t *testing.T) {
