@@ -52,6 +52,9 @@ type holdLostError struct {
 
 // Error tells how.
 func (e *holdLostError) Error() string {
+	if e.cause == tenurev1.HoldEndCause_HOLD_END_CAUSE_UNSPECIFIED {
+		return "it is held no more; `tenure lock info KEY` tells why"
+	}
 	text := endText(e.cause)
 	if e.reason != "" {
 		text += " (" + e.reason + ")"

@@ -25,6 +25,7 @@ type fakeMember struct {
 	put       func(*tenurev1.PutRequest) (*tenurev1.PutResponse, error)
 	acquire   func(*tenurev1.AcquireLockRequest, grpc.ServerStreamingServer[tenurev1.AcquireLockResponse]) error
 	keepAlive func(grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error
+	check     func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error)
 	watch     func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error
 }
 
@@ -44,6 +45,12 @@ func (f *fakeMember) AcquireLock(
 	r *tenurev1.AcquireLockRequest, s grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
 ) error {
 	return f.acquire(r, s)
+}
+
+func (f *fakeMember) CheckSequencer(
+	_ context.Context, r *tenurev1.CheckSequencerRequest,
+) (*tenurev1.CheckSequencerResponse, error) {
+	return f.check(r)
 }
 
 func (f *fakeMember) KeepAlive(s grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error {

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+func TestHoldIsAskedForWhenItsWatchCannotGoOn(t *testing.T) {
+	hold := &tenurev1.Sequencer{Key: "k", LockIndex: 1, FencingToken: 7}
+	asked, watched := 0, []uint64(nil)
+	f := &fakeMember{
+		watch: func(r *tenurev1.WatchRequest, _ grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+			watched = append(watched, r.GetAfterRevision())
+			return refusal(codes.OutOfRange, "REVISION_COMPACTED", "no")
+		},
+		check: func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error) {
+			asked++
+			return &tenurev1.CheckSequencerResponse{
+				Header: &tenurev1.ResponseHeader{Revision: uint64(100 * asked)}, Holds: asked < 3,
+			}, nil
+		},
+	}
+	err := watchHold(t.Context(), membersAt(t, f.serve(t)), hold)
+	if _, ok := errors.AsType[*holdLostError](err); !ok || asked != 3 {
+		t.Errorf("got %v after %d questions, want the loss after 3", err, asked)
+	}
+	if len(watched) != 3 || watched[0] != 7 || watched[1] != 100 || watched[2] != 200 {
+		t.Errorf("watched after revisions %v, want 7, then what each answer showed", watched)
+	}
+}
