@@ -567,7 +567,7 @@ type SessionRenewal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch the caller believes in; zero is not checked.
+	// Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Number that the answer echoes; from it the client knows when the renewal was sent.
 	Number uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
@@ -756,7 +756,7 @@ func (x *RenewalVerdict) GetRefused() ErrorReason {
 	return ErrorReason_ERROR_REASON_UNSPECIFIED
 }
 
-// KeepAliveResponse answers renewals. Pushed hints about the session's locks come with later versions.
+// KeepAliveResponse answers renewals, carries hints, or both.
 type KeepAliveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Revision and origin of the answer.

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * KeepAliveResponse answers renewals. Pushed hints about the session's locks come with later versions.
+ * KeepAliveResponse answers renewals, carries hints, or both.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.KeepAliveResponse}
@@ -396,7 +396,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * KeepAliveResponse answers renewals. Pushed hints about the session's locks come with later versions.
+   * KeepAliveResponse answers renewals, carries hints, or both.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.KeepAliveResponse}

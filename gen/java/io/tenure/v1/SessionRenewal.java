@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private long epoch_ = 0L;
   /**
    * <pre>
-   * Epoch the caller believes in; zero is not checked.
+   * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
    * </pre>
    *
    * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     private long epoch_ ;
     /**
      * <pre>
-     * Epoch the caller believes in; zero is not checked.
+     * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -645,7 +645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Epoch the caller believes in; zero is not checked.
+     * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -661,7 +661,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Epoch the caller believes in; zero is not checked.
+     * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>

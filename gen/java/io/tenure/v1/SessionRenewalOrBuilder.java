@@ -30,7 +30,7 @@ public interface SessionRenewalOrBuilder extends
 
   /**
    * <pre>
-   * Epoch the caller believes in; zero is not checked.
+   * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
    * </pre>
    *
    * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
