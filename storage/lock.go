@@ -62,6 +62,7 @@ type request struct {
 	permits uint32
 	limit   uint32
 	place   uint64 // in the queue; zero if it did not wait
+	remade  bool   // takes the room of the hold that it replaces in the same command
 }
 
 // fits says whether holds and delayed holds leave room for a request, whoever waits.
@@ -98,7 +99,15 @@ func (c *command) free(l *lock, ask request) (bool, error) {
 // grant makes a new hold of a request that fits, with the next lock_index and the command's revision as token. The
 // caller sees to the key. A request that waited keeps the object that its place was; a new one needs room for it.
 func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
-	if ask.place == 0 {
+	switch {
+	case ask.remade:
+		// The session keeps what it had, also when the limit was lowered since.
+		n, err := c.objects(ask.session.id)
+		if err != nil {
+			return nil, err
+		}
+		c.setObjects(ask.session.id, n+1)
+	case ask.place == 0:
 		if err := c.addObject(ask.session.id); err != nil {
 			return nil, err
 		}

@@ -67,6 +67,7 @@ func (c *command) renewHold(s session, o object) error {
 		return fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, s.id, o.name.key)
 	}
 	ask := request{session: s, owner: h.GetOwner(), mode: h.GetMode(), permits: h.GetPermits(), limit: l.head.GetLimit()}
+	ask.remade = true
 	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, released: true, keyFollows: true}
 	if err = c.endHold(l, h, how); err != nil {
 		return err
