@@ -24,8 +24,19 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
+// skipWherePebbleChecksItself leaves tests of failing disks to runs without the race detector. With it Pebble v2.1.7 is built
+// with checks of its own, and one of them panics now and then after a compaction has failed ("f.maxIntervalIndex in
+// TableMetadata out of sync with intervals in L0Sublevels: a != a"). The product is not built with these checks.
+func skipWherePebbleChecksItself(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("Pebble's own checks, which come with the race detector, panic after failed compactions")
+	}
+}
+
 // A disk that fails once stops the member: nothing is acknowledged that is not on it, and nothing is retried.
 func TestFailedWritesStopTheMember(t *testing.T) {
+	skipWherePebbleChecksItself(t)
 	synced := []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo}
 	// The first hits pass, so that something is acknowledged before.
 	tests := map[string]func(op errorfs.Op) bool{
@@ -413,9 +424,10 @@ func TestCrashesDuringAnInstallation(t *testing.T) {
 
 // Whatever write fails, once or from then on, the member goes on or stops, and what it acknowledged is on the disk.
 func TestAnyFailedWriteLosesNothing(t *testing.T) {
+	skipWherePebbleChecksItself(t)
 	stopped := 0
 	runs := 100
-	if testing.Short() || raceDetector {
+	if testing.Short() {
 		runs = 20
 	}
 	for run := range uint64(runs) {
