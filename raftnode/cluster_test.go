@@ -132,9 +132,12 @@ func TestAStoppingLeaderHandsOver(t *testing.T) {
 				if err := w.nodes[1].ReadIndex(t.Context()); err != nil {
 					t.Fatal(err)
 				}
+				// One vote makes a leader of two or three; the other member may not have heard of the election yet.
+				synctest.Wait()
 				before := w.nodes[1].Status()
 				began := time.Now()
 				stop(before.Leader)
+				synctest.Wait()
 				other := w.nodes[before.Leader%voters+1]
 				if after := other.Status(); after.Leader == before.Leader || after.Leader == 0 || after.Term != before.Term+1 {
 					t.Errorf("after: leader %d in term %d, before: %d in %d", after.Leader, after.Term, before.Leader, before.Term)

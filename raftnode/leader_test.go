@@ -277,6 +277,10 @@ func TestTheLogStaysSmall(t *testing.T) {
 	if n := seen.FilterMessage("made checkpoint").Len(); n < 3 {
 		t.Errorf("checkpoints: got %d, want several", n)
 	}
+	// The next checkpoint may be in the making; a stop waits for it.
+	if err := m.stop(); err != nil {
+		t.Fatal(err)
+	}
 	if names, err := fs.List("/data/snap"); err != nil || len(names) != 1 {
 		t.Errorf("checkpoints kept: got %v %v, want one", names, err)
 	}
