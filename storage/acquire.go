@@ -102,12 +102,49 @@ func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.A
 	if p.waiter.GetMode() != a.GetMode() || p.waiter.GetPermits() != a.GetPermits() {
 		return nil, c.mismatch(l, "session and owner wait for another mode, or for other permits")
 	}
+	if a.GetQueue() {
+		if err = c.find(l.name, p); err != nil {
+			return nil, err
+		}
+	}
 	state, err := lockState(c.rows, l.name, l.head)
 	return &storev1.AcquireLockResult{
 		Outcome:  &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: p.number}},
 		Attached: true,
 		Lock:     state,
 	}, err
+}
+
+// find notes that another call than the one that queued waits on a place.
+func (c *command) find(n name, p *place) error {
+	if p.waiter.GetFound() {
+		return nil
+	}
+	p.waiter.Found = true
+	value, err := encode(p.waiter)
+	if err != nil {
+		return err
+	}
+	c.rows.set(numberedRow(rowPlace, n, p.number), value)
+	return nil
+}
+
+// findAgain notes that a retry which got the first result waits on the place that the first attempt made.
+func (c *command) findAgain(cmd *storev1.Command, result *storev1.Result) error {
+	made := result.GetAcquireLock().GetPlace()
+	if made == nil {
+		return nil
+	}
+	n := name{ns: c.ns, key: cmd.GetAcquireLock().GetKey()}
+	p, err := c.place(n, made.GetPlace())
+	if err != nil || p == nil {
+		return err
+	}
+	if err := c.find(n, p); err != nil {
+		return err
+	}
+	c.rows.seal(c.sum)
+	return nil
 }
 
 // checkMode refuses to mix SEMAPHORE with the two other modes, and limits of permits, while a lock is in use.
@@ -226,6 +263,9 @@ func (c *command) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, 
 			return &storev1.CancelWaitResult{}, err
 		}
 		return &storev1.CancelWaitResult{Hold: holdState(n.key, h)}, nil
+	}
+	if w.GetPlace() != 0 && w.GetPlace() != p.number || w.GetUnlessFound() && p.waiter.GetFound() {
+		return &storev1.CancelWaitResult{}, nil
 	}
 	if err = c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_CANCELLED, ""); err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	if err == nil && m != nil {
 		var result *storev1.Result
 		if result, err = m.recall(c); err == nil && result != nil {
-			return result, nil
+			return result, c.findAgain(cmd, result)
 		}
 	}
 	if failure := failureOf(err); failure != nil {

@@ -20,6 +20,7 @@ func parseLockCommand(w *words, verb string, cmd *storev1.Command) bool {
 	case "cancel":
 		cmd.Kind = &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
 			Key: w.next(), Session: w.ref("session"), Owner: w.str("owner"),
+			Place: w.num("place"), UnlessFound: w.flag("unless-found"),
 		}}
 	case "end-waits":
 		e := &storev1.EndWaits{Term: w.num("term")}

@@ -1959,7 +1959,11 @@ type CancelWait struct {
 	// Who waits.
 	Session *SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// Owner of the place.
-	Owner         string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Number of the place; zero: the one that session and owner have, whichever it is.
+	Place uint64 `protobuf:"varint,4,opt,name=place,proto3" json:"place,omitempty"`
+	// Leaves the place to whoever found it: another call than the one that made it waits on it.
+	UnlessFound   bool `protobuf:"varint,5,opt,name=unless_found,json=unlessFound,proto3" json:"unless_found,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2013,6 +2017,20 @@ func (x *CancelWait) GetOwner() string {
 		return x.Owner
 	}
 	return ""
+}
+
+func (x *CancelWait) GetPlace() uint64 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *CancelWait) GetUnlessFound() bool {
+	if x != nil {
+		return x.UnlessFound
+	}
+	return false
 }
 
 // PlaceRef names one place in one queue for good.
@@ -3838,12 +3856,14 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\await_ms\x18\t \x01(\x03R\x06waitMs\x12\x14\n" +
 	"\x05flags\x18\n" +
 	" \x01(\x04R\x05flagsB\b\n" +
-	"\x06_value\"k\n" +
+	"\x06_value\"\xa4\x01\n" +
 	"\n" +
 	"CancelWait\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\asession\x18\x02 \x01(\v2\x1b.tenure.store.v1.SessionRefR\asession\x12\x14\n" +
-	"\x05owner\x18\x03 \x01(\tR\x05owner\"Q\n" +
+	"\x05owner\x18\x03 \x01(\tR\x05owner\x12\x14\n" +
+	"\x05place\x18\x04 \x01(\x04R\x05place\x12!\n" +
+	"\funless_found\x18\x05 \x01(\bR\vunlessFound\"Q\n" +
 	"\bPlaceRef\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05place\x18\x02 \x01(\x04R\x05place\x12\x1d\n" +

@@ -834,6 +834,8 @@ type WaiterRecord struct {
 	QueueTimeMs int64 `protobuf:"varint,9,opt,name=queue_time_ms,json=queueTimeMs,proto3" json:"queue_time_ms,omitempty"`
 	// Revision of the queueing.
 	QueueRevision uint64 `protobuf:"varint,10,opt,name=queue_revision,json=queueRevision,proto3" json:"queue_revision,omitempty"`
+	// Whether another call than the one that queued came to wait on the place.
+	Found         bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -936,6 +938,13 @@ func (x *WaiterRecord) GetQueueRevision() uint64 {
 		return x.QueueRevision
 	}
 	return 0
+}
+
+func (x *WaiterRecord) GetFound() bool {
+	if x != nil {
+		return x.Found
+	}
+	return false
 }
 
 // SessionRecord is a live session.
@@ -1750,7 +1759,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05cause\x18\v \x01(\x0e2\x1d.tenure.store.v1.HoldEndCauseR\x05cause\x12 \n" +
 	"\flost_time_ms\x18\f \x01(\x03R\n" +
 	"lostTimeMs\x12!\n" +
-	"\fsession_name\x18\r \x01(\tR\vsessionName\"\xd2\x02\n" +
+	"\fsession_name\x18\r \x01(\tR\vsessionName\"\xe8\x02\n" +
 	"\fWaiterRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1d\n" +
 	"\n" +
@@ -1763,7 +1772,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\await_ms\x18\b \x01(\x03R\x06waitMs\x12\"\n" +
 	"\rqueue_time_ms\x18\t \x01(\x03R\vqueueTimeMs\x12%\n" +
 	"\x0equeue_revision\x18\n" +
-	" \x01(\x04R\rqueueRevisionB\b\n" +
+	" \x01(\x04R\rqueueRevision\x12\x14\n" +
+	"\x05found\x18\v \x01(\bR\x05foundB\b\n" +
 	"\x06_value\"\xa2\x04\n" +
 	"\rSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
