@@ -213,7 +213,9 @@ type SendSnapshotRequest struct {
 	// CRC-32C of data.
 	Crc32C uint32 `protobuf:"varint,6,opt,name=crc32c,proto3" json:"crc32c,omitempty"`
 	// Whether the file ends with this chunk.
-	Last          bool `protobuf:"varint,7,opt,name=last,proto3" json:"last,omitempty"`
+	Last bool `protobuf:"varint,7,opt,name=last,proto3" json:"last,omitempty"`
+	// What the snapshot consists of, as kept beside it; in the first message of a stream, which has no data.
+	Manifest      []byte `protobuf:"bytes,8,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -297,9 +299,20 @@ func (x *SendSnapshotRequest) GetLast() bool {
 	return false
 }
 
-// SendSnapshotResponse says that a snapshot is stored.
+func (x *SendSnapshotRequest) GetManifest() []byte {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
+// SendSnapshotResponse tells how far the receiver is. The first one comes before any data.
 type SendSnapshotResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the receiver has; the sender goes on behind it. In the first message of a stream.
+	Have []*SnapshotFileProgress `protobuf:"bytes,1,rep,name=have,proto3" json:"have,omitempty"`
+	// Whether the snapshot is complete, checked and on stable storage; in the last message of a stream.
+	Stored        bool `protobuf:"varint,2,opt,name=stored,proto3" json:"stored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +347,304 @@ func (*SendSnapshotResponse) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{4}
 }
 
+func (x *SendSnapshotResponse) GetHave() []*SnapshotFileProgress {
+	if x != nil {
+		return x.Have
+	}
+	return nil
+}
+
+func (x *SendSnapshotResponse) GetStored() bool {
+	if x != nil {
+		return x.Stored
+	}
+	return false
+}
+
+// SnapshotFileProgress says how much of one file of a snapshot has arrived.
+type SnapshotFileProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file's name.
+	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// Bytes that arrived, from its beginning.
+	SizeBytes     uint64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotFileProgress) Reset() {
+	*x = SnapshotFileProgress{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotFileProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotFileProgress) ProtoMessage() {}
+
+func (x *SnapshotFileProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotFileProgress.ProtoReflect.Descriptor instead.
+func (*SnapshotFileProgress) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SnapshotFileProgress) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *SnapshotFileProgress) GetSizeBytes() uint64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+// CompareRequest tells how the sender is.
+type CompareRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who to whom.
+	Header *PeerHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// The sender's report.
+	Report        *MemberReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompareRequest) Reset() {
+	*x = CompareRequest{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompareRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompareRequest) ProtoMessage() {}
+
+func (x *CompareRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompareRequest.ProtoReflect.Descriptor instead.
+func (*CompareRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CompareRequest) GetHeader() *PeerHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *CompareRequest) GetReport() *MemberReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+// CompareResponse tells how the receiver is.
+type CompareResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The receiver's report.
+	Report        *MemberReport `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompareResponse) Reset() {
+	*x = CompareResponse{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompareResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompareResponse) ProtoMessage() {}
+
+func (x *CompareResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompareResponse.ProtoReflect.Descriptor instead.
+func (*CompareResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CompareResponse) GetReport() *MemberReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+// MemberReport is how a member is.
+type MemberReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Checksums of its state, newest last, at most 64: at indexes that are multiples of a number all members share.
+	Checksums []*StateChecksum `protobuf:"bytes,1,rep,name=checksums,proto3" json:"checksums,omitempty"`
+	// Last applied index.
+	AppliedIndex uint64 `protobuf:"varint,2,opt,name=applied_index,json=appliedIndex,proto3" json:"applied_index,omitempty"`
+	// Whether its disk has too little room: growth is refused by whoever leads.
+	DiskFull bool `protobuf:"varint,3,opt,name=disk_full,json=diskFull,proto3" json:"disk_full,omitempty"`
+	// Bytes that can still be written to its disk; zero: unknown.
+	DiskFreeBytes uint64 `protobuf:"varint,4,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemberReport) Reset() {
+	*x = MemberReport{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemberReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemberReport) ProtoMessage() {}
+
+func (x *MemberReport) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemberReport.ProtoReflect.Descriptor instead.
+func (*MemberReport) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *MemberReport) GetChecksums() []*StateChecksum {
+	if x != nil {
+		return x.Checksums
+	}
+	return nil
+}
+
+func (x *MemberReport) GetAppliedIndex() uint64 {
+	if x != nil {
+		return x.AppliedIndex
+	}
+	return 0
+}
+
+func (x *MemberReport) GetDiskFull() bool {
+	if x != nil {
+		return x.DiskFull
+	}
+	return false
+}
+
+func (x *MemberReport) GetDiskFreeBytes() uint64 {
+	if x != nil {
+		return x.DiskFreeBytes
+	}
+	return 0
+}
+
+// StateChecksum is the checksum of a member's state at one index.
+type StateChecksum struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Raft index.
+	Index uint64 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// Rolling checksum over all entries up to it and what they wrote.
+	Checksum      uint64 `protobuf:"varint,2,opt,name=checksum,proto3" json:"checksum,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateChecksum) Reset() {
+	*x = StateChecksum{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateChecksum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateChecksum) ProtoMessage() {}
+
+func (x *StateChecksum) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateChecksum.ProtoReflect.Descriptor instead.
+func (*StateChecksum) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *StateChecksum) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *StateChecksum) GetChecksum() uint64 {
+	if x != nil {
+		return x.Checksum
+	}
+	return 0
+}
+
 // ProbeRequest asks who a member is.
 type ProbeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -343,7 +654,7 @@ type ProbeRequest struct {
 
 func (x *ProbeRequest) Reset() {
 	*x = ProbeRequest{}
-	mi := &file_tenure_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +666,7 @@ func (x *ProbeRequest) String() string {
 func (*ProbeRequest) ProtoMessage() {}
 
 func (x *ProbeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +679,7 @@ func (x *ProbeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeRequest.ProtoReflect.Descriptor instead.
 func (*ProbeRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{5}
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
 // ProbeResponse tells who a member is.
@@ -384,7 +695,7 @@ type ProbeResponse struct {
 
 func (x *ProbeResponse) Reset() {
 	*x = ProbeResponse{}
-	mi := &file_tenure_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -396,7 +707,7 @@ func (x *ProbeResponse) String() string {
 func (*ProbeResponse) ProtoMessage() {}
 
 func (x *ProbeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -409,7 +720,7 @@ func (x *ProbeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeResponse.ProtoReflect.Descriptor instead.
 func (*ProbeResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{6}
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ProbeResponse) GetHeader() *PeerHeader {
@@ -443,7 +754,7 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x0fExchangeRequest\x122\n" +
 	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x12\x1a\n" +
 	"\bmessages\x18\x02 \x03(\fR\bmessages\"\x12\n" +
-	"\x10ExchangeResponse\"\xcf\x01\n" +
+	"\x10ExchangeResponse\"\xeb\x01\n" +
 	"\x13SendSnapshotRequest\x122\n" +
 	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\fR\amessage\x12\x12\n" +
@@ -451,15 +762,36 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x06offset\x18\x04 \x01(\x04R\x06offset\x12\x12\n" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x12\x16\n" +
 	"\x06crc32c\x18\x06 \x01(\rR\x06crc32c\x12\x12\n" +
-	"\x04last\x18\a \x01(\bR\x04last\"\x16\n" +
-	"\x14SendSnapshotResponse\"\x0e\n" +
+	"\x04last\x18\a \x01(\bR\x04last\x12\x1a\n" +
+	"\bmanifest\x18\b \x01(\fR\bmanifest\"h\n" +
+	"\x14SendSnapshotResponse\x128\n" +
+	"\x04have\x18\x01 \x03(\v2$.tenure.peer.v1.SnapshotFileProgressR\x04have\x12\x16\n" +
+	"\x06stored\x18\x02 \x01(\bR\x06stored\"I\n" +
+	"\x14SnapshotFileProgress\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x02 \x01(\x04R\tsizeBytes\"z\n" +
+	"\x0eCompareRequest\x122\n" +
+	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x124\n" +
+	"\x06report\x18\x02 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"G\n" +
+	"\x0fCompareResponse\x124\n" +
+	"\x06report\x18\x01 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"\xb5\x01\n" +
+	"\fMemberReport\x12;\n" +
+	"\tchecksums\x18\x01 \x03(\v2\x1d.tenure.peer.v1.StateChecksumR\tchecksums\x12#\n" +
+	"\rapplied_index\x18\x02 \x01(\x04R\fappliedIndex\x12\x1b\n" +
+	"\tdisk_full\x18\x03 \x01(\bR\bdiskFull\x12&\n" +
+	"\x0fdisk_free_bytes\x18\x04 \x01(\x04R\rdiskFreeBytes\"A\n" +
+	"\rStateChecksum\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x1a\n" +
+	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"\x0e\n" +
 	"\fProbeRequest\"W\n" +
 	"\rProbeResponse\x122\n" +
 	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\x81\x02\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xcf\x02\n" +
 	"\vPeerService\x12O\n" +
-	"\bExchange\x12\x1f.tenure.peer.v1.ExchangeRequest\x1a .tenure.peer.v1.ExchangeResponse(\x01\x12[\n" +
-	"\fSendSnapshot\x12#.tenure.peer.v1.SendSnapshotRequest\x1a$.tenure.peer.v1.SendSnapshotResponse(\x01\x12D\n" +
+	"\bExchange\x12\x1f.tenure.peer.v1.ExchangeRequest\x1a .tenure.peer.v1.ExchangeResponse(\x01\x12]\n" +
+	"\fSendSnapshot\x12#.tenure.peer.v1.SendSnapshotRequest\x1a$.tenure.peer.v1.SendSnapshotResponse(\x010\x01\x12J\n" +
+	"\aCompare\x12\x1e.tenure.peer.v1.CompareRequest\x1a\x1f.tenure.peer.v1.CompareResponse\x12D\n" +
 	"\x05Probe\x12\x1c.tenure.peer.v1.ProbeRequest\x1a\x1d.tenure.peer.v1.ProbeResponseB\xb3\x01\n" +
 	"\x12com.tenure.peer.v1B\tPeerProtoP\x01Z8github.com/tenure-io/tenure/gen/go/tenure/peer/v1;peerv1\xa2\x02\x03TPX\xaa\x02\x0eTenure.Peer.V1\xca\x02\x0eTenure\\Peer\\V1\xe2\x02\x1aTenure\\Peer\\V1\\GPBMetadata\xea\x02\x10Tenure::Peer::V1b\x06proto3"
 
@@ -475,31 +807,43 @@ func file_tenure_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_tenure_peer_v1_peer_proto_rawDescData
 }
 
-var file_tenure_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_tenure_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_tenure_peer_v1_peer_proto_goTypes = []any{
 	(*PeerHeader)(nil),           // 0: tenure.peer.v1.PeerHeader
 	(*ExchangeRequest)(nil),      // 1: tenure.peer.v1.ExchangeRequest
 	(*ExchangeResponse)(nil),     // 2: tenure.peer.v1.ExchangeResponse
 	(*SendSnapshotRequest)(nil),  // 3: tenure.peer.v1.SendSnapshotRequest
 	(*SendSnapshotResponse)(nil), // 4: tenure.peer.v1.SendSnapshotResponse
-	(*ProbeRequest)(nil),         // 5: tenure.peer.v1.ProbeRequest
-	(*ProbeResponse)(nil),        // 6: tenure.peer.v1.ProbeResponse
+	(*SnapshotFileProgress)(nil), // 5: tenure.peer.v1.SnapshotFileProgress
+	(*CompareRequest)(nil),       // 6: tenure.peer.v1.CompareRequest
+	(*CompareResponse)(nil),      // 7: tenure.peer.v1.CompareResponse
+	(*MemberReport)(nil),         // 8: tenure.peer.v1.MemberReport
+	(*StateChecksum)(nil),        // 9: tenure.peer.v1.StateChecksum
+	(*ProbeRequest)(nil),         // 10: tenure.peer.v1.ProbeRequest
+	(*ProbeResponse)(nil),        // 11: tenure.peer.v1.ProbeResponse
 }
 var file_tenure_peer_v1_peer_proto_depIdxs = []int32{
-	0, // 0: tenure.peer.v1.ExchangeRequest.header:type_name -> tenure.peer.v1.PeerHeader
-	0, // 1: tenure.peer.v1.SendSnapshotRequest.header:type_name -> tenure.peer.v1.PeerHeader
-	0, // 2: tenure.peer.v1.ProbeResponse.header:type_name -> tenure.peer.v1.PeerHeader
-	1, // 3: tenure.peer.v1.PeerService.Exchange:input_type -> tenure.peer.v1.ExchangeRequest
-	3, // 4: tenure.peer.v1.PeerService.SendSnapshot:input_type -> tenure.peer.v1.SendSnapshotRequest
-	5, // 5: tenure.peer.v1.PeerService.Probe:input_type -> tenure.peer.v1.ProbeRequest
-	2, // 6: tenure.peer.v1.PeerService.Exchange:output_type -> tenure.peer.v1.ExchangeResponse
-	4, // 7: tenure.peer.v1.PeerService.SendSnapshot:output_type -> tenure.peer.v1.SendSnapshotResponse
-	6, // 8: tenure.peer.v1.PeerService.Probe:output_type -> tenure.peer.v1.ProbeResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	0,  // 0: tenure.peer.v1.ExchangeRequest.header:type_name -> tenure.peer.v1.PeerHeader
+	0,  // 1: tenure.peer.v1.SendSnapshotRequest.header:type_name -> tenure.peer.v1.PeerHeader
+	5,  // 2: tenure.peer.v1.SendSnapshotResponse.have:type_name -> tenure.peer.v1.SnapshotFileProgress
+	0,  // 3: tenure.peer.v1.CompareRequest.header:type_name -> tenure.peer.v1.PeerHeader
+	8,  // 4: tenure.peer.v1.CompareRequest.report:type_name -> tenure.peer.v1.MemberReport
+	8,  // 5: tenure.peer.v1.CompareResponse.report:type_name -> tenure.peer.v1.MemberReport
+	9,  // 6: tenure.peer.v1.MemberReport.checksums:type_name -> tenure.peer.v1.StateChecksum
+	0,  // 7: tenure.peer.v1.ProbeResponse.header:type_name -> tenure.peer.v1.PeerHeader
+	1,  // 8: tenure.peer.v1.PeerService.Exchange:input_type -> tenure.peer.v1.ExchangeRequest
+	3,  // 9: tenure.peer.v1.PeerService.SendSnapshot:input_type -> tenure.peer.v1.SendSnapshotRequest
+	6,  // 10: tenure.peer.v1.PeerService.Compare:input_type -> tenure.peer.v1.CompareRequest
+	10, // 11: tenure.peer.v1.PeerService.Probe:input_type -> tenure.peer.v1.ProbeRequest
+	2,  // 12: tenure.peer.v1.PeerService.Exchange:output_type -> tenure.peer.v1.ExchangeResponse
+	4,  // 13: tenure.peer.v1.PeerService.SendSnapshot:output_type -> tenure.peer.v1.SendSnapshotResponse
+	7,  // 14: tenure.peer.v1.PeerService.Compare:output_type -> tenure.peer.v1.CompareResponse
+	11, // 15: tenure.peer.v1.PeerService.Probe:output_type -> tenure.peer.v1.ProbeResponse
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_tenure_peer_v1_peer_proto_init() }
@@ -513,7 +857,7 @@ func file_tenure_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_peer_v1_peer_proto_rawDesc), len(file_tenure_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	PeerService_Exchange_FullMethodName     = "/tenure.peer.v1.PeerService/Exchange"
 	PeerService_SendSnapshot_FullMethodName = "/tenure.peer.v1.PeerService/SendSnapshot"
+	PeerService_Compare_FullMethodName      = "/tenure.peer.v1.PeerService/Compare"
 	PeerService_Probe_FullMethodName        = "/tenure.peer.v1.PeerService/Probe"
 )
 
@@ -34,8 +35,11 @@ const (
 type PeerServiceClient interface {
 	// Exchange carries raft messages one way; each side opens one stream to the other.
 	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ExchangeRequest, ExchangeResponse], error)
-	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own.
-	SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error)
+	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own. The receiver first says what
+	// it has from an attempt before, and at the end that it has all.
+	SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error)
+	// Compare exchanges how two members are: checksums of their state, and room on their disks.
+	Compare(ctx context.Context, in *CompareRequest, opts ...grpc.CallOption) (*CompareResponse, error)
 	// Probe asks a member who it is.
 	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
 }
@@ -61,7 +65,7 @@ func (c *peerServiceClient) Exchange(ctx context.Context, opts ...grpc.CallOptio
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PeerService_ExchangeClient = grpc.ClientStreamingClient[ExchangeRequest, ExchangeResponse]
 
-func (c *peerServiceClient) SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error) {
+func (c *peerServiceClient) SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PeerService_ServiceDesc.Streams[1], PeerService_SendSnapshot_FullMethodName, cOpts...)
 	if err != nil {
@@ -72,7 +76,17 @@ func (c *peerServiceClient) SendSnapshot(ctx context.Context, opts ...grpc.CallO
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type PeerService_SendSnapshotClient = grpc.ClientStreamingClient[SendSnapshotRequest, SendSnapshotResponse]
+type PeerService_SendSnapshotClient = grpc.BidiStreamingClient[SendSnapshotRequest, SendSnapshotResponse]
+
+func (c *peerServiceClient) Compare(ctx context.Context, in *CompareRequest, opts ...grpc.CallOption) (*CompareResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompareResponse)
+	err := c.cc.Invoke(ctx, PeerService_Compare_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
 
 func (c *peerServiceClient) Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -92,8 +106,11 @@ func (c *peerServiceClient) Probe(ctx context.Context, in *ProbeRequest, opts ..
 type PeerServiceServer interface {
 	// Exchange carries raft messages one way; each side opens one stream to the other.
 	Exchange(grpc.ClientStreamingServer[ExchangeRequest, ExchangeResponse]) error
-	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own.
-	SendSnapshot(grpc.ClientStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error
+	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own. The receiver first says what
+	// it has from an attempt before, and at the end that it has all.
+	SendSnapshot(grpc.BidiStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error
+	// Compare exchanges how two members are: checksums of their state, and room on their disks.
+	Compare(context.Context, *CompareRequest) (*CompareResponse, error)
 	// Probe asks a member who it is.
 	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
@@ -109,8 +126,11 @@ type UnimplementedPeerServiceServer struct{}
 func (UnimplementedPeerServiceServer) Exchange(grpc.ClientStreamingServer[ExchangeRequest, ExchangeResponse]) error {
 	return status.Error(codes.Unimplemented, "method Exchange not implemented")
 }
-func (UnimplementedPeerServiceServer) SendSnapshot(grpc.ClientStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error {
+func (UnimplementedPeerServiceServer) SendSnapshot(grpc.BidiStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method SendSnapshot not implemented")
+}
+func (UnimplementedPeerServiceServer) Compare(context.Context, *CompareRequest) (*CompareResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Compare not implemented")
 }
 func (UnimplementedPeerServiceServer) Probe(context.Context, *ProbeRequest) (*ProbeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Probe not implemented")
@@ -148,7 +168,25 @@ func _PeerService_SendSnapshot_Handler(srv interface{}, stream grpc.ServerStream
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type PeerService_SendSnapshotServer = grpc.ClientStreamingServer[SendSnapshotRequest, SendSnapshotResponse]
+type PeerService_SendSnapshotServer = grpc.BidiStreamingServer[SendSnapshotRequest, SendSnapshotResponse]
+
+func _PeerService_Compare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompareRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).Compare(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_Compare_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).Compare(ctx, req.(*CompareRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
 
 func _PeerService_Probe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ProbeRequest)
@@ -176,6 +214,10 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*PeerServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
+			MethodName: "Compare",
+			Handler:    _PeerService_Compare_Handler,
+		},
+		{
 			MethodName: "Probe",
 			Handler:    _PeerService_Probe_Handler,
 		},
@@ -189,6 +231,7 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "SendSnapshot",
 			Handler:       _PeerService_SendSnapshot_Handler,
+			ServerStreams: true,
 			ClientStreams: true,
 		},
 	},
