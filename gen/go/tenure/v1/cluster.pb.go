@@ -42,7 +42,11 @@ type Member struct {
 	// Failure domain; free text.
 	Zone string `protobuf:"bytes,8,opt,name=zone,proto3" json:"zone,omitempty"`
 	// Version of its program.
-	Version       string `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`
+	Version string `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`
+	// Whether the answering member reaches it. Unset for itself, and where it does not know.
+	Reachable *bool `protobuf:"varint,10,opt,name=reachable,proto3,oneof" json:"reachable,omitempty"`
+	// How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+	Lag           *uint64 `protobuf:"varint,11,opt,name=lag,proto3,oneof" json:"lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -140,6 +144,20 @@ func (x *Member) GetVersion() string {
 	return ""
 }
 
+func (x *Member) GetReachable() bool {
+	if x != nil && x.Reachable != nil {
+		return *x.Reachable
+	}
+	return false
+}
+
+func (x *Member) GetLag() uint64 {
+	if x != nil && x.Lag != nil {
+		return *x.Lag
+	}
+	return 0
+}
+
 // GetStatusRequest asks the answering member.
 type GetStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -183,7 +201,9 @@ type StatusProblem struct {
 	// Short name, also the heading of its runbook.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What is the case, in a sentence.
-	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// Where to read what to do about it: a URL.
+	Runbook       string `protobuf:"bytes,3,opt,name=runbook,proto3" json:"runbook,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -228,6 +248,13 @@ func (x *StatusProblem) GetName() string {
 func (x *StatusProblem) GetMessage() string {
 	if x != nil {
 		return x.Message
+	}
+	return ""
+}
+
+func (x *StatusProblem) GetRunbook() string {
+	if x != nil {
+		return x.Runbook
 	}
 	return ""
 }
@@ -1626,7 +1653,7 @@ var File_tenure_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x17tenure/v1/cluster.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15tenure/v1/types.proto\"\xf9\x01\n" +
+	"\x17tenure/v1/cluster.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15tenure/v1/types.proto\"\xc9\x02\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
@@ -1636,11 +1663,18 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\alearner\x18\x06 \x01(\bR\alearner\x12\x16\n" +
 	"\x06leader\x18\a \x01(\bR\x06leader\x12\x12\n" +
 	"\x04zone\x18\b \x01(\tR\x04zone\x12\x18\n" +
-	"\aversion\x18\t \x01(\tR\aversion\"\x12\n" +
-	"\x10GetStatusRequest\"=\n" +
+	"\aversion\x18\t \x01(\tR\aversion\x12!\n" +
+	"\treachable\x18\n" +
+	" \x01(\bH\x00R\treachable\x88\x01\x01\x12\x15\n" +
+	"\x03lag\x18\v \x01(\x04H\x01R\x03lag\x88\x01\x01B\f\n" +
+	"\n" +
+	"_reachableB\x06\n" +
+	"\x04_lag\"\x12\n" +
+	"\x10GetStatusRequest\"W\n" +
 	"\rStatusProblem\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xaa\x05\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
+	"\arunbook\x18\x03 \x01(\tR\arunbook\"\xaa\x05\n" +
 	"\x11GetStatusResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12+\n" +
@@ -1861,6 +1895,7 @@ func file_tenure_v1_cluster_proto_init() {
 		return
 	}
 	file_tenure_v1_types_proto_init()
+	file_tenure_v1_cluster_proto_msgTypes[0].OneofWrappers = []any{}
 	file_tenure_v1_cluster_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Member(_message.Message):
-    __slots__ = ("id", "name", "client_address", "http_address", "peer_address", "learner", "leader", "zone", "version")
+    __slots__ = ("id", "name", "client_address", "http_address", "peer_address", "learner", "leader", "zone", "version", "reachable", "lag")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ADDRESS_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,8 @@ class Member(_message.Message):
     LEADER_FIELD_NUMBER: _ClassVar[int]
     ZONE_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    REACHABLE_FIELD_NUMBER: _ClassVar[int]
+    LAG_FIELD_NUMBER: _ClassVar[int]
     id: int
     name: str
     client_address: str
@@ -28,19 +30,23 @@ class Member(_message.Message):
     leader: bool
     zone: str
     version: str
-    def __init__(self, id: _Optional[int] = ..., name: _Optional[str] = ..., client_address: _Optional[str] = ..., http_address: _Optional[str] = ..., peer_address: _Optional[str] = ..., learner: bool = ..., leader: bool = ..., zone: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+    reachable: bool
+    lag: int
+    def __init__(self, id: _Optional[int] = ..., name: _Optional[str] = ..., client_address: _Optional[str] = ..., http_address: _Optional[str] = ..., peer_address: _Optional[str] = ..., learner: bool = ..., leader: bool = ..., zone: _Optional[str] = ..., version: _Optional[str] = ..., reachable: bool = ..., lag: _Optional[int] = ...) -> None: ...
 
 class GetStatusRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class StatusProblem(_message.Message):
-    __slots__ = ("name", "message")
+    __slots__ = ("name", "message", "runbook")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RUNBOOK_FIELD_NUMBER: _ClassVar[int]
     name: str
     message: str
-    def __init__(self, name: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    runbook: str
+    def __init__(self, name: _Optional[str] = ..., message: _Optional[str] = ..., runbook: _Optional[str] = ...) -> None: ...
 
 class GetStatusResponse(_message.Message):
     __slots__ = ("header", "leader", "members", "member", "version", "problems", "commit_index", "applied_index", "first_index", "last_index", "keys", "sessions", "live_bytes", "disk_bytes", "compacted_revision", "checksum", "uptime", "watches", "cluster_version")

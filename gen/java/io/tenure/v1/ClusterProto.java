@@ -151,122 +151,124 @@ public final class ClusterProto {
     java.lang.String[] descriptorData = {
       "\n\027tenure/v1/cluster.proto\022\ttenure.v1\032\036go" +
       "ogle/protobuf/duration.proto\032\025tenure/v1/" +
-      "types.proto\"\371\001\n\006Member\022\016\n\002id\030\001 \001(\004R\002id\022\022" +
+      "types.proto\"\311\002\n\006Member\022\016\n\002id\030\001 \001(\004R\002id\022\022" +
       "\n\004name\030\002 \001(\tR\004name\022%\n\016client_address\030\003 \001" +
       "(\tR\rclientAddress\022!\n\014http_address\030\004 \001(\tR" +
       "\013httpAddress\022!\n\014peer_address\030\005 \001(\tR\013peer" +
       "Address\022\030\n\007learner\030\006 \001(\010R\007learner\022\026\n\006lea" +
       "der\030\007 \001(\010R\006leader\022\022\n\004zone\030\010 \001(\tR\004zone\022\030\n" +
-      "\007version\030\t \001(\tR\007version\"\022\n\020GetStatusRequ" +
-      "est\"=\n\rStatusProblem\022\022\n\004name\030\001 \001(\tR\004name" +
-      "\022\030\n\007message\030\002 \001(\tR\007message\"\252\005\n\021GetStatus" +
-      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
-      "ponseHeaderR\006header\022\026\n\006leader\030\002 \001(\tR\006lea" +
-      "der\022+\n\007members\030\003 \003(\0132\021.tenure.v1.MemberR" +
-      "\007members\022\026\n\006member\030\004 \001(\tR\006member\022\030\n\007vers" +
-      "ion\030\005 \001(\tR\007version\0224\n\010problems\030\006 \003(\0132\030.t" +
-      "enure.v1.StatusProblemR\010problems\022!\n\014comm" +
-      "it_index\030\007 \001(\004R\013commitIndex\022#\n\rapplied_i" +
-      "ndex\030\010 \001(\004R\014appliedIndex\022\037\n\013first_index\030" +
-      "\t \001(\004R\nfirstIndex\022\035\n\nlast_index\030\n \001(\004R\tl" +
-      "astIndex\022\022\n\004keys\030\013 \001(\004R\004keys\022\032\n\010sessions" +
-      "\030\014 \001(\004R\010sessions\022\035\n\nlive_bytes\030\r \001(\004R\tli" +
-      "veBytes\022\035\n\ndisk_bytes\030\016 \001(\004R\tdiskBytes\022-" +
-      "\n\022compacted_revision\030\017 \001(\004R\021compactedRev" +
-      "ision\022\032\n\010checksum\030\020 \001(\tR\010checksum\0221\n\006upt" +
-      "ime\030\021 \001(\0132\031.google.protobuf.DurationR\006up" +
-      "time\022\030\n\007watches\030\022 \001(\004R\007watches\022\'\n\017cluste" +
-      "r_version\030\023 \001(\rR\016clusterVersion\"\024\n\022ListM" +
-      "embersRequest\"u\n\023ListMembersResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022+\n\007members\030\002 \003(\0132\021.tenure.v1.Mem" +
-      "berR\007members\"\202\001\n\020AddMemberRequest\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022!\n\014peer_address\030\002 \001(\tR\013pee" +
-      "rAddress\022!\n\014stay_learner\030\003 \001(\010R\013stayLear" +
-      "ner\022\024\n\005force\030\004 \001(\010R\005force\"q\n\021AddMemberRe" +
-      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
-      "nseHeaderR\006header\022)\n\006member\030\002 \001(\0132\021.tenu" +
-      "re.v1.MemberR\006member\"I\n\024PromoteMemberReq" +
-      "uest\022\033\n\tmember_id\030\001 \001(\004R\010memberId\022\024\n\005for" +
-      "ce\030\002 \001(\010R\005force\"J\n\025PromoteMemberResponse" +
+      "\007version\030\t \001(\tR\007version\022!\n\treachable\030\n \001" +
+      "(\010H\000R\treachable\210\001\001\022\025\n\003lag\030\013 \001(\004H\001R\003lag\210\001" +
+      "\001B\014\n\n_reachableB\006\n\004_lag\"\022\n\020GetStatusRequ" +
+      "est\"W\n\rStatusProblem\022\022\n\004name\030\001 \001(\tR\004name" +
+      "\022\030\n\007message\030\002 \001(\tR\007message\022\030\n\007runbook\030\003 " +
+      "\001(\tR\007runbook\"\252\005\n\021GetStatusResponse\0221\n\006he" +
+      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
+      "eader\022\026\n\006leader\030\002 \001(\tR\006leader\022+\n\007members" +
+      "\030\003 \003(\0132\021.tenure.v1.MemberR\007members\022\026\n\006me" +
+      "mber\030\004 \001(\tR\006member\022\030\n\007version\030\005 \001(\tR\007ver" +
+      "sion\0224\n\010problems\030\006 \003(\0132\030.tenure.v1.Statu" +
+      "sProblemR\010problems\022!\n\014commit_index\030\007 \001(\004" +
+      "R\013commitIndex\022#\n\rapplied_index\030\010 \001(\004R\014ap" +
+      "pliedIndex\022\037\n\013first_index\030\t \001(\004R\nfirstIn" +
+      "dex\022\035\n\nlast_index\030\n \001(\004R\tlastIndex\022\022\n\004ke" +
+      "ys\030\013 \001(\004R\004keys\022\032\n\010sessions\030\014 \001(\004R\010sessio" +
+      "ns\022\035\n\nlive_bytes\030\r \001(\004R\tliveBytes\022\035\n\ndis" +
+      "k_bytes\030\016 \001(\004R\tdiskBytes\022-\n\022compacted_re" +
+      "vision\030\017 \001(\004R\021compactedRevision\022\032\n\010check" +
+      "sum\030\020 \001(\tR\010checksum\0221\n\006uptime\030\021 \001(\0132\031.go" +
+      "ogle.protobuf.DurationR\006uptime\022\030\n\007watche" +
+      "s\030\022 \001(\004R\007watches\022\'\n\017cluster_version\030\023 \001(" +
+      "\rR\016clusterVersion\"\024\n\022ListMembersRequest\"" +
+      "u\n\023ListMembersResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022+\n\007mem" +
+      "bers\030\002 \003(\0132\021.tenure.v1.MemberR\007members\"\202" +
+      "\001\n\020AddMemberRequest\022\022\n\004name\030\001 \001(\tR\004name\022" +
+      "!\n\014peer_address\030\002 \001(\tR\013peerAddress\022!\n\014st" +
+      "ay_learner\030\003 \001(\010R\013stayLearner\022\024\n\005force\030\004" +
+      " \001(\010R\005force\"q\n\021AddMemberResponse\0221\n\006head" +
+      "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
+      "der\022)\n\006member\030\002 \001(\0132\021.tenure.v1.MemberR\006" +
+      "member\"I\n\024PromoteMemberRequest\022\033\n\tmember" +
+      "_id\030\001 \001(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005forc" +
+      "e\"J\n\025PromoteMemberResponse\0221\n\006header\030\001 \001" +
+      "(\0132\031.tenure.v1.ResponseHeaderR\006header\"H\n" +
+      "\023RemoveMemberRequest\022\033\n\tmember_id\030\001 \001(\004R" +
+      "\010memberId\022\024\n\005force\030\002 \001(\010R\005force\"I\n\024Remov" +
+      "eMemberResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
+      ".v1.ResponseHeaderR\006header\"\200\001\n\024ReplaceMe" +
+      "mberRequest\022\033\n\tmember_id\030\001 \001(\004R\010memberId" +
+      "\022\022\n\004name\030\002 \001(\tR\004name\022!\n\014peer_address\030\003 \001" +
+      "(\tR\013peerAddress\022\024\n\005force\030\004 \001(\010R\005force\"u\n" +
+      "\025ReplaceMemberResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022)\n\006mem" +
+      "ber\030\002 \001(\0132\021.tenure.v1.MemberR\006member\"8\n\031" +
+      "TransferLeadershipRequest\022\033\n\tmember_id\030\001" +
+      " \001(\004R\010memberId\"g\n\032TransferLeadershipResp" +
+      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
+      "eHeaderR\006header\022\026\n\006leader\030\002 \001(\tR\006leader\"" +
+      "\333\006\n\006Limits\022$\n\013waiters_max\030\001 \001(\rH\000R\nwaite" +
+      "rsMax\210\001\001\022$\n\013holders_max\030\002 \001(\rH\001R\nholders" +
+      "Max\210\001\001\0223\n\023session_objects_max\030\003 \001(\rH\002R\021s" +
+      "essionObjectsMax\210\001\001\0221\n\022ended_sessions_ma" +
+      "x\030\004 \001(\rH\003R\020endedSessionsMax\210\001\001\0221\n\022reques" +
+      "t_window_max\030\005 \001(\rH\004R\020requestWindowMax\210\001" +
+      "\001\022<\n\030request_window_bytes_max\030\006 \001(\004H\005R\025r" +
+      "equestWindowBytesMax\210\001\001\0225\n\024idempotency_k" +
+      "eys_max\030\007 \001(\rH\006R\022idempotencyKeysMax\210\001\001\0223" +
+      "\n\023tombstone_bytes_max\030\010 \001(\004H\007R\021tombstone" +
+      "BytesMax\210\001\001\0220\n\021history_revisions\030\t \001(\004H\010" +
+      "R\020historyRevisions\210\001\001\022D\n\020history_duratio" +
+      "n\030\n \001(\0132\031.google.protobuf.DurationR\017hist" +
+      "oryDuration\022/\n\021history_bytes_max\030\013 \001(\004H\t" +
+      "R\017historyBytesMax\210\001\001\022&\n\014sessions_max\030\014 \001" +
+      "(\004H\nR\013sessionsMax\210\001\001B\016\n\014_waiters_maxB\016\n\014" +
+      "_holders_maxB\026\n\024_session_objects_maxB\025\n\023" +
+      "_ended_sessions_maxB\025\n\023_request_window_m" +
+      "axB\033\n\031_request_window_bytes_maxB\027\n\025_idem" +
+      "potency_keys_maxB\026\n\024_tombstone_bytes_max" +
+      "B\024\n\022_history_revisionsB\024\n\022_history_bytes" +
+      "_maxB\017\n\r_sessions_max\"\022\n\020GetLimitsReques" +
+      "t\"q\n\021GetLimitsResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022)\n\006lim" +
+      "its\030\002 \001(\0132\021.tenure.v1.LimitsR\006limits\"=\n\020" +
+      "SetLimitsRequest\022)\n\006limits\030\001 \001(\0132\021.tenur" +
+      "e.v1.LimitsR\006limits\"q\n\021SetLimitsResponse" +
       "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\"H\n\023RemoveMemberRequest\022\033\n\tme" +
-      "mber_id\030\001 \001(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005" +
-      "force\"I\n\024RemoveMemberResponse\0221\n\006header\030" +
-      "\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006header" +
-      "\"\200\001\n\024ReplaceMemberRequest\022\033\n\tmember_id\030\001" +
-      " \001(\004R\010memberId\022\022\n\004name\030\002 \001(\tR\004name\022!\n\014pe" +
-      "er_address\030\003 \001(\tR\013peerAddress\022\024\n\005force\030\004" +
-      " \001(\010R\005force\"u\n\025ReplaceMemberResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022)\n\006member\030\002 \001(\0132\021.tenure.v1.Memb" +
-      "erR\006member\"8\n\031TransferLeadershipRequest\022" +
-      "\033\n\tmember_id\030\001 \001(\004R\010memberId\"g\n\032Transfer" +
-      "LeadershipResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
-      "ure.v1.ResponseHeaderR\006header\022\026\n\006leader\030" +
-      "\002 \001(\tR\006leader\"\333\006\n\006Limits\022$\n\013waiters_max\030" +
-      "\001 \001(\rH\000R\nwaitersMax\210\001\001\022$\n\013holders_max\030\002 " +
-      "\001(\rH\001R\nholdersMax\210\001\001\0223\n\023session_objects_" +
-      "max\030\003 \001(\rH\002R\021sessionObjectsMax\210\001\001\0221\n\022end" +
-      "ed_sessions_max\030\004 \001(\rH\003R\020endedSessionsMa" +
-      "x\210\001\001\0221\n\022request_window_max\030\005 \001(\rH\004R\020requ" +
-      "estWindowMax\210\001\001\022<\n\030request_window_bytes_" +
-      "max\030\006 \001(\004H\005R\025requestWindowBytesMax\210\001\001\0225\n" +
-      "\024idempotency_keys_max\030\007 \001(\rH\006R\022idempoten" +
-      "cyKeysMax\210\001\001\0223\n\023tombstone_bytes_max\030\010 \001(" +
-      "\004H\007R\021tombstoneBytesMax\210\001\001\0220\n\021history_rev" +
-      "isions\030\t \001(\004H\010R\020historyRevisions\210\001\001\022D\n\020h" +
-      "istory_duration\030\n \001(\0132\031.google.protobuf." +
-      "DurationR\017historyDuration\022/\n\021history_byt" +
-      "es_max\030\013 \001(\004H\tR\017historyBytesMax\210\001\001\022&\n\014se" +
-      "ssions_max\030\014 \001(\004H\nR\013sessionsMax\210\001\001B\016\n\014_w" +
-      "aiters_maxB\016\n\014_holders_maxB\026\n\024_session_o" +
-      "bjects_maxB\025\n\023_ended_sessions_maxB\025\n\023_re" +
-      "quest_window_maxB\033\n\031_request_window_byte" +
-      "s_maxB\027\n\025_idempotency_keys_maxB\026\n\024_tombs" +
-      "tone_bytes_maxB\024\n\022_history_revisionsB\024\n\022" +
-      "_history_bytes_maxB\017\n\r_sessions_max\"\022\n\020G" +
-      "etLimitsRequest\"q\n\021GetLimitsResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1.Limi" +
-      "tsR\006limits\"=\n\020SetLimitsRequest\022)\n\006limits" +
-      "\030\001 \001(\0132\021.tenure.v1.LimitsR\006limits\"q\n\021Set" +
-      "LimitsResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\022)\n\006limits\030\002 \001(" +
-      "\0132\021.tenure.v1.LimitsR\006limits\",\n\016CompactR" +
-      "equest\022\032\n\010revision\030\001 \001(\004R\010revision\"s\n\017Co" +
-      "mpactResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v" +
-      "1.ResponseHeaderR\006header\022-\n\022compacted_re" +
-      "vision\030\002 \001(\004R\021compactedRevision\"\017\n\rBacku" +
-      "pRequest\"W\n\016BackupResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\022\022\n" +
-      "\004data\030\002 \001(\014R\004data2\335\006\n\016ClusterService\022F\n\t" +
-      "GetStatus\022\033.tenure.v1.GetStatusRequest\032\034" +
-      ".tenure.v1.GetStatusResponse\022L\n\013ListMemb" +
-      "ers\022\035.tenure.v1.ListMembersRequest\032\036.ten" +
-      "ure.v1.ListMembersResponse\022F\n\tAddMember\022" +
-      "\033.tenure.v1.AddMemberRequest\032\034.tenure.v1" +
-      ".AddMemberResponse\022R\n\rPromoteMember\022\037.te" +
-      "nure.v1.PromoteMemberRequest\032 .tenure.v1" +
-      ".PromoteMemberResponse\022O\n\014RemoveMember\022\036" +
-      ".tenure.v1.RemoveMemberRequest\032\037.tenure." +
-      "v1.RemoveMemberResponse\022R\n\rReplaceMember" +
-      "\022\037.tenure.v1.ReplaceMemberRequest\032 .tenu" +
-      "re.v1.ReplaceMemberResponse\022a\n\022TransferL" +
-      "eadership\022$.tenure.v1.TransferLeadership" +
-      "Request\032%.tenure.v1.TransferLeadershipRe" +
-      "sponse\022F\n\tGetLimits\022\033.tenure.v1.GetLimit" +
-      "sRequest\032\034.tenure.v1.GetLimitsResponse\022F" +
-      "\n\tSetLimits\022\033.tenure.v1.SetLimitsRequest" +
-      "\032\034.tenure.v1.SetLimitsResponse\022@\n\007Compac" +
-      "t\022\031.tenure.v1.CompactRequest\032\032.tenure.v1" +
-      ".CompactResponse\022?\n\006Backup\022\030.tenure.v1.B" +
-      "ackupRequest\032\031.tenure.v1.BackupResponse0" +
-      "\001B\230\001\n\014io.tenure.v1B\014ClusterProtoP\001Z5gith" +
-      "ub.com/tenure-io/tenure/gen/go/tenure/v1" +
-      ";tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342" +
-      "\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b\006pr" +
-      "oto3"
+      "derR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1." +
+      "LimitsR\006limits\",\n\016CompactRequest\022\032\n\010revi" +
+      "sion\030\001 \001(\004R\010revision\"s\n\017CompactResponse\022" +
+      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
+      "erR\006header\022-\n\022compacted_revision\030\002 \001(\004R\021" +
+      "compactedRevision\"\017\n\rBackupRequest\"W\n\016Ba" +
+      "ckupResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
+      ".ResponseHeaderR\006header\022\022\n\004data\030\002 \001(\014R\004d" +
+      "ata2\335\006\n\016ClusterService\022F\n\tGetStatus\022\033.te" +
+      "nure.v1.GetStatusRequest\032\034.tenure.v1.Get" +
+      "StatusResponse\022L\n\013ListMembers\022\035.tenure.v" +
+      "1.ListMembersRequest\032\036.tenure.v1.ListMem" +
+      "bersResponse\022F\n\tAddMember\022\033.tenure.v1.Ad" +
+      "dMemberRequest\032\034.tenure.v1.AddMemberResp" +
+      "onse\022R\n\rPromoteMember\022\037.tenure.v1.Promot" +
+      "eMemberRequest\032 .tenure.v1.PromoteMember" +
+      "Response\022O\n\014RemoveMember\022\036.tenure.v1.Rem" +
+      "oveMemberRequest\032\037.tenure.v1.RemoveMembe" +
+      "rResponse\022R\n\rReplaceMember\022\037.tenure.v1.R" +
+      "eplaceMemberRequest\032 .tenure.v1.ReplaceM" +
+      "emberResponse\022a\n\022TransferLeadership\022$.te" +
+      "nure.v1.TransferLeadershipRequest\032%.tenu" +
+      "re.v1.TransferLeadershipResponse\022F\n\tGetL" +
+      "imits\022\033.tenure.v1.GetLimitsRequest\032\034.ten" +
+      "ure.v1.GetLimitsResponse\022F\n\tSetLimits\022\033." +
+      "tenure.v1.SetLimitsRequest\032\034.tenure.v1.S" +
+      "etLimitsResponse\022@\n\007Compact\022\031.tenure.v1." +
+      "CompactRequest\032\032.tenure.v1.CompactRespon" +
+      "se\022?\n\006Backup\022\030.tenure.v1.BackupRequest\032\031" +
+      ".tenure.v1.BackupResponse0\001B\230\001\n\014io.tenur" +
+      "e.v1B\014ClusterProtoP\001Z5github.com/tenure-" +
+      "io/tenure/gen/go/tenure/v1;tenurev1\242\002\003TX" +
+      "X\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GP" +
+      "BMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -279,7 +281,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_Member_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Member_descriptor,
-        new java.lang.String[] { "Id", "Name", "ClientAddress", "HttpAddress", "PeerAddress", "Learner", "Leader", "Zone", "Version", });
+        new java.lang.String[] { "Id", "Name", "ClientAddress", "HttpAddress", "PeerAddress", "Learner", "Leader", "Zone", "Version", "Reachable", "Lag", });
     internal_static_tenure_v1_GetStatusRequest_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_tenure_v1_GetStatusRequest_fieldAccessorTable = new
@@ -291,7 +293,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_StatusProblem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_StatusProblem_descriptor,
-        new java.lang.String[] { "Name", "Message", });
+        new java.lang.String[] { "Name", "Message", "Runbook", });
     internal_static_tenure_v1_GetStatusResponse_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_tenure_v1_GetStatusResponse_fieldAccessorTable = new

@@ -49,6 +49,7 @@ private static final long serialVersionUID = 0L;
             io.tenure.v1.Member.class, io.tenure.v1.Member.Builder.class);
   }
 
+  private int bitField0_;
   public static final int ID_FIELD_NUMBER = 1;
   private long id_ = 0L;
   /**
@@ -376,6 +377,60 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int REACHABLE_FIELD_NUMBER = 10;
+  private boolean reachable_ = false;
+  /**
+   * <pre>
+   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * </pre>
+   *
+   * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+   * @return Whether the reachable field is set.
+   */
+  @java.lang.Override
+  public boolean hasReachable() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * </pre>
+   *
+   * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+   * @return The reachable.
+   */
+  @java.lang.Override
+  public boolean getReachable() {
+    return reachable_;
+  }
+
+  public static final int LAG_FIELD_NUMBER = 11;
+  private long lag_ = 0L;
+  /**
+   * <pre>
+   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * </pre>
+   *
+   * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+   * @return Whether the lag field is set.
+   */
+  @java.lang.Override
+  public boolean hasLag() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * </pre>
+   *
+   * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+   * @return The lag.
+   */
+  @java.lang.Override
+  public long getLag() {
+    return lag_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -417,6 +472,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(version_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 9, version_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeBool(10, reachable_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeUInt64(11, lag_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -456,6 +517,14 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(version_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, version_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(10, reachable_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(11, lag_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -489,6 +558,16 @@ private static final long serialVersionUID = 0L;
         .equals(other.getZone())) return false;
     if (!getVersion()
         .equals(other.getVersion())) return false;
+    if (hasReachable() != other.hasReachable()) return false;
+    if (hasReachable()) {
+      if (getReachable()
+          != other.getReachable()) return false;
+    }
+    if (hasLag() != other.hasLag()) return false;
+    if (hasLag()) {
+      if (getLag()
+          != other.getLag()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -521,6 +600,16 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getZone().hashCode();
     hash = (37 * hash) + VERSION_FIELD_NUMBER;
     hash = (53 * hash) + getVersion().hashCode();
+    if (hasReachable()) {
+      hash = (37 * hash) + REACHABLE_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getReachable());
+    }
+    if (hasLag()) {
+      hash = (37 * hash) + LAG_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getLag());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -665,6 +754,8 @@ private static final long serialVersionUID = 0L;
       leader_ = false;
       zone_ = "";
       version_ = "";
+      reachable_ = false;
+      lag_ = 0L;
       return this;
     }
 
@@ -725,6 +816,16 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000100) != 0)) {
         result.version_ = version_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.reachable_ = reachable_;
+        to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.lag_ = lag_;
+        to_bitField0_ |= 0x00000002;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -810,6 +911,12 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000100;
         onChanged();
       }
+      if (other.hasReachable()) {
+        setReachable(other.getReachable());
+      }
+      if (other.hasLag()) {
+        setLag(other.getLag());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -881,6 +988,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 74
+            case 80: {
+              reachable_ = input.readBool();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
+            case 88: {
+              lag_ = input.readUInt64();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1578,6 +1695,118 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       version_ = value;
       bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private boolean reachable_ ;
+    /**
+     * <pre>
+     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * </pre>
+     *
+     * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+     * @return Whether the reachable field is set.
+     */
+    @java.lang.Override
+    public boolean hasReachable() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * </pre>
+     *
+     * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+     * @return The reachable.
+     */
+    @java.lang.Override
+    public boolean getReachable() {
+      return reachable_;
+    }
+    /**
+     * <pre>
+     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * </pre>
+     *
+     * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+     * @param value The reachable to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReachable(boolean value) {
+
+      reachable_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * </pre>
+     *
+     * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReachable() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      reachable_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long lag_ ;
+    /**
+     * <pre>
+     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * </pre>
+     *
+     * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+     * @return Whether the lag field is set.
+     */
+    @java.lang.Override
+    public boolean hasLag() {
+      return ((bitField0_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * </pre>
+     *
+     * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+     * @return The lag.
+     */
+    @java.lang.Override
+    public long getLag() {
+      return lag_;
+    }
+    /**
+     * <pre>
+     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * </pre>
+     *
+     * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+     * @param value The lag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLag(long value) {
+
+      lag_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * </pre>
+     *
+     * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLag() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      lag_ = 0L;
       onChanged();
       return this;
     }

@@ -157,4 +157,42 @@ public interface MemberOrBuilder extends
    */
   com.google.protobuf.ByteString
       getVersionBytes();
+
+  /**
+   * <pre>
+   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * </pre>
+   *
+   * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+   * @return Whether the reachable field is set.
+   */
+  boolean hasReachable();
+  /**
+   * <pre>
+   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * </pre>
+   *
+   * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
+   * @return The reachable.
+   */
+  boolean getReachable();
+
+  /**
+   * <pre>
+   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * </pre>
+   *
+   * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+   * @return Whether the lag field is set.
+   */
+  boolean hasLag();
+  /**
+   * <pre>
+   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * </pre>
+   *
+   * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
+   * @return The lag.
+   */
+  long getLag();
 }

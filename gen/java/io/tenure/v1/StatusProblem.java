@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private StatusProblem() {
     name_ = "";
     message_ = "";
+    runbook_ = "";
   }
 
   @java.lang.Override
@@ -139,6 +140,53 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int RUNBOOK_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object runbook_ = "";
+  /**
+   * <pre>
+   * Where to read what to do about it: a URL.
+   * </pre>
+   *
+   * <code>string runbook = 3 [json_name = "runbook"];</code>
+   * @return The runbook.
+   */
+  @java.lang.Override
+  public java.lang.String getRunbook() {
+    java.lang.Object ref = runbook_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      runbook_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Where to read what to do about it: a URL.
+   * </pre>
+   *
+   * <code>string runbook = 3 [json_name = "runbook"];</code>
+   * @return The bytes for runbook.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getRunbookBytes() {
+    java.lang.Object ref = runbook_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      runbook_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -159,6 +207,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(message_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 2, message_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(runbook_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, runbook_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -173,6 +224,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(message_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, message_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(runbook_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, runbook_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -193,6 +247,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getName())) return false;
     if (!getMessage()
         .equals(other.getMessage())) return false;
+    if (!getRunbook()
+        .equals(other.getRunbook())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -208,6 +264,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getName().hashCode();
     hash = (37 * hash) + MESSAGE_FIELD_NUMBER;
     hash = (53 * hash) + getMessage().hashCode();
+    hash = (37 * hash) + RUNBOOK_FIELD_NUMBER;
+    hash = (53 * hash) + getRunbook().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -345,6 +403,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       name_ = "";
       message_ = "";
+      runbook_ = "";
       return this;
     }
 
@@ -383,6 +442,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.message_ = message_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.runbook_ = runbook_;
       }
     }
 
@@ -440,6 +502,11 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000002;
         onChanged();
       }
+      if (!other.getRunbook().isEmpty()) {
+        runbook_ = other.runbook_;
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -476,6 +543,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 26: {
+              runbook_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -673,6 +745,98 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       message_ = value;
       bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object runbook_ = "";
+    /**
+     * <pre>
+     * Where to read what to do about it: a URL.
+     * </pre>
+     *
+     * <code>string runbook = 3 [json_name = "runbook"];</code>
+     * @return The runbook.
+     */
+    public java.lang.String getRunbook() {
+      java.lang.Object ref = runbook_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        runbook_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Where to read what to do about it: a URL.
+     * </pre>
+     *
+     * <code>string runbook = 3 [json_name = "runbook"];</code>
+     * @return The bytes for runbook.
+     */
+    public com.google.protobuf.ByteString
+        getRunbookBytes() {
+      java.lang.Object ref = runbook_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        runbook_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Where to read what to do about it: a URL.
+     * </pre>
+     *
+     * <code>string runbook = 3 [json_name = "runbook"];</code>
+     * @param value The runbook to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRunbook(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      runbook_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where to read what to do about it: a URL.
+     * </pre>
+     *
+     * <code>string runbook = 3 [json_name = "runbook"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRunbook() {
+      runbook_ = getDefaultInstance().getRunbook();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where to read what to do about it: a URL.
+     * </pre>
+     *
+     * <code>string runbook = 3 [json_name = "runbook"];</code>
+     * @param value The bytes for runbook to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRunbookBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      runbook_ = value;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }

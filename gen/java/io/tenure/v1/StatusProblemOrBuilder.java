@@ -47,4 +47,24 @@ public interface StatusProblemOrBuilder extends
    */
   com.google.protobuf.ByteString
       getMessageBytes();
+
+  /**
+   * <pre>
+   * Where to read what to do about it: a URL.
+   * </pre>
+   *
+   * <code>string runbook = 3 [json_name = "runbook"];</code>
+   * @return The runbook.
+   */
+  java.lang.String getRunbook();
+  /**
+   * <pre>
+   * Where to read what to do about it: a URL.
+   * </pre>
+   *
+   * <code>string runbook = 3 [json_name = "runbook"];</code>
+   * @return The bytes for runbook.
+   */
+  com.google.protobuf.ByteString
+      getRunbookBytes();
 }
