@@ -380,6 +380,10 @@ func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
 		return tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS
 	case storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND:
 		return tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT
+	case storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
+		storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS,
+		storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD:
+		return tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED
 	default:
 		return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
 	}

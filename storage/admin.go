@@ -9,8 +9,11 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// clusterVersionMax is the newest cluster version that this program can follow.
-const clusterVersionMax = 1
+// clusterVersionMin and clusterVersionMax are the oldest and the newest cluster version that this program can follow.
+const clusterVersionMin, clusterVersionMax = 1, 1
+
+// ClusterVersions returns the oldest and the newest cluster version that this program can follow.
+func ClusterVersions() (oldest, newest uint32) { return clusterVersionMin, clusterVersionMax }
 
 // setLimits changes the replicated limits that are given; zero sets one back to its default.
 func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
@@ -55,59 +58,29 @@ func dropZeros(m protoreflect.Message) {
 	}
 }
 
-// setClusterVersion raises the version in use. A program that cannot follow stops here, not later.
+// setClusterVersion raises the version in use, once every member says that it can follow. A program that cannot stops
+// here, not later.
 func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
-	if s.GetVersion() > clusterVersionMax {
-		return nil, fmt.Errorf("%w: cluster version %d", ErrUnknownFormat, s.GetVersion())
-	}
 	if s.GetVersion() < c.state.ClusterVersion {
 		f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
 			fmt.Sprintf("cluster version is %d already", c.state.ClusterVersion))
 		f.failure.Actual = uint64(c.state.ClusterVersion)
 		return nil, f
 	}
+	all, err := members(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if err = checkFollows(m, s.GetVersion()); err != nil {
+			return nil, err
+		}
+	}
+	if s.GetVersion() > clusterVersionMax {
+		return nil, fmt.Errorf("%w: cluster version %d", ErrUnknownFormat, s.GetVersion())
+	}
 	c.state.ClusterVersion = s.GetVersion()
 	return &storev1.Result{}, nil
-}
-
-// putMember records a member, whose name nobody else may have.
-func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
-	m := p.GetMember()
-	if m.GetId() == 0 || m.GetName() == "" {
-		return nil, invalid("member without id or name")
-	}
-	others, err := members(c.rows)
-	if err != nil {
-		return nil, err
-	}
-	for _, other := range others {
-		if other.GetName() == m.GetName() && other.GetId() != m.GetId() {
-			f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
-				fmt.Sprintf("member %x has the name %q already", other.GetId(), m.GetName()))
-			f.failure.Actual = other.GetId()
-			return nil, f
-		}
-	}
-	value, err := encode(&storev1.MemberRecord{FormatVersion: recordFormat, Member: m})
-	if err != nil {
-		return nil, err
-	}
-	c.rows.set(numberRow(rowMember, m.GetId()), value)
-	return &storev1.Result{}, nil
-}
-
-// members returns all members, by id.
-func members(rows rowReader) ([]*storev1.Member, error) {
-	var all []*storev1.Member
-	err := rows.scan([]byte{rowMember}, []byte{rowMember + 1}, func(_, value []byte) (bool, error) {
-		r := &storev1.MemberRecord{}
-		if err := decode(value, r); err != nil {
-			return false, fmt.Errorf("member: %w", err)
-		}
-		all = append(all, r.GetMember())
-		return true, nil
-	})
-	return all, err
 }
 
 // endFreeze lets grants go on after a restore, and grants what waited for it.

@@ -26,6 +26,8 @@ type Outcome struct {
 	Events []*storev1.Event
 	// Applied is the state's account of itself after the batch.
 	Applied Applied
+	// MembersChanged says that Reader.Members or Reader.RemovedMembers may return something else than before.
+	MembersChanged bool
 }
 
 // EntryOutcome is what one entry did.
@@ -45,6 +47,8 @@ type work struct {
 	sum    *checksum
 	events []*storev1.Event
 	limits *storev1.Limits // nil until somebody asks
+	// membersChanged says that a record of a member was written.
+	membersChanged bool
 }
 
 // Apply applies a batch of entries and commits it as one write, which is not synced: the log is what is durable. A
@@ -75,6 +79,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	s.writes.Add(1)
 	out.Events = w.events
 	out.Applied = w.state
+	out.MembersChanged = w.membersChanged
 	return out, nil
 }
 

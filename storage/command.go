@@ -114,6 +114,8 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 		return c.setClusterVersion(kind.SetClusterVersion)
 	case *storev1.Command_PutMember:
 		return c.putMember(kind.PutMember)
+	case *storev1.Command_DeleteMember:
+		return c.deleteMember(kind.DeleteMember)
 	default:
 		return nil, fmt.Errorf("%w: command kind %T", ErrUnknownFormat, kind)
 	}

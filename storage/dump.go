@@ -87,6 +87,8 @@ func recordOf(kind byte) record {
 		return &storev1.LimitsRecord{}
 	case rowMember:
 		return &storev1.MemberRecord{}
+	case rowRemoved:
+		return &storev1.RemovedMemberRecord{}
 	case rowFreeze:
 		return &storev1.FreezeRecord{}
 	default:

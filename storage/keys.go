@@ -26,6 +26,7 @@ const (
 	rowPlace       byte = 'q' // namespace, key, place → waiter
 	rowRequest     byte = 'r' // session, epoch, sequence → remembered request
 	rowSession     byte = 's' // session → live session
+	rowRemoved     byte = 'u' // member id → member that was removed
 	rowTombstone   byte = 't' // revision, session, epoch; windows of ended sessions, oldest first
 	rowHistory     byte = 'v' // revision, index → event
 	rowWait        byte = 'w' // namespace, key, place → longest wait in milliseconds; waits with a time-out

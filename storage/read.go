@@ -208,11 +208,6 @@ func (r *Reader) Limits() (*storev1.Limits, error) {
 	return readLimits(r.rows)
 }
 
-// Members returns the servers of the cluster, by id.
-func (r *Reader) Members() ([]*storev1.Member, error) {
-	return members(r.rows)
-}
-
 // Freeze returns the freeze of grants after a restore, or false.
 func (r *Reader) Freeze() (*storev1.FreezeRecord, bool, error) {
 	value, ok, err := r.rows.get([]byte{rowFreeze})

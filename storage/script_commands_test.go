@@ -55,8 +55,11 @@ func parseCommand(t *testing.T, line string) *storev1.Command {
 		}}
 	case "member":
 		cmd.Kind = &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: &storev1.Member{
-			Id: parseNumber(t, w.next()), Name: w.str("name"), PeerAddress: w.str("peer"),
+			Id: parseNumber(t, w.next()), Name: w.str("name"), PeerAddress: w.str("peer"), Incarnation: w.num("incarnation"),
+			VersionMin: uint32(w.num("version-min")), VersionMax: uint32(w.num("version-max")),
 		}}}
+	case "delete-member":
+		cmd.Kind = &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: parseNumber(t, w.next())}}
 	case "grant-waiters":
 		cmd.Kind = &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: w.num("term")}}
 	case "compact":

@@ -63,6 +63,8 @@ func question(t *testing.T, r *storage.Reader, line string) (string, error) {
 		return fmt.Sprintf("index=%d term=%d revision=%d compacted=%d trimmed=%d keys=%d live_bytes=%d sessions=%d ended=%d grants_left=%d\n",
 			a.Index, a.Term, a.Revision, a.CompactedRevision, a.TrimmedRevision, a.Keys, a.LiveBytes, a.Sessions,
 			a.EndedSessions, a.GrantsLeft), err
+	case "members":
+		return showMembers(r)
 	case "limits":
 		limits, err := r.Limits()
 		return storage.FormatMessage(limits) + "\n", err
@@ -184,4 +186,28 @@ func showHistory(r *storage.Reader, w *words) (string, error) {
 		return "", err
 	}
 	return b.String(), h.Close()
+}
+
+// showMembers shows members and those that were removed.
+func showMembers(r *storage.Reader) (string, error) {
+	var b strings.Builder
+	all, err := r.Members()
+	if err != nil {
+		return "", err
+	}
+	for _, m := range all {
+		b.WriteString(trimBraces(storage.FormatMessage(m)) + "\n")
+	}
+	removed, err := r.RemovedMembers()
+	if err != nil {
+		return "", err
+	}
+	for _, m := range removed {
+		is, err := r.IsRemoved(m.GetMember().GetId())
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "removed=%t %s\n", is, trimBraces(storage.FormatMessage(m)))
+	}
+	return b.String(), nil
 }

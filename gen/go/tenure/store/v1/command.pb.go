@@ -386,6 +386,7 @@ type Command struct {
 	//	*Command_Resign
 	//	*Command_EndFreeze
 	//	*Command_PutMember
+	//	*Command_DeleteMember
 	Kind          isCommand_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -666,6 +667,15 @@ func (x *Command) GetPutMember() *PutMember {
 	return nil
 }
 
+func (x *Command) GetDeleteMember() *DeleteMember {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_DeleteMember); ok {
+			return x.DeleteMember
+		}
+	}
+	return nil
+}
+
 type isCommand_Kind interface {
 	isCommand_Kind()
 }
@@ -775,6 +785,11 @@ type Command_PutMember struct {
 	PutMember *PutMember `protobuf:"bytes,36,opt,name=put_member,json=putMember,proto3,oneof"`
 }
 
+type Command_DeleteMember struct {
+	// Forgets a member and keeps its id from ever being used again.
+	DeleteMember *DeleteMember `protobuf:"bytes,37,opt,name=delete_member,json=deleteMember,proto3,oneof"`
+}
+
 func (*Command_CreateSession) isCommand_Kind() {}
 
 func (*Command_DestroySession) isCommand_Kind() {}
@@ -816,6 +831,8 @@ func (*Command_Resign) isCommand_Kind() {}
 func (*Command_EndFreeze) isCommand_Kind() {}
 
 func (*Command_PutMember) isCommand_Kind() {}
+
+func (*Command_DeleteMember) isCommand_Kind() {}
 
 // RequestID names one attempt-independent request under a session.
 type RequestID struct {
@@ -3522,7 +3539,8 @@ func (x *EndFreeze) GetReason() string {
 	return ""
 }
 
-// PutMember records a member.
+// PutMember records a member. It fails for an id that was removed, a name or incarnation that another has, and a member
+// that cannot follow the cluster version.
 type PutMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The member.
@@ -3568,6 +3586,52 @@ func (x *PutMember) GetMember() *Member {
 	return nil
 }
 
+// DeleteMember forgets a member. Its id stays known as removed for good, also if no member was recorded under it.
+type DeleteMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the member.
+	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMember) Reset() {
+	*x = DeleteMember{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMember) ProtoMessage() {}
+
+func (x *DeleteMember) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMember.ProtoReflect.Descriptor instead.
+func (*DeleteMember) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *DeleteMember) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
 // Member is one server of the cluster.
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3599,7 +3663,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3611,7 +3675,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3624,7 +3688,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Member) GetId() uint64 {
@@ -3713,7 +3777,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xe3\f\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xa9\r\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -3750,7 +3814,8 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"end_freeze\x18# \x01(\v2\x1a.tenure.store.v1.EndFreezeH\x00R\tendFreeze\x12;\n" +
 	"\n" +
-	"put_member\x18$ \x01(\v2\x1a.tenure.store.v1.PutMemberH\x00R\tputMemberB\x06\n" +
+	"put_member\x18$ \x01(\v2\x1a.tenure.store.v1.PutMemberH\x00R\tputMember\x12D\n" +
+	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMemberB\x06\n" +
 	"\x04kind\"{\n" +
 	"\tRequestID\x12\x1d\n" +
 	"\n" +
@@ -3982,7 +4047,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"<\n" +
 	"\tPutMember\x12/\n" +
-	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\xd2\x02\n" +
+	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x1e\n" +
+	"\fDeleteMember\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\xd2\x02\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x12\n" +
@@ -4037,7 +4104,7 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
 	(SessionEndCause)(0),      // 1: tenure.store.v1.SessionEndCause
@@ -4079,7 +4146,8 @@ var file_tenure_store_v1_command_proto_goTypes = []any{
 	(*SetClusterVersion)(nil), // 37: tenure.store.v1.SetClusterVersion
 	(*EndFreeze)(nil),         // 38: tenure.store.v1.EndFreeze
 	(*PutMember)(nil),         // 39: tenure.store.v1.PutMember
-	(*Member)(nil),            // 40: tenure.store.v1.Member
+	(*DeleteMember)(nil),      // 40: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 41: tenure.store.v1.Member
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	5,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
@@ -4106,41 +4174,42 @@ var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	24, // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
 	38, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
 	39, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	8,  // 24: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	9,  // 25: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	11, // 26: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,  // 27: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	10, // 28: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	10, // 29: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	10, // 30: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	10, // 31: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	10, // 32: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	2,  // 33: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	10, // 34: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	21, // 35: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	10, // 36: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	10, // 37: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	26, // 38: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	30, // 39: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	31, // 40: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	31, // 41: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	3,  // 42: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	7,  // 43: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	32, // 44: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	16, // 45: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	17, // 46: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	18, // 47: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	19, // 48: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	23, // 49: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	7,  // 50: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	33, // 51: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	36, // 52: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	40, // 53: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	54, // [54:54] is the sub-list for method output_type
-	54, // [54:54] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	40, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	8,  // 25: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	9,  // 26: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	11, // 27: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	0,  // 28: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	10, // 29: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	10, // 30: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	10, // 31: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	10, // 32: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	10, // 33: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	2,  // 34: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	10, // 35: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	21, // 36: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	10, // 37: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	10, // 38: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	26, // 39: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	30, // 40: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	31, // 41: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	31, // 42: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	3,  // 43: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	7,  // 44: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	32, // 45: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	16, // 46: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	17, // 47: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	18, // 48: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	19, // 49: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	23, // 50: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	7,  // 51: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	33, // 52: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	36, // 53: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	41, // 54: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	55, // [55:55] is the sub-list for method output_type
+	55, // [55:55] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -4170,6 +4239,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Command_Resign)(nil),
 		(*Command_EndFreeze)(nil),
 		(*Command_PutMember)(nil),
+		(*Command_DeleteMember)(nil),
 	}
 	file_tenure_store_v1_command_proto_msgTypes[3].OneofWrappers = []any{
 		(*Guard_Held)(nil),
@@ -4211,7 +4281,7 @@ func file_tenure_store_v1_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1611,6 +1611,70 @@ func (x *MemberRecord) GetMember() *Member {
 	return nil
 }
 
+// RemovedMemberRecord keeps the id of a member that was removed from being used again.
+type RemovedMemberRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// The member as it was last; only its id if nothing else was recorded.
+	Member *Member `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	// Wall clock of the removal, in milliseconds since the Unix epoch.
+	RemoveTimeMs  int64 `protobuf:"varint,3,opt,name=remove_time_ms,json=removeTimeMs,proto3" json:"remove_time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemovedMemberRecord) Reset() {
+	*x = RemovedMemberRecord{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemovedMemberRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemovedMemberRecord) ProtoMessage() {}
+
+func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemovedMemberRecord.ProtoReflect.Descriptor instead.
+func (*RemovedMemberRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RemovedMemberRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *RemovedMemberRecord) GetMember() *Member {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
+func (x *RemovedMemberRecord) GetRemoveTimeMs() int64 {
+	if x != nil {
+		return x.RemoveTimeMs
+	}
+	return 0
+}
+
 // HistoryRecord is one event as kept in history.
 type HistoryRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1624,7 +1688,7 @@ type HistoryRecord struct {
 
 func (x *HistoryRecord) Reset() {
 	*x = HistoryRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1700,7 @@ func (x *HistoryRecord) String() string {
 func (*HistoryRecord) ProtoMessage() {}
 
 func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1713,7 @@ func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRecord.ProtoReflect.Descriptor instead.
 func (*HistoryRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HistoryRecord) GetFormatVersion() uint32 {
@@ -1831,7 +1895,11 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x06limits\x18\x02 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"f\n" +
 	"\fMemberRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12/\n" +
-	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"d\n" +
+	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x93\x01\n" +
+	"\x13RemovedMemberRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12/\n" +
+	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12$\n" +
+	"\x0eremove_time_ms\x18\x03 \x01(\x03R\fremoveTimeMs\"d\n" +
 	"\rHistoryRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12,\n" +
 	"\x05event\x18\x02 \x01(\v2\x16.tenure.store.v1.EventR\x05eventB\xbc\x01\n" +
@@ -1849,7 +1917,7 @@ func file_tenure_store_v1_record_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_record_proto_rawDescData
 }
 
-var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*AppliedRecord)(nil),       // 0: tenure.store.v1.AppliedRecord
 	(*KeyRecord)(nil),           // 1: tenure.store.v1.KeyRecord
@@ -1864,37 +1932,39 @@ var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*FreezeRecord)(nil),        // 10: tenure.store.v1.FreezeRecord
 	(*LimitsRecord)(nil),        // 11: tenure.store.v1.LimitsRecord
 	(*MemberRecord)(nil),        // 12: tenure.store.v1.MemberRecord
-	(*HistoryRecord)(nil),       // 13: tenure.store.v1.HistoryRecord
-	(LockMode)(0),               // 14: tenure.store.v1.LockMode
-	(HoldEndCause)(0),           // 15: tenure.store.v1.HoldEndCause
-	(*MetadataEntry)(nil),       // 16: tenure.store.v1.MetadataEntry
-	(SessionBehavior)(0),        // 17: tenure.store.v1.SessionBehavior
-	(SessionEndCause)(0),        // 18: tenure.store.v1.SessionEndCause
-	(*Result)(nil),              // 19: tenure.store.v1.Result
-	(*Limits)(nil),              // 20: tenure.store.v1.Limits
-	(*Member)(nil),              // 21: tenure.store.v1.Member
-	(*Event)(nil),               // 22: tenure.store.v1.Event
+	(*RemovedMemberRecord)(nil), // 13: tenure.store.v1.RemovedMemberRecord
+	(*HistoryRecord)(nil),       // 14: tenure.store.v1.HistoryRecord
+	(LockMode)(0),               // 15: tenure.store.v1.LockMode
+	(HoldEndCause)(0),           // 16: tenure.store.v1.HoldEndCause
+	(*MetadataEntry)(nil),       // 17: tenure.store.v1.MetadataEntry
+	(SessionBehavior)(0),        // 18: tenure.store.v1.SessionBehavior
+	(SessionEndCause)(0),        // 19: tenure.store.v1.SessionEndCause
+	(*Result)(nil),              // 20: tenure.store.v1.Result
+	(*Limits)(nil),              // 21: tenure.store.v1.Limits
+	(*Member)(nil),              // 22: tenure.store.v1.Member
+	(*Event)(nil),               // 23: tenure.store.v1.Event
 }
 var file_tenure_store_v1_record_proto_depIdxs = []int32{
-	14, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
+	15, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
 	3,  // 1: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
-	15, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
-	14, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
-	15, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
-	14, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
-	16, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
-	17, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
+	16, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
+	15, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
+	16, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
+	15, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
+	17, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
+	18, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
 	6,  // 8: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
-	18, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	19, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
-	20, // 11: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
-	21, // 12: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
-	22, // 13: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	19, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	20, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
+	21, // 11: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
+	22, // 12: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
+	22, // 13: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
+	23, // 14: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_record_proto_init() }
@@ -1912,7 +1982,7 @@ func file_tenure_store_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_record_proto_rawDesc), len(file_tenure_store_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -80,6 +80,12 @@ const (
 	// The command is malformed. A server refuses such a request before it proposes; meeting one means a bug there, and
 	// failing it is better than stopping every member.
 	FailureReason_FAILURE_REASON_INVALID_COMMAND FailureReason = 25
+	// The member was removed; its id is never used again.
+	FailureReason_FAILURE_REASON_MEMBER_REMOVED FailureReason = 26
+	// Another member has the name, or the id with another incarnation.
+	FailureReason_FAILURE_REASON_MEMBER_EXISTS FailureReason = 27
+	// A member cannot follow the cluster version.
+	FailureReason_FAILURE_REASON_MEMBER_TOO_OLD FailureReason = 28
 )
 
 // Enum value maps for FailureReason.
@@ -111,6 +117,9 @@ var (
 		23: "FAILURE_REASON_FEATURE_NOT_ENABLED",
 		24: "FAILURE_REASON_TOO_MANY_KEYS",
 		25: "FAILURE_REASON_INVALID_COMMAND",
+		26: "FAILURE_REASON_MEMBER_REMOVED",
+		27: "FAILURE_REASON_MEMBER_EXISTS",
+		28: "FAILURE_REASON_MEMBER_TOO_OLD",
 	}
 	FailureReason_value = map[string]int32{
 		"FAILURE_REASON_UNSPECIFIED":         0,
@@ -139,6 +148,9 @@ var (
 		"FAILURE_REASON_FEATURE_NOT_ENABLED": 23,
 		"FAILURE_REASON_TOO_MANY_KEYS":       24,
 		"FAILURE_REASON_INVALID_COMMAND":     25,
+		"FAILURE_REASON_MEMBER_REMOVED":      26,
+		"FAILURE_REASON_MEMBER_EXISTS":       27,
+		"FAILURE_REASON_MEMBER_TOO_OLD":      28,
 	}
 )
 
@@ -2242,7 +2254,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x06places\x18\x02 \x01(\rR\x06places\"R\n" +
 	"\rCompactResult\x12-\n" +
 	"\x12compacted_revision\x18\x01 \x01(\x04R\x11compactedRevision\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more*\xb3\a\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more*\x9b\b\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -2270,7 +2282,10 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x15FAILURE_REASON_FROZEN\x10\x16\x12&\n" +
 	"\"FAILURE_REASON_FEATURE_NOT_ENABLED\x10\x17\x12 \n" +
 	"\x1cFAILURE_REASON_TOO_MANY_KEYS\x10\x18\x12\"\n" +
-	"\x1eFAILURE_REASON_INVALID_COMMAND\x10\x19B\xbc\x01\n" +
+	"\x1eFAILURE_REASON_INVALID_COMMAND\x10\x19\x12!\n" +
+	"\x1dFAILURE_REASON_MEMBER_REMOVED\x10\x1a\x12 \n" +
+	"\x1cFAILURE_REASON_MEMBER_EXISTS\x10\x1b\x12!\n" +
+	"\x1dFAILURE_REASON_MEMBER_TOO_OLD\x10\x1cB\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (

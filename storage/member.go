@@ -1,0 +1,164 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// Bounds of what a member says of itself.
+const (
+	memberNameBytesMax    = 128
+	memberAddressBytesMax = 512
+)
+
+// putMember records a member, or what changed of it. An id belongs to one member for good: it is refused after the
+// member was removed, and under another incarnation.
+func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
+	m := p.GetMember()
+	if err := checkMember(m); err != nil {
+		return nil, err
+	}
+	_, removed, err := c.rows.get(numberRow(rowRemoved, m.GetId()))
+	if err != nil {
+		return nil, err
+	}
+	if removed {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
+			fmt.Sprintf("member %x was removed; its id is never used again", m.GetId()))
+	}
+	if err = checkFollows(m, c.state.ClusterVersion); err != nil {
+		return nil, err
+	}
+	others, err := members(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		if err = checkApart(m, other); err != nil {
+			return nil, err
+		}
+	}
+	value, err := encode(&storev1.MemberRecord{FormatVersion: recordFormat, Member: m})
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set(numberRow(rowMember, m.GetId()), value)
+	c.membersChanged = true
+	return &storev1.Result{}, nil
+}
+
+// checkMember refuses what the server should have.
+func checkMember(m *storev1.Member) error {
+	switch {
+	case m.GetId() == 0 || m.GetName() == "":
+		return invalid("member without id or name")
+	case len(m.GetName()) > memberNameBytesMax || len(m.GetZone()) > memberNameBytesMax ||
+		len(m.GetBinaryVersion()) > memberNameBytesMax:
+		return invalid(fmt.Sprintf("name, zone or version of a member is longer than %d bytes", memberNameBytesMax))
+	case max(len(m.GetPeerAddress()), len(m.GetClientAddress()), len(m.GetHttpAddress())) > memberAddressBytesMax:
+		return invalid(fmt.Sprintf("address of a member is longer than %d bytes", memberAddressBytesMax))
+	default:
+		return nil
+	}
+}
+
+// checkFollows refuses a member that says that it cannot follow a cluster version. One that says nothing is believed
+// to.
+func checkFollows(m *storev1.Member, version uint32) error {
+	if m.GetVersionMax() == 0 || (m.GetVersionMin() <= version && version <= m.GetVersionMax()) {
+		return nil
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD,
+		fmt.Sprintf("member %x (%q) follows cluster versions %d to %d, not %d",
+			m.GetId(), m.GetName(), m.GetVersionMin(), m.GetVersionMax(), version))
+	f.failure.Actual = uint64(m.GetVersionMax())
+	return f
+}
+
+// checkApart refuses a member that has the name of another, or its id under another incarnation.
+func checkApart(m, other *storev1.Member) error {
+	var why string
+	switch same := m.GetId() == other.GetId(); {
+	case !same && m.GetName() == other.GetName():
+		why = fmt.Sprintf("member %x has the name %q already", other.GetId(), m.GetName())
+	case same && m.GetIncarnation() != other.GetIncarnation() && m.GetIncarnation() != 0 && other.GetIncarnation() != 0:
+		why = fmt.Sprintf("member %x has incarnation %x, not %x: its disk is another", m.GetId(), other.GetIncarnation(), m.GetIncarnation())
+	default:
+		return nil
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, why)
+	f.failure.Actual = other.GetId()
+	return f
+}
+
+// deleteMember forgets a member and keeps its id from being used again.
+func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error) {
+	id := d.GetId()
+	if id == 0 {
+		return nil, invalid("member without id")
+	}
+	_, removed, err := c.rows.get(numberRow(rowRemoved, id))
+	if err != nil || removed {
+		return &storev1.Result{}, err
+	}
+	last := &storev1.Member{Id: id}
+	value, ok, err := c.rows.get(numberRow(rowMember, id))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		r := &storev1.MemberRecord{}
+		if err = decode(value, r); err != nil {
+			return nil, fmt.Errorf("member %x: %w", id, err)
+		}
+		last = r.GetMember()
+		c.rows.remove(numberRow(rowMember, id))
+	}
+	value, err = encode(&storev1.RemovedMemberRecord{FormatVersion: recordFormat, Member: last, RemoveTimeMs: c.wallMs})
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set(numberRow(rowRemoved, id), value)
+	c.membersChanged = true
+	return &storev1.Result{}, nil
+}
+
+// members returns all members, by id.
+func members(rows rowReader) ([]*storev1.Member, error) {
+	var all []*storev1.Member
+	err := rows.scan([]byte{rowMember}, []byte{rowMember + 1}, func(_, value []byte) (bool, error) {
+		r := &storev1.MemberRecord{}
+		if err := decode(value, r); err != nil {
+			return false, fmt.Errorf("member: %w", err)
+		}
+		all = append(all, r.GetMember())
+		return true, nil
+	})
+	return all, err
+}
+
+// Members returns the servers of the cluster, by id.
+func (r *Reader) Members() ([]*storev1.Member, error) {
+	return members(r.rows)
+}
+
+// RemovedMembers returns the servers that were removed, by id. None of their ids is ever used again.
+func (r *Reader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
+	var all []*storev1.RemovedMemberRecord
+	err := r.rows.scan([]byte{rowRemoved}, []byte{rowRemoved + 1}, func(_, value []byte) (bool, error) {
+		m := &storev1.RemovedMemberRecord{}
+		if err := decode(value, m); err != nil {
+			return false, fmt.Errorf("removed member: %w", err)
+		}
+		all = append(all, m)
+		return true, nil
+	})
+	return all, err
+}
+
+// IsRemoved says whether a member was removed.
+func (r *Reader) IsRemoved(id uint64) (bool, error) {
+	_, removed, err := r.rows.get(numberRow(rowRemoved, id))
+	return removed, err
+}
