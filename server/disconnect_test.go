@@ -62,6 +62,67 @@ func TestPlaceOfWhoGoesAway(t *testing.T) {
 	}
 }
 
+// TestABrokenCallLeavesOnlyThePlaceItMade checks that a call which breaks, and was to leave the queue then, takes no place
+// away that another call of the same session and owner waits on.
+func TestABrokenCallLeavesOnlyThePlaceItMade(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := start(t, func(c *server.Config) { c.Registry = registry })
+	holder := m.openSession(t, "holder")
+	for what, c := range map[string]struct {
+		requestID  bool // both calls are attempts of one request
+		secondGoes bool // else the first call breaks
+		bothGo     bool
+	}{
+		"the first breaks, and the second found its place":             {},
+		"the first breaks, and the second is a retry of the same call": {requestID: true},
+		"the second breaks, and the first made the place":              {secondGoes: true},
+		"both break": {secondGoes: true, bothGo: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			key := strings.ReplaceAll(what, " ", "-")
+			m.acquire(t, &tenurev1.AcquireLockRequest{Key: key, SessionId: holder}).ended()
+			waiter := m.openSession(t, "waiter")
+			request := &tenurev1.AcquireLockRequest{Key: key, SessionId: waiter, LeaveOnDisconnect: new(true)}
+			if c.requestID {
+				request.Options = &tenurev1.CallOptions{
+					Epoch: 1, RequestId: &tenurev1.RequestID{SessionId: waiter, Sequence: 1},
+				}
+			}
+			var calls [2]acquiring
+			var breaks [2]context.CancelFunc
+			for i := range calls {
+				var ctx context.Context
+				ctx, breaks[i] = context.WithCancel(t.Context())
+				defer breaks[i]()
+				stream, err := m.AcquireLock(ctx, request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls[i] = acquiring{t: t, stream: stream}
+				calls[i].next()
+			}
+			goes, stays := 0, 1
+			if c.secondGoes {
+				goes, stays = 1, 0
+			}
+			breaks[goes]()
+			awaitGauge(t, registry, "tenure_server_streams", 1) // That call has ended, and left what it leaves.
+			m.awaitWaiters(t, key, 1)
+			if c.bothGo {
+				breaks[stays]()
+				awaitGauge(t, registry, "tenure_server_streams", 0)
+				m.awaitWaiters(t, key, 1) // The place was found; the session's user or its end gives it up.
+				return
+			}
+			m.release(t, key, holder)
+			if got := calls[stays].ended().GetGranted().GetSequencer().GetSessionId(); got != waiter {
+				t.Errorf("granted to %q, want the waiter", got)
+			}
+			awaitGauge(t, registry, "tenure_server_streams", 0)
+		})
+	}
+}
+
 // queueAndGoAway waits for a lock over REST as curl does, and closes the connection once it is queued.
 func (m *member) queueAndGoAway(t *testing.T, path, body string) {
 	t.Helper()

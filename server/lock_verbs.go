@@ -130,7 +130,8 @@ func (a *api) TryAcquireLock(
 		waitCtx, cancel = context.WithTimeoutCause(waitCtx, r.GetWait().AsDuration(), errWaitOver)
 		defer cancel()
 	}
-	err = a.await(waitCtx, newWaiting(acquire, result), func(step *tenurev1.AcquireLockResponse) error {
+	w := newWaiting(acquire, result)
+	err = a.await(waitCtx, w, func(step *tenurev1.AcquireLockResponse) error {
 		response.Header = step.GetHeader()
 		response.Hold = step.GetGranted()
 		response.Acquired = response.GetHold() != nil
@@ -138,7 +139,7 @@ func (a *api) TryAcquireLock(
 		return nil
 	})
 	if err != nil {
-		a.leaveQueue(ctx, acquire)
+		a.leaveQueue(ctx, w)
 		return nil, err
 	}
 	if !response.GetAcquired() && response.GetLock() == nil {
@@ -158,15 +159,22 @@ func (a *api) untilStop(ctx context.Context) (context.Context, context.CancelFun
 // session's end does it.
 const leaveQueueTimeout = 5 * time.Second
 
-// leaveQueue gives up the place of a call that nobody waits for any more.
-func (a *api) leaveQueue(ctx context.Context, acquire *storev1.AcquireLock) {
-	if a.stopping.Err() != nil {
+// leaveQueue gives up the place of a call that nobody waits for any more. A place that the call did not make itself, or
+// that another call waits on by now, is not its to give up.
+func (a *api) leaveQueue(ctx context.Context, w *waiting) {
+	if a.stopping.Err() != nil || w.attached {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveQueueTimeout)
 	defer cancel()
 	_, err := a.propose(ctx, change{command: &storev1.Command{Kind: &storev1.Command_CancelWait{
-		CancelWait: &storev1.CancelWait{Key: acquire.GetKey(), Session: acquire.GetSession(), Owner: acquire.GetOwner()},
+		CancelWait: &storev1.CancelWait{
+			Key:         w.acquire.GetKey(),
+			Session:     w.acquire.GetSession(),
+			Owner:       w.acquire.GetOwner(),
+			Place:       w.place,
+			UnlessFound: true,
+		},
 	}}})
 	if err != nil {
 		a.log.Debug("place of a broken call stays", zap.Error(err))

@@ -89,7 +89,7 @@ func (a *api) AcquireLock(
 		err = a.await(ctx, w, stream.Send)
 	}
 	if err != nil && r.GetLeaveOnDisconnect() {
-		a.leaveQueue(ctx, acquire)
+		a.leaveQueue(ctx, w)
 	}
 	return err
 }
