@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/envelope"
 )
 
 // Errors of Propose say what is known about the command. All but ErrOutcomeUnknown mean that it was not applied and
@@ -20,13 +21,13 @@ var (
 	// ErrTooBusy says that too many bytes of commands are under way.
 	ErrTooBusy = core.ErrTooBusy
 	// ErrTooLarge says that one command is larger than an entry may be.
-	ErrTooLarge = errors.New("command is too large")
+	ErrTooLarge = envelope.ErrTooLarge
 	// ErrStopped says that the member is stopping.
 	ErrStopped = errors.New("member is stopping")
 	// ErrNotProposed says that the caller gave up before the command entered the log. It comes with the context's error.
 	ErrNotProposed = errors.New("given up before it was proposed")
 	// ErrOutcomeUnknown says that the command may or may not be applied, now or later. It comes with the reason.
-	ErrOutcomeUnknown = errors.New("outcome unknown")
+	ErrOutcomeUnknown = envelope.ErrOutcomeUnknown
 )
 
 // Errors of Open. Those of the data directory are also here, for callers who tell people what to do.

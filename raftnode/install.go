@@ -136,7 +136,7 @@ func (n *Node) replaceStore(in raftlog.Install) error {
 	old := n.disk.store
 	n.disk.store = next
 	n.store.Store(next)
-	n.proposals.skipped()
+	n.proposals.Skipped()
 	if err := n.disk.endInstall(in); err != nil {
 		return err
 	}

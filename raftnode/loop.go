@@ -52,7 +52,7 @@ func (t *turn) run() {
 	t.events = t.events[:0]
 	// While an append is under way proposals wait, and share the next one.
 	if n.core.CanPropose() {
-		t.proposals = n.proposals.take(n.core.Leadership().Term, t.proposals[:0])
+		t.proposals = n.proposals.Take(n.core.Leadership().Term, t.proposals[:0])
 		if len(t.proposals) > 0 {
 			n.core.Step(&t.fx, core.Propose{Proposals: t.proposals})
 			clear(t.proposals)
@@ -113,7 +113,7 @@ func (n *Node) perform(fx *core.Effects) {
 	}
 	for _, d := range fx.Dropped {
 		n.metrics.dropped.Inc()
-		n.proposals.drop(d.Sequence, n.explain(d.Err))
+		n.proposals.Drop(d.Sequence, n.explain(d.Err))
 	}
 	if fx.Started != 0 {
 		n.tasks.lead(fx.Started)

@@ -74,7 +74,7 @@ func (m *metrics) gauges(n *Node) {
 	gauge("tenure_raft_applied_index", "Last applied index.",
 		func() float64 { return float64(n.Store().Applied().Index) })
 	gauge("tenure_raft_proposals_pending", "Commands under way.",
-		func() float64 { return float64(n.proposals.pending.Load()) })
+		func() float64 { return float64(n.proposals.Pending()) })
 	gauge("tenure_log_size_bytes", "Bytes of entries in the raft log.",
 		func() float64 { return float64(n.rlog.SizeBytes()) })
 	gauge("tenure_log_first_index", "First index in the raft log.", func() float64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -36,7 +37,7 @@ type Node struct {
 	mail      *mailbox
 	appendQ   *workQueue
 	applyQ    *workQueue
-	proposals *proposals
+	proposals *envelope.Queue
 	readers   *readers
 	view      atomic.Pointer[view]
 	tasks     *leaderTasks
@@ -97,7 +98,7 @@ func newNode(o Options, d *disk) (*Node, error) {
 	n := &Node{
 		o: o, log: o.Logger, disk: d, dir: d.dir, identity: d.identity, rlog: d.rlog, snaps: d.snaps,
 		mail: newMailbox(), appendQ: newWorkQueue(), applyQ: newWorkQueue(),
-		proposals:   newProposals(d.identity.MemberID, randomUint64(), o.PendingBytesMax),
+		proposals:   envelope.New(d.identity.MemberID, randomUint64(), o.PendingBytesMax),
 		readers:     newReaders(),
 		confChanges: make(chan confChange),
 		done:        make(chan struct{}),
@@ -185,7 +186,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.applyQ.close()
 	// Work that is being done is finished, so that those who wait for it get their results.
 	storageWork.Wait()
-	n.proposals.close(ErrStopped)
+	n.proposals.Close(ErrStopped)
 	others.Wait()
 	n.background.Wait()
 	if p := n.failure.Load(); p != nil {
@@ -214,7 +215,7 @@ func (n *Node) Close() error {
 	if !n.state.CompareAndSwap(nodeOpened, nodeClosed) {
 		return ErrUsed
 	}
-	n.proposals.close(ErrStopped)
+	n.proposals.Close(ErrStopped)
 	n.readers.close(ErrStopped)
 	n.hide()
 	return n.disk.close()

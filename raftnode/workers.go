@@ -97,9 +97,9 @@ func (n *Node) publish(done core.Applied, termBefore uint64) {
 	if done.Entries > 0 && n.o.OnApplied != nil {
 		n.o.OnApplied(done.Outcome)
 	}
-	n.proposals.applied(done.Outcome.Entries)
+	n.proposals.Applied(done.Outcome.Entries)
 	if done.Term > termBefore {
-		n.proposals.outrun(done.Term, n.explain(ErrNotLeader))
+		n.proposals.Outrun(done.Term, n.explain(ErrNotLeader))
 	}
 	done.Outcome.Entries, done.Outcome.Events = nil, nil
 	n.mail.put(core.ApplyDone{Done: done})
