@@ -96,11 +96,7 @@ func (l *leader) run(ctx context.Context, g *errgroup.Group) error {
 		case o := <-l.outcomes:
 			l.finish(o)
 		}
-		now := l.timers.now()
-		if now-l.lastTick > tickInterval+stallMin {
-			continue // The next tick sees a stall; nothing is decided before.
-		}
-		for _, c := range l.commands(now) {
+		for _, c := range l.due(l.timers.now()) {
 			g.Go(func() error {
 				result, err := l.timers.propose(ctx, c.command)
 				l.outcomes <- outcome{lane: c.lane, result: result, err: err}
@@ -108,6 +104,14 @@ func (l *leader) run(ctx context.Context, g *errgroup.Group) error {
 			})
 		}
 	}
+}
+
+// due returns what is to be proposed now: nothing if the next tick will see a stall, because nothing is decided before.
+func (l *leader) due(now time.Duration) []proposal {
+	if now-l.lastTick > tickInterval+stallMin {
+		return nil
+	}
+	return l.commands(now)
 }
 
 // tick extends all timers if it comes late, files what is new, and gathers what is due.
