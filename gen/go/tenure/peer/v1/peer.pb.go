@@ -9,6 +9,7 @@
 package peerv1
 
 import (
+	v1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -23,19 +24,23 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// PeerHeader names both ends; a message that reaches the wrong one is refused.
+// PeerHeader says who a member is.
 type PeerHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cluster id, 16 bytes.
+	// Cluster id, 16 bytes; all zero while the member waits for its cluster to begin, or to be added to one.
 	ClusterId []byte `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	// Sending member.
+	// The member; zero for a caller that is none.
 	From uint64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
 	// Its incarnation.
 	FromIncarnation uint64 `protobuf:"varint,3,opt,name=from_incarnation,json=fromIncarnation,proto3" json:"from_incarnation,omitempty"`
-	// Receiving member.
-	To uint64 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`
-	// Newest version the sender can follow.
-	VersionMax    uint32 `protobuf:"varint,5,opt,name=version_max,json=versionMax,proto3" json:"version_max,omitempty"`
+	// Newest version it can follow.
+	VersionMax uint32 `protobuf:"varint,5,opt,name=version_max,json=versionMax,proto3" json:"version_max,omitempty"`
+	// How often it was started on its directory.
+	Starts uint64 `protobuf:"varint,6,opt,name=starts,proto3" json:"starts,omitempty"`
+	// Its name.
+	Name string `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`
+	// Version of its program.
+	BinaryVersion string `protobuf:"bytes,8,opt,name=binary_version,json=binaryVersion,proto3" json:"binary_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -91,13 +96,6 @@ func (x *PeerHeader) GetFromIncarnation() uint64 {
 	return 0
 }
 
-func (x *PeerHeader) GetTo() uint64 {
-	if x != nil {
-		return x.To
-	}
-	return 0
-}
-
 func (x *PeerHeader) GetVersionMax() uint32 {
 	if x != nil {
 		return x.VersionMax
@@ -105,13 +103,38 @@ func (x *PeerHeader) GetVersionMax() uint32 {
 	return 0
 }
 
+func (x *PeerHeader) GetStarts() uint64 {
+	if x != nil {
+		return x.Starts
+	}
+	return 0
+}
+
+func (x *PeerHeader) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PeerHeader) GetBinaryVersion() string {
+	if x != nil {
+		return x.BinaryVersion
+	}
+	return ""
+}
+
 // ExchangeRequest is a batch of raft messages.
 type ExchangeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who to whom; in the first message of a stream.
-	Header *PeerHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// raftpb.Message, marshalled.
-	Messages      [][]byte `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	Messages [][]byte `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The sender's description of itself; in the first message of an urgent stream.
+	Member *v1.Member `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
+	// Counts the requests that want an answer, from 1; zero wants none.
+	Number uint64 `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"`
+	// Whether the stream is for urgent messages; in the first message.
+	Urgent        bool `protobuf:"varint,5,opt,name=urgent,proto3" json:"urgent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -146,13 +169,6 @@ func (*ExchangeRequest) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *ExchangeRequest) GetHeader() *PeerHeader {
-	if x != nil {
-		return x.Header
-	}
-	return nil
-}
-
 func (x *ExchangeRequest) GetMessages() [][]byte {
 	if x != nil {
 		return x.Messages
@@ -160,9 +176,34 @@ func (x *ExchangeRequest) GetMessages() [][]byte {
 	return nil
 }
 
-// ExchangeResponse ends a stream.
+func (x *ExchangeRequest) GetMember() *v1.Member {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
+func (x *ExchangeRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *ExchangeRequest) GetUrgent() bool {
+	if x != nil {
+		return x.Urgent
+	}
+	return false
+}
+
+// ExchangeResponse accepts a stream, or answers a request.
 type ExchangeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the request; zero accepts the stream.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Why the receiver cannot connect to the sender at the address that it advertises; empty when it can, or has not tried.
+	Unreachable   string `protobuf:"bytes,2,opt,name=unreachable,proto3" json:"unreachable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -197,11 +238,23 @@ func (*ExchangeResponse) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{2}
 }
 
+func (x *ExchangeResponse) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *ExchangeResponse) GetUnreachable() string {
+	if x != nil {
+		return x.Unreachable
+	}
+	return ""
+}
+
 // SendSnapshotRequest is one part of a snapshot.
 type SendSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who to whom; in the first message of a stream.
-	Header *PeerHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// raftpb.Message of type MsgSnap, marshalled; in the first message of a stream.
 	Message []byte `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// File the chunk belongs to; a plain name.
@@ -248,13 +301,6 @@ func (x *SendSnapshotRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use SendSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SendSnapshotRequest) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *SendSnapshotRequest) GetHeader() *PeerHeader {
-	if x != nil {
-		return x.Header
-	}
-	return nil
 }
 
 func (x *SendSnapshotRequest) GetMessage() []byte {
@@ -419,8 +465,6 @@ func (x *SnapshotFileProgress) GetSizeBytes() uint64 {
 // CompareRequest tells how the sender is.
 type CompareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who to whom.
-	Header *PeerHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The sender's report.
 	Report        *MemberReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -455,13 +499,6 @@ func (x *CompareRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use CompareRequest.ProtoReflect.Descriptor instead.
 func (*CompareRequest) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *CompareRequest) GetHeader() *PeerHeader {
-	if x != nil {
-		return x.Header
-	}
-	return nil
 }
 
 func (x *CompareRequest) GetReport() *MemberReport {
@@ -647,7 +684,9 @@ func (x *StateChecksum) GetChecksum() uint64 {
 
 // ProbeRequest asks who a member is.
 type ProbeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who asks.
+	Caller        *PeerHeader `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -682,13 +721,26 @@ func (*ProbeRequest) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
+func (x *ProbeRequest) GetCaller() *PeerHeader {
+	if x != nil {
+		return x.Caller
+	}
+	return nil
+}
+
 // ProbeResponse tells who a member is.
 type ProbeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its cluster, itself and its version; to is zero.
+	// Its cluster, itself and its version.
 	Header *PeerHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Its name.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// How its cluster began, if it is one of the members that began it.
+	Genesis *Genesis `protobuf:"bytes,3,opt,name=genesis,proto3" json:"genesis,omitempty"`
+	// The members of a cluster that has yet to begin, in the order given to this one.
+	Founding []*FoundingMember `protobuf:"bytes,4,rep,name=founding,proto3" json:"founding,omitempty"`
+	// What it knows of the one who asks.
+	Witness *Witness `protobuf:"bytes,5,opt,name=witness,proto3" json:"witness,omitempty"`
+	// Peer address of the leader, as far as it knows; empty when there is none.
+	LeaderAddress string `protobuf:"bytes,6,opt,name=leader_address,json=leaderAddress,proto3" json:"leader_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -730,50 +782,413 @@ func (x *ProbeResponse) GetHeader() *PeerHeader {
 	return nil
 }
 
-func (x *ProbeResponse) GetName() string {
+func (x *ProbeResponse) GetGenesis() *Genesis {
+	if x != nil {
+		return x.Genesis
+	}
+	return nil
+}
+
+func (x *ProbeResponse) GetFounding() []*FoundingMember {
+	if x != nil {
+		return x.Founding
+	}
+	return nil
+}
+
+func (x *ProbeResponse) GetWitness() *Witness {
+	if x != nil {
+		return x.Witness
+	}
+	return nil
+}
+
+func (x *ProbeResponse) GetLeaderAddress() string {
+	if x != nil {
+		return x.LeaderAddress
+	}
+	return ""
+}
+
+// Genesis is how a cluster of several members began. It is composed once, by the first of them.
+type Genesis struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster id, 16 bytes.
+	ClusterId []byte `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
+	// History id, 16 bytes.
+	HistoryId []byte `protobuf:"bytes,2,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
+	// The first members, in the order in which the first was given them.
+	Members       []*FoundingMember `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Genesis) Reset() {
+	*x = Genesis{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Genesis) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Genesis) ProtoMessage() {}
+
+func (x *Genesis) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Genesis.ProtoReflect.Descriptor instead.
+func (*Genesis) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Genesis) GetClusterId() []byte {
+	if x != nil {
+		return x.ClusterId
+	}
+	return nil
+}
+
+func (x *Genesis) GetHistoryId() []byte {
+	if x != nil {
+		return x.HistoryId
+	}
+	return nil
+}
+
+func (x *Genesis) GetMembers() []*FoundingMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+// FoundingMember is one of the members that begin a cluster.
+type FoundingMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Where other members reach it, host:port.
+	PeerAddress string `protobuf:"bytes,2,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
+	// Its id; zero as long as it is not known.
+	Id uint64 `protobuf:"varint,3,opt,name=id,proto3" json:"id,omitempty"`
+	// Its incarnation.
+	Incarnation   uint64 `protobuf:"varint,4,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FoundingMember) Reset() {
+	*x = FoundingMember{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FoundingMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FoundingMember) ProtoMessage() {}
+
+func (x *FoundingMember) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FoundingMember.ProtoReflect.Descriptor instead.
+func (*FoundingMember) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *FoundingMember) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
+func (x *FoundingMember) GetPeerAddress() string {
+	if x != nil {
+		return x.PeerAddress
+	}
+	return ""
+}
+
+func (x *FoundingMember) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *FoundingMember) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+// Witness is what one member knows of another, to hold against what that one finds on its disk.
+type Witness struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether it is a member, as far as is applied.
+	Member bool `protobuf:"varint,1,opt,name=member,proto3" json:"member,omitempty"`
+	// Whether it was removed.
+	Removed bool `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
+	// The most starts of it that anybody has seen.
+	Starts uint64 `protobuf:"varint,3,opt,name=starts,proto3" json:"starts,omitempty"`
+	// The last entry known to be committed that it has acknowledged. Its log cannot end before.
+	Index uint64 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
+	// The newest term in which it has spoken. It gives no vote in this or an older one that it does not remember.
+	Term uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
+	// Id of the member that has the asker's name, if that is another.
+	NameOwner     uint64 `protobuf:"varint,6,opt,name=name_owner,json=nameOwner,proto3" json:"name_owner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Witness) Reset() {
+	*x = Witness{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Witness) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Witness) ProtoMessage() {}
+
+func (x *Witness) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Witness.ProtoReflect.Descriptor instead.
+func (*Witness) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Witness) GetMember() bool {
+	if x != nil {
+		return x.Member
+	}
+	return false
+}
+
+func (x *Witness) GetRemoved() bool {
+	if x != nil {
+		return x.Removed
+	}
+	return false
+}
+
+func (x *Witness) GetStarts() uint64 {
+	if x != nil {
+		return x.Starts
+	}
+	return 0
+}
+
+func (x *Witness) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Witness) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Witness) GetNameOwner() uint64 {
+	if x != nil {
+		return x.NameOwner
+	}
+	return 0
+}
+
+// JoinRequest asks for a member to be added.
+type JoinRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new member.
+	Member *v1.Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	// Whether it stays a learner when it has caught up.
+	StayLearner   bool `protobuf:"varint,2,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinRequest) Reset() {
+	*x = JoinRequest{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinRequest) ProtoMessage() {}
+
+func (x *JoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
+func (*JoinRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *JoinRequest) GetMember() *v1.Member {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
+func (x *JoinRequest) GetStayLearner() bool {
+	if x != nil {
+		return x.StayLearner
+	}
+	return false
+}
+
+// JoinResponse says that the member was added.
+type JoinResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster id, 16 bytes.
+	ClusterId []byte `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
+	// The members, the new one among them.
+	Members       []*v1.Member `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinResponse) Reset() {
+	*x = JoinResponse{}
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinResponse) ProtoMessage() {}
+
+func (x *JoinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_peer_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinResponse.ProtoReflect.Descriptor instead.
+func (*JoinResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *JoinResponse) GetClusterId() []byte {
+	if x != nil {
+		return x.ClusterId
+	}
+	return nil
+}
+
+func (x *JoinResponse) GetMembers() []*v1.Member {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
 var File_tenure_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
-	"\x19tenure/peer/v1/peer.proto\x12\x0etenure.peer.v1\"\x9b\x01\n" +
+	"\x19tenure/peer/v1/peer.proto\x12\x0etenure.peer.v1\x1a\x1dtenure/store/v1/command.proto\"\xe8\x01\n" +
 	"\n" +
 	"PeerHeader\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\fR\tclusterId\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12)\n" +
-	"\x10from_incarnation\x18\x03 \x01(\x04R\x0ffromIncarnation\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\x04R\x02to\x12\x1f\n" +
+	"\x10from_incarnation\x18\x03 \x01(\x04R\x0ffromIncarnation\x12\x1f\n" +
 	"\vversion_max\x18\x05 \x01(\rR\n" +
-	"versionMax\"a\n" +
-	"\x0fExchangeRequest\x122\n" +
-	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x12\x1a\n" +
-	"\bmessages\x18\x02 \x03(\fR\bmessages\"\x12\n" +
-	"\x10ExchangeResponse\"\xeb\x01\n" +
-	"\x13SendSnapshotRequest\x122\n" +
-	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x12\x18\n" +
+	"versionMax\x12\x16\n" +
+	"\x06starts\x18\x06 \x01(\x04R\x06starts\x12\x12\n" +
+	"\x04name\x18\a \x01(\tR\x04name\x12%\n" +
+	"\x0ebinary_version\x18\b \x01(\tR\rbinaryVersionJ\x04\b\x04\x10\x05R\x02to\"\x9c\x01\n" +
+	"\x0fExchangeRequest\x12\x1a\n" +
+	"\bmessages\x18\x02 \x03(\fR\bmessages\x12/\n" +
+	"\x06member\x18\x03 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12\x16\n" +
+	"\x06number\x18\x04 \x01(\x04R\x06number\x12\x16\n" +
+	"\x06urgent\x18\x05 \x01(\bR\x06urgentJ\x04\b\x01\x10\x02R\x06header\"L\n" +
+	"\x10ExchangeResponse\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12 \n" +
+	"\vunreachable\x18\x02 \x01(\tR\vunreachable\"\xc5\x01\n" +
+	"\x13SendSnapshotRequest\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\fR\amessage\x12\x12\n" +
 	"\x04file\x18\x03 \x01(\tR\x04file\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\x04R\x06offset\x12\x12\n" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x12\x16\n" +
 	"\x06crc32c\x18\x06 \x01(\rR\x06crc32c\x12\x12\n" +
 	"\x04last\x18\a \x01(\bR\x04last\x12\x1a\n" +
-	"\bmanifest\x18\b \x01(\fR\bmanifest\"h\n" +
+	"\bmanifest\x18\b \x01(\fR\bmanifestJ\x04\b\x01\x10\x02R\x06header\"h\n" +
 	"\x14SendSnapshotResponse\x128\n" +
 	"\x04have\x18\x01 \x03(\v2$.tenure.peer.v1.SnapshotFileProgressR\x04have\x12\x16\n" +
 	"\x06stored\x18\x02 \x01(\bR\x06stored\"I\n" +
 	"\x14SnapshotFileProgress\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x1d\n" +
 	"\n" +
-	"size_bytes\x18\x02 \x01(\x04R\tsizeBytes\"z\n" +
-	"\x0eCompareRequest\x122\n" +
-	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x124\n" +
-	"\x06report\x18\x02 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"G\n" +
+	"size_bytes\x18\x02 \x01(\x04R\tsizeBytes\"T\n" +
+	"\x0eCompareRequest\x124\n" +
+	"\x06report\x18\x02 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06reportJ\x04\b\x01\x10\x02R\x06header\"G\n" +
 	"\x0fCompareResponse\x124\n" +
 	"\x06report\x18\x01 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"\xb5\x01\n" +
 	"\fMemberReport\x12;\n" +
@@ -783,16 +1198,47 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x0fdisk_free_bytes\x18\x04 \x01(\x04R\rdiskFreeBytes\"A\n" +
 	"\rStateChecksum\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x1a\n" +
-	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"\x0e\n" +
-	"\fProbeRequest\"W\n" +
+	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"B\n" +
+	"\fProbeRequest\x122\n" +
+	"\x06caller\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06caller\"\x98\x02\n" +
 	"\rProbeResponse\x122\n" +
-	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xcf\x02\n" +
-	"\vPeerService\x12O\n" +
-	"\bExchange\x12\x1f.tenure.peer.v1.ExchangeRequest\x1a .tenure.peer.v1.ExchangeResponse(\x01\x12]\n" +
+	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x121\n" +
+	"\agenesis\x18\x03 \x01(\v2\x17.tenure.peer.v1.GenesisR\agenesis\x12:\n" +
+	"\bfounding\x18\x04 \x03(\v2\x1e.tenure.peer.v1.FoundingMemberR\bfounding\x121\n" +
+	"\awitness\x18\x05 \x01(\v2\x17.tenure.peer.v1.WitnessR\awitness\x12%\n" +
+	"\x0eleader_address\x18\x06 \x01(\tR\rleaderAddressJ\x04\b\x02\x10\x03R\x04name\"\x81\x01\n" +
+	"\aGenesis\x12\x1d\n" +
+	"\n" +
+	"cluster_id\x18\x01 \x01(\fR\tclusterId\x12\x1d\n" +
+	"\n" +
+	"history_id\x18\x02 \x01(\fR\thistoryId\x128\n" +
+	"\amembers\x18\x03 \x03(\v2\x1e.tenure.peer.v1.FoundingMemberR\amembers\"y\n" +
+	"\x0eFoundingMember\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
+	"\fpeer_address\x18\x02 \x01(\tR\vpeerAddress\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\x04R\x02id\x12 \n" +
+	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\"\x9c\x01\n" +
+	"\aWitness\x12\x16\n" +
+	"\x06member\x18\x01 \x01(\bR\x06member\x12\x18\n" +
+	"\aremoved\x18\x02 \x01(\bR\aremoved\x12\x16\n" +
+	"\x06starts\x18\x03 \x01(\x04R\x06starts\x12\x14\n" +
+	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x12\n" +
+	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x1d\n" +
+	"\n" +
+	"name_owner\x18\x06 \x01(\x04R\tnameOwner\"a\n" +
+	"\vJoinRequest\x12/\n" +
+	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12!\n" +
+	"\fstay_learner\x18\x02 \x01(\bR\vstayLearner\"`\n" +
+	"\fJoinResponse\x12\x1d\n" +
+	"\n" +
+	"cluster_id\x18\x01 \x01(\fR\tclusterId\x121\n" +
+	"\amembers\x18\x02 \x03(\v2\x17.tenure.store.v1.MemberR\amembers2\x94\x03\n" +
+	"\vPeerService\x12Q\n" +
+	"\bExchange\x12\x1f.tenure.peer.v1.ExchangeRequest\x1a .tenure.peer.v1.ExchangeResponse(\x010\x01\x12]\n" +
 	"\fSendSnapshot\x12#.tenure.peer.v1.SendSnapshotRequest\x1a$.tenure.peer.v1.SendSnapshotResponse(\x010\x01\x12J\n" +
 	"\aCompare\x12\x1e.tenure.peer.v1.CompareRequest\x1a\x1f.tenure.peer.v1.CompareResponse\x12D\n" +
-	"\x05Probe\x12\x1c.tenure.peer.v1.ProbeRequest\x1a\x1d.tenure.peer.v1.ProbeResponseB\xb3\x01\n" +
+	"\x05Probe\x12\x1c.tenure.peer.v1.ProbeRequest\x1a\x1d.tenure.peer.v1.ProbeResponse\x12A\n" +
+	"\x04Join\x12\x1b.tenure.peer.v1.JoinRequest\x1a\x1c.tenure.peer.v1.JoinResponseB\xb3\x01\n" +
 	"\x12com.tenure.peer.v1B\tPeerProtoP\x01Z8github.com/tenure-io/tenure/gen/go/tenure/peer/v1;peerv1\xa2\x02\x03TPX\xaa\x02\x0eTenure.Peer.V1\xca\x02\x0eTenure\\Peer\\V1\xe2\x02\x1aTenure\\Peer\\V1\\GPBMetadata\xea\x02\x10Tenure::Peer::V1b\x06proto3"
 
 var (
@@ -807,7 +1253,7 @@ func file_tenure_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_tenure_peer_v1_peer_proto_rawDescData
 }
 
-var file_tenure_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_tenure_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_tenure_peer_v1_peer_proto_goTypes = []any{
 	(*PeerHeader)(nil),           // 0: tenure.peer.v1.PeerHeader
 	(*ExchangeRequest)(nil),      // 1: tenure.peer.v1.ExchangeRequest
@@ -821,29 +1267,42 @@ var file_tenure_peer_v1_peer_proto_goTypes = []any{
 	(*StateChecksum)(nil),        // 9: tenure.peer.v1.StateChecksum
 	(*ProbeRequest)(nil),         // 10: tenure.peer.v1.ProbeRequest
 	(*ProbeResponse)(nil),        // 11: tenure.peer.v1.ProbeResponse
+	(*Genesis)(nil),              // 12: tenure.peer.v1.Genesis
+	(*FoundingMember)(nil),       // 13: tenure.peer.v1.FoundingMember
+	(*Witness)(nil),              // 14: tenure.peer.v1.Witness
+	(*JoinRequest)(nil),          // 15: tenure.peer.v1.JoinRequest
+	(*JoinResponse)(nil),         // 16: tenure.peer.v1.JoinResponse
+	(*v1.Member)(nil),            // 17: tenure.store.v1.Member
 }
 var file_tenure_peer_v1_peer_proto_depIdxs = []int32{
-	0,  // 0: tenure.peer.v1.ExchangeRequest.header:type_name -> tenure.peer.v1.PeerHeader
-	0,  // 1: tenure.peer.v1.SendSnapshotRequest.header:type_name -> tenure.peer.v1.PeerHeader
-	5,  // 2: tenure.peer.v1.SendSnapshotResponse.have:type_name -> tenure.peer.v1.SnapshotFileProgress
-	0,  // 3: tenure.peer.v1.CompareRequest.header:type_name -> tenure.peer.v1.PeerHeader
-	8,  // 4: tenure.peer.v1.CompareRequest.report:type_name -> tenure.peer.v1.MemberReport
-	8,  // 5: tenure.peer.v1.CompareResponse.report:type_name -> tenure.peer.v1.MemberReport
-	9,  // 6: tenure.peer.v1.MemberReport.checksums:type_name -> tenure.peer.v1.StateChecksum
-	0,  // 7: tenure.peer.v1.ProbeResponse.header:type_name -> tenure.peer.v1.PeerHeader
-	1,  // 8: tenure.peer.v1.PeerService.Exchange:input_type -> tenure.peer.v1.ExchangeRequest
-	3,  // 9: tenure.peer.v1.PeerService.SendSnapshot:input_type -> tenure.peer.v1.SendSnapshotRequest
-	6,  // 10: tenure.peer.v1.PeerService.Compare:input_type -> tenure.peer.v1.CompareRequest
-	10, // 11: tenure.peer.v1.PeerService.Probe:input_type -> tenure.peer.v1.ProbeRequest
-	2,  // 12: tenure.peer.v1.PeerService.Exchange:output_type -> tenure.peer.v1.ExchangeResponse
-	4,  // 13: tenure.peer.v1.PeerService.SendSnapshot:output_type -> tenure.peer.v1.SendSnapshotResponse
-	7,  // 14: tenure.peer.v1.PeerService.Compare:output_type -> tenure.peer.v1.CompareResponse
-	11, // 15: tenure.peer.v1.PeerService.Probe:output_type -> tenure.peer.v1.ProbeResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	17, // 0: tenure.peer.v1.ExchangeRequest.member:type_name -> tenure.store.v1.Member
+	5,  // 1: tenure.peer.v1.SendSnapshotResponse.have:type_name -> tenure.peer.v1.SnapshotFileProgress
+	8,  // 2: tenure.peer.v1.CompareRequest.report:type_name -> tenure.peer.v1.MemberReport
+	8,  // 3: tenure.peer.v1.CompareResponse.report:type_name -> tenure.peer.v1.MemberReport
+	9,  // 4: tenure.peer.v1.MemberReport.checksums:type_name -> tenure.peer.v1.StateChecksum
+	0,  // 5: tenure.peer.v1.ProbeRequest.caller:type_name -> tenure.peer.v1.PeerHeader
+	0,  // 6: tenure.peer.v1.ProbeResponse.header:type_name -> tenure.peer.v1.PeerHeader
+	12, // 7: tenure.peer.v1.ProbeResponse.genesis:type_name -> tenure.peer.v1.Genesis
+	13, // 8: tenure.peer.v1.ProbeResponse.founding:type_name -> tenure.peer.v1.FoundingMember
+	14, // 9: tenure.peer.v1.ProbeResponse.witness:type_name -> tenure.peer.v1.Witness
+	13, // 10: tenure.peer.v1.Genesis.members:type_name -> tenure.peer.v1.FoundingMember
+	17, // 11: tenure.peer.v1.JoinRequest.member:type_name -> tenure.store.v1.Member
+	17, // 12: tenure.peer.v1.JoinResponse.members:type_name -> tenure.store.v1.Member
+	1,  // 13: tenure.peer.v1.PeerService.Exchange:input_type -> tenure.peer.v1.ExchangeRequest
+	3,  // 14: tenure.peer.v1.PeerService.SendSnapshot:input_type -> tenure.peer.v1.SendSnapshotRequest
+	6,  // 15: tenure.peer.v1.PeerService.Compare:input_type -> tenure.peer.v1.CompareRequest
+	10, // 16: tenure.peer.v1.PeerService.Probe:input_type -> tenure.peer.v1.ProbeRequest
+	15, // 17: tenure.peer.v1.PeerService.Join:input_type -> tenure.peer.v1.JoinRequest
+	2,  // 18: tenure.peer.v1.PeerService.Exchange:output_type -> tenure.peer.v1.ExchangeResponse
+	4,  // 19: tenure.peer.v1.PeerService.SendSnapshot:output_type -> tenure.peer.v1.SendSnapshotResponse
+	7,  // 20: tenure.peer.v1.PeerService.Compare:output_type -> tenure.peer.v1.CompareResponse
+	11, // 21: tenure.peer.v1.PeerService.Probe:output_type -> tenure.peer.v1.ProbeResponse
+	16, // 22: tenure.peer.v1.PeerService.Join:output_type -> tenure.peer.v1.JoinResponse
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_tenure_peer_v1_peer_proto_init() }
@@ -857,7 +1316,7 @@ func file_tenure_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_peer_v1_peer_proto_rawDesc), len(file_tenure_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,23 +25,33 @@ const (
 	PeerService_SendSnapshot_FullMethodName = "/tenure.peer.v1.PeerService/SendSnapshot"
 	PeerService_Compare_FullMethodName      = "/tenure.peer.v1.PeerService/Compare"
 	PeerService_Probe_FullMethodName        = "/tenure.peer.v1.PeerService/Probe"
+	PeerService_Join_FullMethodName         = "/tenure.peer.v1.PeerService/Join"
 )
 
 // PeerServiceClient is the client API for PeerService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PeerService carries raft messages, snapshots and relayed calls between members.
+// PeerService carries raft messages, snapshots and relayed calls between members. Every call but Probe and Join names
+// both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and tenure-peer-incarnation in
+// hexadecimal, tenure-peer-starts in decimal. A call that reaches the wrong member, or comes from one that is of another
+// cluster, was removed, or runs on an old or copied disk, is refused with FAILED_PRECONDITION and the reason in
+// google.rpc.ErrorInfo: WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
 type PeerServiceClient interface {
-	// Exchange carries raft messages one way; each side opens one stream to the other.
-	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ExchangeRequest, ExchangeResponse], error)
+	// Exchange carries raft messages one way; each side opens two streams to the other, one for what is urgent and one for
+	// the rest. The receiver answers once when it accepts the stream, then to every request that has a number.
+	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExchangeRequest, ExchangeResponse], error)
 	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own. The receiver first says what
 	// it has from an attempt before, and at the end that it has all.
 	SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error)
 	// Compare exchanges how two members are: checksums of their state, and room on their disks.
 	Compare(ctx context.Context, in *CompareRequest, opts ...grpc.CallOption) (*CompareResponse, error)
-	// Probe asks a member who it is.
+	// Probe asks a member who it is, what cluster it is of, and what it knows of the one who asks.
 	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
+	// Join asks for a member to be added to the cluster, as learner. Any member takes it and brings it to the leader. Asked
+	// again for a member that is there it answers the same. Refused with reasons as other calls, or NAME_TAKEN,
+	// MEMBERSHIP_REFUSED; UNAVAILABLE without a leader.
+	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 }
 
 type peerServiceClient struct {
@@ -52,7 +62,7 @@ func NewPeerServiceClient(cc grpc.ClientConnInterface) PeerServiceClient {
 	return &peerServiceClient{cc}
 }
 
-func (c *peerServiceClient) Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ExchangeRequest, ExchangeResponse], error) {
+func (c *peerServiceClient) Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExchangeRequest, ExchangeResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PeerService_ServiceDesc.Streams[0], PeerService_Exchange_FullMethodName, cOpts...)
 	if err != nil {
@@ -63,7 +73,7 @@ func (c *peerServiceClient) Exchange(ctx context.Context, opts ...grpc.CallOptio
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type PeerService_ExchangeClient = grpc.ClientStreamingClient[ExchangeRequest, ExchangeResponse]
+type PeerService_ExchangeClient = grpc.BidiStreamingClient[ExchangeRequest, ExchangeResponse]
 
 func (c *peerServiceClient) SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -98,21 +108,40 @@ func (c *peerServiceClient) Probe(ctx context.Context, in *ProbeRequest, opts ..
 	return out, nil
 }
 
+func (c *peerServiceClient) Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(JoinResponse)
+	err := c.cc.Invoke(ctx, PeerService_Join_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServiceServer is the server API for PeerService service.
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
 //
-// PeerService carries raft messages, snapshots and relayed calls between members.
+// PeerService carries raft messages, snapshots and relayed calls between members. Every call but Probe and Join names
+// both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and tenure-peer-incarnation in
+// hexadecimal, tenure-peer-starts in decimal. A call that reaches the wrong member, or comes from one that is of another
+// cluster, was removed, or runs on an old or copied disk, is refused with FAILED_PRECONDITION and the reason in
+// google.rpc.ErrorInfo: WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
 type PeerServiceServer interface {
-	// Exchange carries raft messages one way; each side opens one stream to the other.
-	Exchange(grpc.ClientStreamingServer[ExchangeRequest, ExchangeResponse]) error
+	// Exchange carries raft messages one way; each side opens two streams to the other, one for what is urgent and one for
+	// the rest. The receiver answers once when it accepts the stream, then to every request that has a number.
+	Exchange(grpc.BidiStreamingServer[ExchangeRequest, ExchangeResponse]) error
 	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own. The receiver first says what
 	// it has from an attempt before, and at the end that it has all.
 	SendSnapshot(grpc.BidiStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error
 	// Compare exchanges how two members are: checksums of their state, and room on their disks.
 	Compare(context.Context, *CompareRequest) (*CompareResponse, error)
-	// Probe asks a member who it is.
+	// Probe asks a member who it is, what cluster it is of, and what it knows of the one who asks.
 	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
+	// Join asks for a member to be added to the cluster, as learner. Any member takes it and brings it to the leader. Asked
+	// again for a member that is there it answers the same. Refused with reasons as other calls, or NAME_TAKEN,
+	// MEMBERSHIP_REFUSED; UNAVAILABLE without a leader.
+	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
 
@@ -123,7 +152,7 @@ type PeerServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedPeerServiceServer struct{}
 
-func (UnimplementedPeerServiceServer) Exchange(grpc.ClientStreamingServer[ExchangeRequest, ExchangeResponse]) error {
+func (UnimplementedPeerServiceServer) Exchange(grpc.BidiStreamingServer[ExchangeRequest, ExchangeResponse]) error {
 	return status.Error(codes.Unimplemented, "method Exchange not implemented")
 }
 func (UnimplementedPeerServiceServer) SendSnapshot(grpc.BidiStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error {
@@ -134,6 +163,9 @@ func (UnimplementedPeerServiceServer) Compare(context.Context, *CompareRequest) 
 }
 func (UnimplementedPeerServiceServer) Probe(context.Context, *ProbeRequest) (*ProbeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Probe not implemented")
+}
+func (UnimplementedPeerServiceServer) Join(context.Context, *JoinRequest) (*JoinResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Join not implemented")
 }
 func (UnimplementedPeerServiceServer) mustEmbedUnimplementedPeerServiceServer() {}
 func (UnimplementedPeerServiceServer) testEmbeddedByValue()                     {}
@@ -161,7 +193,7 @@ func _PeerService_Exchange_Handler(srv interface{}, stream grpc.ServerStream) er
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type PeerService_ExchangeServer = grpc.ClientStreamingServer[ExchangeRequest, ExchangeResponse]
+type PeerService_ExchangeServer = grpc.BidiStreamingServer[ExchangeRequest, ExchangeResponse]
 
 func _PeerService_SendSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PeerServiceServer).SendSnapshot(&grpc.GenericServerStream[SendSnapshotRequest, SendSnapshotResponse]{ServerStream: stream})
@@ -206,6 +238,24 @@ func _PeerService_Probe_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PeerService_Join_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(JoinRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).Join(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_Join_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).Join(ctx, req.(*JoinRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PeerService_ServiceDesc is the grpc.ServiceDesc for PeerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -221,11 +271,16 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Probe",
 			Handler:    _PeerService_Probe_Handler,
 		},
+		{
+			MethodName: "Join",
+			Handler:    _PeerService_Join_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Exchange",
 			Handler:       _PeerService_Exchange_Handler,
+			ServerStreams: true,
 			ClientStreams: true,
 		},
 		{

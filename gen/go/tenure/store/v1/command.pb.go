@@ -3637,7 +3637,7 @@ type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Random, never reused, not zero.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Drawn at each start on a fresh directory; a copied disk is known by it.
+	// Drawn at the first start on a fresh directory, and kept in it.
 	Incarnation uint64 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// Unique in the cluster.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -3657,6 +3657,8 @@ type Member struct {
 	Learner bool `protobuf:"varint,10,opt,name=learner,proto3" json:"learner,omitempty"`
 	// Version of its program; for people.
 	BinaryVersion string `protobuf:"bytes,11,opt,name=binary_version,json=binaryVersion,proto3" json:"binary_version,omitempty"`
+	// How often it was started on its directory. One that counts fewer runs on an older copy of it.
+	Starts        uint64 `protobuf:"varint,12,opt,name=starts,proto3" json:"starts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3766,6 +3768,13 @@ func (x *Member) GetBinaryVersion() string {
 		return x.BinaryVersion
 	}
 	return ""
+}
+
+func (x *Member) GetStarts() uint64 {
+	if x != nil {
+		return x.Starts
+	}
+	return 0
 }
 
 var File_tenure_store_v1_command_proto protoreflect.FileDescriptor
@@ -4049,7 +4058,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\tPutMember\x12/\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x1e\n" +
 	"\fDeleteMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\xd2\x02\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\xea\x02\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x12\n" +
@@ -4064,7 +4073,8 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x04zone\x18\t \x01(\tR\x04zone\x12\x18\n" +
 	"\alearner\x18\n" +
 	" \x01(\bR\alearner\x12%\n" +
-	"\x0ebinary_version\x18\v \x01(\tR\rbinaryVersion*n\n" +
+	"\x0ebinary_version\x18\v \x01(\tR\rbinaryVersion\x12\x16\n" +
+	"\x06starts\x18\f \x01(\x04R\x06starts*n\n" +
 	"\x0fSessionBehavior\x12 \n" +
 	"\x1cSESSION_BEHAVIOR_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18SESSION_BEHAVIOR_RELEASE\x10\x01\x12\x1b\n" +
