@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -9,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
@@ -39,7 +41,24 @@ type Options struct {
 	LogBytesMax uint64
 	// PendingBytesMax bounds the commands under way; 0 is 64 MiB. Above it Propose answers ErrTooBusy.
 	PendingBytesMax int
-	// Transport carries messages to peers; nil drops them and reports the peers unreachable.
+	// InitialCluster names the members that begin a new cluster together, each at the address where the others reach
+	// it, this one among them. It matters only on a fresh directory, and must be the same for all. Empty begins a
+	// cluster of one, unless Join is set.
+	InitialCluster []Peer
+	// Join are peer addresses of a running cluster's members. A member on a fresh directory asks them to be added.
+	Join []string
+	// StayLearner keeps a member that joins from being promoted when it has caught up.
+	StayLearner bool
+	// PeerListener is where other members connect; it is closed by Run or Close. Nil serves no peers.
+	PeerListener net.Listener
+	// PeerServices are served to other members beside this package's own.
+	PeerServices []func(grpc.ServiceRegistrar)
+	// Addresses are what others are told.
+	Addresses Addresses
+	// Zone is the member's failure domain, and Version that of its program; for people.
+	Zone, Version string
+	// Transport carries messages to peers. Nil takes connections to the peers' addresses if there is a PeerListener; else
+	// it drops the messages and reports the peers unreachable.
 	Transport Transport
 	// OnApplied sees every applied batch, in order, before the proposers get their results. It runs on the apply
 	// goroutine and must not block. After a restart it sees batches again that were not durable in the state machine.

@@ -1,0 +1,98 @@
+package raftnode
+
+import (
+	"errors"
+	"slices"
+
+	"google.golang.org/grpc"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// ErrUnknownMember says that no member with that id is known.
+var ErrUnknownMember = errors.New("member is not known")
+
+// Peer is one of the members that begin a cluster.
+type Peer struct {
+	// Name is unique in the cluster.
+	Name string
+	// Address is where other members reach it, host:port.
+	Address string
+}
+
+// Addresses are where a member says that it can be reached, host:port each.
+type Addresses struct {
+	// Peer is for other members, Client for gRPC clients, HTTP for REST, metrics and health.
+	Peer, Client, HTTP string
+}
+
+// Member is one server of the cluster, as this member sees it.
+type Member struct {
+	// Member is the replicated record. Nobody may change it.
+	*storev1.Member
+	// Voter and Learner tell what it is to raft, by the applied members. Both are false for one that is recorded only.
+	Voter, Learner bool
+	// Leader tells whether it leads, as far as this member knows.
+	Leader bool
+	// Reachable tells whether this member has a connection to it. It is true for this member itself.
+	Reachable bool
+	// Known tells whether Match and Lag are known, which they are on the leader.
+	Known bool
+	// Match is the last entry that it has for certain, Lag how many it lacks.
+	Match, Lag uint64
+}
+
+// MemberSpec says who is to be added.
+type MemberSpec struct {
+	// ID and Incarnation are those it drew itself.
+	ID, Incarnation uint64
+	// Name is unique in the cluster.
+	Name string
+	// Addresses are those it advertises.
+	Addresses Addresses
+	// Zone is its failure domain, BinaryVersion that of its program; for people.
+	Zone, BinaryVersion string
+	// VersionMin and VersionMax are the cluster versions it can follow.
+	VersionMin, VersionMax uint32
+	// StayLearner keeps it from being promoted when it has caught up.
+	StayLearner bool
+	// Force adds it even where that endangers the quorum.
+	Force bool
+}
+
+// connector is a transport with connections for calls.
+type connector interface {
+	Conn(member uint64) (grpc.ClientConnInterface, error)
+}
+
+// PeerConn returns a connection for calls to another member, kept by this one. Calls name both ends; the other member
+// refuses them if it is not of this cluster, or does not know this member.
+func (n *Node) PeerConn(member uint64) (grpc.ClientConnInterface, error) {
+	c, ok := n.o.Transport.(connector)
+	if !ok {
+		return nil, ErrUnknownMember
+	}
+	return c.Conn(member)
+}
+
+// Members returns the members that are recorded, by id, and what this one sees of them.
+func (n *Node) Members() []Member {
+	r := n.Store().NewReader()
+	records, err := r.Members()
+	if err = errors.Join(err, r.Close()); err != nil {
+		// A store that is being replaced or closed has nothing to tell.
+		return nil
+	}
+	s := n.Status()
+	members := make([]Member, 0, len(records))
+	for _, m := range records {
+		members = append(members, Member{
+			Member:    m,
+			Voter:     slices.Contains(s.Voters, m.GetId()),
+			Learner:   slices.Contains(s.Learners, m.GetId()),
+			Leader:    s.Leader == m.GetId(),
+			Reachable: s.MemberID == m.GetId(),
+		})
+	}
+	return members
+}
