@@ -1,11 +1,8 @@
 package storage_test
 
 import (
-	"bytes"
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
@@ -389,56 +386,6 @@ func (m *model) endSessions(ids []string, clean bool) (ended []string) {
 	return ended
 }
 
-func (m *model) checkGuard(g *storev1.Guard) {
-	switch c := g.GetCondition().(type) {
-	case *storev1.Guard_SessionAlive:
-		m.session(&storev1.SessionRef{SessionId: c.SessionAlive})
-	case *storev1.Guard_Held:
-		for _, h := range m.lock(c.Held.GetKey()).holds {
-			if h.index == c.Held.GetLockIndex() && h.token == c.Held.GetFencingToken() && !h.delayed &&
-				h.session == string(c.Held.GetSessionId()) {
-				return
-			}
-		}
-		refuse("FENCING_TOKEN_STALE")
-	case *storev1.Guard_Key:
-		k, exists := m.keys[c.Key.GetKey()]
-		if c.Key.Exists != nil && c.Key.GetExists() != exists || c.Key.ModRevision != nil && c.Key.GetModRevision() != k.mod {
-			refuse("COMPARE_FAILED")
-		}
-	}
-}
-
-func (m *model) compare(c *storev1.Compare) (holds bool) {
-	if g := c.GetGuard(); g != nil {
-		defer func() {
-			if _, broken := recover().(refused); broken {
-				holds = false
-			}
-		}()
-		m.checkGuard(g)
-		return true
-	}
-	k, exists := m.keys[c.GetKey()]
-	order := cmp.Compare(k.version, c.GetVersion())
-	if value, ok := c.GetOperand().(*storev1.Compare_Value); ok {
-		if !exists {
-			return c.GetOperator() == storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL
-		}
-		order = bytes.Compare([]byte(k.value), value.Value)
-	}
-	switch c.GetOperator() {
-	case storev1.CompareOperator_COMPARE_OPERATOR_EQUAL:
-		return order == 0
-	case storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL:
-		return order != 0
-	case storev1.CompareOperator_COMPARE_OPERATOR_LESS:
-		return order < 0
-	default:
-		return order > 0
-	}
-}
-
 func (m *model) compact(c *storev1.Compact) {
 	if c.GetRevision() > m.revision {
 		refuse("REVISION_FUTURE")
@@ -454,50 +401,4 @@ func (m *model) compact(c *storev1.Compact) {
 			delete(m.windows, id)
 		}
 	}
-}
-
-// overlapping says whether the operations of a transaction change a value or a lock twice.
-func overlapping(ops []*storev1.Op) bool {
-	var values, locks, prefixes []string
-	for _, op := range ops {
-		switch o := op.GetKind().(type) {
-		case *storev1.Op_Put:
-			if o.Put.GetAcquire() != nil || o.Put.GetRelease() != nil {
-				locks = append(locks, o.Put.GetKey())
-			}
-			if !o.Put.GetSequential() {
-				values = append(values, o.Put.GetKey())
-			}
-		case *storev1.Op_Delete:
-			values = append(values, o.Delete.GetKey())
-		case *storev1.Op_DeletePrefix:
-			prefixes = append(prefixes, o.DeletePrefix.GetPrefix())
-		case *storev1.Op_AcquireLock:
-			if o.AcquireLock.GetQueue() {
-				return true
-			}
-			if o.AcquireLock.Value != nil {
-				values = append(values, o.AcquireLock.GetKey())
-			}
-			locks = append(locks, o.AcquireLock.GetKey())
-		case *storev1.Op_ReleaseLock:
-			if o.ReleaseLock.GetValueOp() != nil {
-				values = append(values, o.ReleaseLock.GetKey())
-			}
-			locks = append(locks, o.ReleaseLock.GetKey())
-		}
-	}
-	for i, p := range prefixes {
-		for j, other := range append(slices.Clone(prefixes), values...) {
-			isPrefix := j < len(prefixes)
-			if i != j && strings.HasPrefix(other, p) || i != j && isPrefix && strings.HasPrefix(p, other) {
-				return true
-			}
-		}
-	}
-	twice := func(names []string) bool {
-		slices.Sort(names)
-		return len(slices.Compact(slices.Clone(names))) != len(names)
-	}
-	return twice(values) || twice(locks)
 }
