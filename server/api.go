@@ -35,6 +35,7 @@ type api struct {
 	log      *zap.Logger
 	arrivals *arrivals
 	hints    *hinter
+	relay    *relay
 	proofs   proofs
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	limits   requestLimits
@@ -188,7 +189,7 @@ func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
 		return nil, err
 	}
 	c.command.WallTimeMs = time.Now().UnixMilli()
-	result, err := a.node.Propose(ctx, c.command)
+	result, err := a.order(ctx, c.command)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,7 @@ type apiError struct {
 	violations []*errdetails.BadRequest_FieldViolation
 	retryAfter time.Duration // zero: not told
 	code       codes.Code    // OK: that of the reason
+	far        bool          // another member said it
 }
 
 // Error returns the text for people.

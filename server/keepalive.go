@@ -74,12 +74,14 @@ type keeper struct {
 	mu     sync.Mutex                       // guards what follows
 	known  map[storage.SessionID]expiry.Ref // sessions that this stream renewed
 	queue  []*renewalMessage
+	far    []farVerdict // what the leader said, where that is another member
 	hints  []*tenurev1.SessionHint
 	ended  error // why no more messages come
 	closed bool
 
-	parked     []parkedRenewal // belongs to serve
+	parked     []parkedRenewal // belongs to serve, as what follows
 	parkedTerm uint64
+	relayed    int // renewals that wait for another member's verdict
 	ttl        time.Duration
 	ttlProto   *durationpb.Duration
 }
@@ -228,6 +230,9 @@ func (k *keeper) serve(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := k.takeFar(); err != nil {
+			return err
+		}
 		if err := k.sendHints(hints); err != nil { // Verdicts go first.
 			return err
 		}
@@ -235,7 +240,7 @@ func (k *keeper) serve(ctx context.Context) error {
 			continue
 		}
 		switch {
-		case errors.Is(ended, io.EOF) && len(k.parked) == 0:
+		case errors.Is(ended, io.EOF) && len(k.parked)+k.relayed == 0:
 			return nil
 		case ended != nil && !errors.Is(ended, io.EOF):
 			return ended
@@ -251,7 +256,13 @@ func (k *keeper) serve(ctx context.Context) error {
 
 // answer proves once for some messages, and answers each of them.
 func (k *keeper) answer(ctx context.Context, messages []*renewalMessage) error {
+	if w, _ := k.api.relay.present(); w != nil && !w.here() {
+		return k.relayAll(messages)
+	}
 	term, proofErr := k.api.renewalProof(ctx)
+	if proofErr != nil && k.api.relay.elsewhere() {
+		return k.relayAll(messages)
+	}
 	for i, m := range messages {
 		if err := k.answerOne(m, term, proofErr); err != nil {
 			for _, rest := range messages[i:] {
@@ -300,7 +311,7 @@ func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
 		if known {
 			continue // An earlier message brought what was needed.
 		}
-		ok, err := k.api.checkRenewalSecret(&m.renewals[i], m.request.GetRenewals()[i].GetSecret(), lazy)
+		ok, err := k.api.checkRenewalSecret(&m.renewals[i], hashed(m.request.GetRenewals()[i].GetSecret()), false, lazy)
 		if err != nil {
 			return err
 		}
@@ -356,7 +367,7 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 	case expiry.Renewed:
 		v.Ttl = k.duration(r.TTL)
 		if r.Searched {
-			k.remember(r)
+			k.remember(r.ID, r.Ref)
 		}
 		return nil
 	case expiry.Superseded:
@@ -370,23 +381,28 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 		v.Refused = tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
 	}
 	if r.Verdict == expiry.Missing {
-		k.mu.Lock()
-		delete(k.known, r.ID)
-		k.mu.Unlock()
-		k.api.hints.remove(k, r.ID)
+		k.forget(r.ID)
 	}
 	return err
 }
 
 // remember notes where the session is, so that its next renewal needs no search and no secret.
-func (k *keeper) remember(r *expiry.Renewal) {
+func (k *keeper) remember(id storage.SessionID, ref expiry.Ref) {
 	k.mu.Lock()
-	_, known := k.known[r.ID]
-	k.known[r.ID] = r.Ref
+	_, known := k.known[id]
+	k.known[id] = ref
 	k.mu.Unlock()
 	if !known {
-		k.api.hints.add(r.ID, k)
+		k.api.hints.add(id, k)
 	}
+}
+
+// forget notes that the session is gone.
+func (k *keeper) forget(id storage.SessionID) {
+	k.mu.Lock()
+	delete(k.known, id)
+	k.mu.Unlock()
+	k.api.hints.remove(k, id)
 }
 
 // duration returns a TTL for verdicts. They are only read, so those that are equal share one.

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 
+	"google.golang.org/grpc"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/storage"
@@ -20,4 +22,8 @@ type Node interface {
 	Store() *storage.Store
 	// Status tells how the member sees its group.
 	Status() raftnode.Status
+	// Members are all members, and what this one sees of them.
+	Members() []raftnode.Member
+	// PeerConn is a connection to another member, for calls.
+	PeerConn(member uint64) (grpc.ClientConnInterface, error)
 }

@@ -100,11 +100,12 @@ func (a *api) renewalRefusal(err error) tenurev1.ErrorReason {
 	return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
 }
 
-// checkRenewalSecret tells whether a renewal brought what its session needs. What the timers do not know the state does;
-// lazy opens it. A session that is in neither passes: it is missing, and that is what the verdict will be.
-func (a *api) checkRenewalSecret(r *expiry.Renewal, secret []byte, lazy *lazySnapshot) (bool, error) {
+// checkRenewalSecret tells whether a renewal brought what its session needs: shown is the hash of a secret, and proven says
+// that it was checked before. What the timers do not know the state does; lazy opens it. A session that is in neither
+// passes: it is missing, and that is what the verdict will be.
+func (a *api) checkRenewalSecret(r *expiry.Renewal, shown []byte, proven bool, lazy *lazySnapshot) (bool, error) {
 	known := a.timers.Secret(r)
-	if known == expiry.SecretNone {
+	if known == expiry.SecretNone || proven && known == expiry.SecretNeeded {
 		return true, nil
 	}
 	s, err := lazy.get(a)
@@ -119,7 +120,7 @@ func (a *api) checkRenewalSecret(r *expiry.Renewal, secret []byte, lazy *lazySna
 	if known == expiry.SecretUnknown {
 		a.timers.SetSecret(r, len(hash) > 0)
 	}
-	return len(hash) == 0 || checkSecret(secret, hash), nil
+	return len(hash) == 0 || proven || showsSecret(shown, hash), nil
 }
 
 // lazySnapshot is a local snapshot that is made when it is first needed.
@@ -164,7 +165,7 @@ func (a *api) RenewSession(
 	if err != nil {
 		return nil, err
 	}
-	if err = checkOptions(r.GetOptions(), optionUse{}); err != nil {
+	if err = checkOptions(r.GetOptions(), optionUse{session: true}); err != nil {
 		return nil, err
 	}
 	renewals := []expiry.Renewal{{ID: id, Epoch: r.GetOptions().GetEpoch()}}

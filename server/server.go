@@ -135,6 +135,7 @@ type running struct {
 	hub       *watch.Hub
 	arrivals  *arrivals
 	hints     *hinter
+	relayed   *relayService
 	api       *api
 	gate      *gate
 	health    *health
@@ -200,7 +201,7 @@ func (r *running) listen(ctx context.Context) error {
 
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
-	r.arrivals, r.hints = &arrivals{}, newHinter()
+	r.arrivals, r.hints, r.relayed = &arrivals{}, newHinter(), &relayService{log: r.log}
 	var err error
 	r.timers, err = expiry.New(expiry.Options{
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
@@ -228,6 +229,7 @@ func (r *running) openNode(ctx context.Context) error {
 		Registerer:    r.config.Registry,
 		Tick:          r.config.Tick,
 		ElectionTicks: r.config.ElectionTicks,
+		PeerServices:  []func(grpc.ServiceRegistrar){r.relayed.register},
 		OnApplied:     r.applied,
 		LeaderTasks:   []func(context.Context, uint64) error{r.timers.Lead, r.compaction().Lead},
 	})
@@ -295,6 +297,12 @@ func (r *running) makeServices(stopping context.Context) error {
 			return err
 		}
 	}
+	relayMetrics, err := newRelayMetrics(r.config.Registry)
+	if err != nil {
+		return err
+	}
+	election := time.Duration(r.config.ElectionTicks) * r.config.Tick
+	relay := newRelay(r.node, election, r.log, relayMetrics)
 	r.api = &api{
 		node:     r.node,
 		hub:      r.hub,
@@ -302,6 +310,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		log:      r.log,
 		arrivals: r.arrivals,
 		hints:    r.hints,
+		relay:    relay,
 		stopping: stopping,
 		limits:   limits,
 		self: member{
@@ -316,17 +325,20 @@ func (r *running) makeServices(stopping context.Context) error {
 		started:  time.Now(),
 	}
 	r.health = &health{node: r.node, stopping: stopping, services: map[string]bool{"": true}}
-	r.giveHints(stopping)
+	r.relayed.api.Store(r.api)
+	// Hints end with the server's life; calls under way may still need the leader then.
+	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
+	r.background(context.WithoutCancel(stopping), relay.run)
 	return nil
 }
 
-// giveHints makes hints of what was applied, until the server stops.
-func (r *running) giveHints(stopping context.Context) {
-	life, stop := context.WithCancel(stopping)
+// background does something until ctx ends, or what was made before is to be undone.
+func (r *running) background(ctx context.Context, work func(context.Context)) {
+	life, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.hints.run(life, r.api)
+		work(life)
 	}()
 	r.stack.push(func() error {
 		stop()

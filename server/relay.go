@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	// leaderPollInterval is how often a member looks who leads.
+	leaderPollInterval = 20 * time.Millisecond
+	// relayRetryMin and relayRetryMax are how long a call that found no leader waits before it tries again, unless there is
+	// another leader before.
+	relayRetryMin = 10 * time.Millisecond
+	relayRetryMax = 200 * time.Millisecond
+	// relayApplyTimeout is how long a change that the leader has applied may take to show here.
+	relayApplyTimeout = 10 * time.Second
+)
+
+// relay carries to the leader what only the leader can do, over the connections between members. What comes from another
+// member is never relayed again: the service that takes it (relayService) knows no relay.
+//
+// One goroutine looks who leads, so that calls under way learn that their leader is none any more.
+type relay struct {
+	node     Node
+	log      *zap.Logger
+	metrics  *relayMetrics
+	renewals *relayedRenewals
+	patience time.Duration // how long a call waits for a leader
+	grace    time.Duration // how long a call may still wait for the answer of a leader that is none any more
+
+	mu      sync.Mutex    // guards what follows
+	way     *leaderWay    // to the present leader; nil when none is known
+	changed chan struct{} // closed when way changes
+}
+
+// leaderWay leads to a leader for as long as it leads in one term.
+type leaderWay struct {
+	leader, term uint64
+	client       peerv1.RelayServiceClient // nil when this member leads
+	ctx          context.Context           //nolint:containedctx // It is the leadership's life, not a call's.
+	end          context.CancelFunc
+}
+
+// here tells whether the way ends at this member.
+func (w *leaderWay) here() bool { return w.client == nil }
+
+// newRelay returns a relay for a member whose elections take so long.
+func newRelay(node Node, election time.Duration, log *zap.Logger, m *relayMetrics) *relay {
+	r := &relay{
+		node: node, log: log, metrics: m, patience: 5 * election, grace: election, changed: make(chan struct{}),
+	}
+	r.renewals = newRelayedRenewals(r)
+	return r
+}
+
+// run looks who leads and relays renewals, until ctx ends.
+func (r *relay) run(ctx context.Context) {
+	var children sync.WaitGroup
+	defer children.Wait()
+	children.Go(func() { r.renewals.run(ctx) })
+	tick := time.NewTicker(leaderPollInterval)
+	defer tick.Stop()
+	for {
+		r.look(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			r.turn(nil)
+			return
+		}
+	}
+}
+
+// look finds the way to the present leader, if it is another than before.
+func (r *relay) look(ctx context.Context) {
+	s := r.node.Status()
+	r.mu.Lock()
+	was := r.way
+	r.mu.Unlock()
+	switch {
+	case s.Leader == 0:
+		if was != nil {
+			r.turn(nil)
+		}
+		return
+	case was != nil && was.leader == s.Leader && was.term == s.Term:
+		return
+	}
+	w := &leaderWay{leader: s.Leader, term: s.Term}
+	if s.Leader != s.MemberID {
+		conn, err := r.node.PeerConn(s.Leader)
+		if err != nil {
+			// A member that came a moment ago may not be known here yet.
+			r.log.Debug("no way to the leader", zap.Uint64("leader", s.Leader), zap.Error(err))
+			if was != nil {
+				r.turn(nil)
+			}
+			return
+		}
+		w.client = peerv1.NewRelayServiceClient(conn)
+	}
+	w.ctx, w.end = context.WithCancel(ctx)
+	r.turn(w)
+}
+
+// turn replaces the way. Calls on the old one have the grace to get their answers: the old leader may have applied what
+// they asked, and know it.
+func (r *relay) turn(w *leaderWay) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.way != nil {
+		time.AfterFunc(r.grace, r.way.end)
+	}
+	r.way = w
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// present returns the way to the leader, nil when none is known, and a channel that is closed when that changes.
+func (r *relay) present() (*leaderWay, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.way, r.changed
+}
+
+// elsewhere tells whether another member leads, or none that is known.
+func (r *relay) elsewhere() bool {
+	s := r.node.Status()
+	return s.Leader != s.MemberID
+}
+
+// leaderCall is something that only the leader can do: here, or over the way to it. Its error is one of the API, or of
+// another room, and says whether anything was applied.
+type leaderCall struct {
+	name string // for the metric
+	here func(ctx context.Context) error
+	far  func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error
+	// repeat allows to do it again when the outcome of an earlier attempt is unknown.
+	repeat bool
+}
+
+// lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
+// ctx ends or its patience does. err is why an attempt outside has failed; nil for none.
+func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
+	patience := time.NewTimer(r.patience)
+	defer patience.Stop()
+	wait := relayRetryMin
+	var unknown error // of an attempt that may have been applied
+	for {
+		if err != nil {
+			if e := toAPI(err); e != nil && e.applied == appliedUnknown {
+				unknown = err
+			}
+			retry := time.NewTimer(wait)
+			_, changed := r.present()
+			select {
+			case <-changed:
+			case <-retry.C:
+			case <-patience.C:
+				return errors.Join(unknown, err)
+			case <-ctx.Done():
+				if unknown == nil {
+					unknown = newNotApplied(ctx)
+				}
+				return unknown
+			}
+			retry.Stop()
+			wait = min(2*wait, relayRetryMax)
+		}
+		if err = r.attempt(ctx, c); err == nil || !mayComeRight(ctx, err, c.repeat) {
+			return err
+		}
+	}
+}
+
+// attempt does it once.
+func (r *relay) attempt(ctx context.Context, c leaderCall) error {
+	w, _ := r.present()
+	switch {
+	case w == nil:
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
+	case w.here():
+		return c.here(ctx)
+	}
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(w.ctx, cancel)
+	defer stop()
+	began := time.Now()
+	sent := &sentMark{}
+	err := c.far(call, w, sent.option())
+	if err != nil {
+		err = fromPeer(ctx, err, sent.is())
+	}
+	r.metrics.call(c.name, err, time.Since(began))
+	return err
+}
+
+// mayComeRight tells whether an error is one after which the leader, or the next one, may do what was asked.
+func mayComeRight(ctx context.Context, err error, repeat bool) bool {
+	e := toAPI(err)
+	if e == nil || ctx.Err() != nil {
+		return false
+	}
+	switch e.reason {
+	case tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER:
+		return e.applied != appliedUnknown || repeat
+	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		return e.far && (e.applied != appliedUnknown || repeat)
+	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
+		return repeat
+	default:
+		return false
+	}
+}
+
+// newNotApplied returns the error for a call that ended before it was tried with success.
+func newNotApplied(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
+			"the deadline passed before there was a leader to ask; nothing was changed")
+	}
+	return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up; nothing was changed")
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// sentMark tells whether a call to another member left this one. gRPC tells the peer of a call only if it found a
+// connection for it; a call that found none was not received by anybody.
+type sentMark struct{ peer peer.Peer }
+
+// option makes a call leave its mark.
+func (m *sentMark) option() grpc.CallOption { return grpc.Peer(&m.peer) }
+
+// is tells, after the call has ended, whether it was sent.
+func (m *sentMark) is() bool { return m.peer.Addr != nil }
+
+// fromPeer returns what the error of a call to another member means. An error of the API comes with its details. Any
+// other was made on the way: then a call that was sent has an unknown outcome, and one that was not, none.
+func fromPeer(ctx context.Context, err error, sent bool) *apiError {
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
+			return fromInfo(s, info)
+		}
+	}
+	switch {
+	case !sent && ctx.Err() == nil:
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "the leader cannot be reached")
+	case !sent:
+		return toAPI(newNotApplied(ctx))
+	case ctx.Err() != nil:
+		return unknownOutcome(ctx.Err())
+	default:
+		return unknownOutcome(err)
+	}
+}
+
+// fromInfo rebuilds an error of the API.
+func fromInfo(s *status.Status, info *errdetails.ErrorInfo) *apiError {
+	e := &apiError{
+		reason:   tenurev1.ErrorReason(tenurev1.ErrorReason_value[reasonPrefix+info.GetReason()]),
+		message:  s.Message(),
+		metadata: maps.Clone(info.GetMetadata()),
+		far:      true,
+	}
+	e.applied = e.metadata["applied"]
+	delete(e.metadata, "applied")
+	if ms, err := strconv.ParseInt(e.metadata["retry_after_ms"], 10, 64); err == nil {
+		e.retryAfter = time.Duration(ms) * time.Millisecond
+		delete(e.metadata, "retry_after_ms")
+	}
+	for _, d := range s.Details() {
+		if bad, ok := d.(*errdetails.BadRequest); ok {
+			e.violations = bad.GetFieldViolations()
+		}
+	}
+	return e
+}

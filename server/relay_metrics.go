@@ -1,0 +1,70 @@
+package server
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// The calls that are relayed, as the metrics name them.
+const (
+	relayPropose   = "Propose"
+	relayTimesLeft = "TimesLeft"
+	relayMembers   = "ChangeMembers"
+)
+
+// relayMetrics counts what is relayed.
+type relayMetrics struct {
+	calls    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	renewals prometheus.Counter
+	waiting  prometheus.Gauge
+}
+
+// newRelayMetrics registers the metrics.
+func newRelayMetrics(r prometheus.Registerer) (*relayMetrics, error) {
+	m := &relayMetrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tenure_relay_calls_total",
+			Help: "Calls to the leader for clients of this member that ended, by method and reason of the API.",
+		}, []string{"method", "reason"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "tenure_relay_call_duration_seconds",
+			Help:    "How long calls to the leader for clients of this member took.",
+			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"method"}),
+		renewals: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tenure_relay_renewals_total",
+			Help: "Renewals of clients of this member that the leader acknowledged.",
+		}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tenure_relay_renewals_waiting",
+			Help: "Renewals of clients of this member that wait for the leader's verdict.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.calls, m.duration, m.renewals, m.waiting} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, method := range []string{relayPropose, relayTimesLeft, relayMembers} {
+		m.calls.WithLabelValues(method, "")
+		m.duration.WithLabelValues(method)
+	}
+	return m, nil
+}
+
+// call counts a call that ended.
+func (m *relayMetrics) call(method string, err error, took time.Duration) {
+	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	if err != nil {
+		reason = tenurev1.ErrorReason_ERROR_REASON_INTERNAL
+		if e := toAPI(err); e != nil {
+			reason = e.reason
+		}
+	}
+	m.calls.WithLabelValues(method, reasonLabel(reason)).Inc()
+	m.duration.WithLabelValues(method).Observe(took.Seconds())
+}

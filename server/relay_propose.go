@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
+// leadership changes meanwhile it tries again, if nothing was applied or the command is one that may be repeated.
+func (a *api) order(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
+	repeat := c.GetRequestId() != nil || len(c.GetIdempotencyKey()) > 0
+	result, err := a.node.Propose(ctx, c)
+	if err == nil || !mayComeRight(ctx, err, repeat) {
+		return result, err
+	}
+	index := uint64(0)
+	err = a.relay.lead(ctx, leaderCall{
+		name:   relayPropose,
+		repeat: repeat,
+		here: func(ctx context.Context) (err error) {
+			index = 0
+			result, err = a.node.Propose(ctx, c)
+			return err
+		},
+		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
+			answer, err := w.client.Propose(ctx, &peerv1.ProposeRequest{Term: w.term, Command: c}, options...)
+			result, index = answer.GetResult(), answer.GetIndex()
+			return err
+		},
+	}, err)
+	if err != nil {
+		return nil, err
+	}
+	return result, a.awaitApplied(ctx, index)
+}
+
+// awaitApplied waits until this member has applied what the leader did, so that whoever changed something reads it here.
+func (a *api) awaitApplied(ctx context.Context, index uint64) error {
+	if a.node.Store().Applied().Index >= index {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, relayApplyTimeout)
+	defer cancel()
+	for {
+		changed := a.arrivals.next()
+		if a.node.Store().Applied().Index >= index {
+			return nil
+		}
+		var reason tenurev1.ErrorReason
+		select {
+		case <-changed:
+			continue
+		case <-a.stopping.Done():
+			reason = tenurev1.ErrorReason_ERROR_REASON_STOPPING
+		case <-ctx.Done():
+			reason = tenurev1.ErrorReason_ERROR_REASON_CANCELLED
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				reason = tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED
+			}
+		}
+		e := newError(reason, "the change is made, but this member does not show it yet")
+		e.applied = appliedYes
+		return e
+	}
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// timesLeftMax is how many timers may be asked for at once.
+const timesLeftMax = 4096
+
+// relayService does for other members what only the leader can do. It relays nothing: a member that does not lead says so.
+type relayService struct {
+	peerv1.UnimplementedRelayServiceServer
+	log *zap.Logger
+	api atomic.Pointer[api] // nil before everything is made
+}
+
+// register adds the service to the peer address.
+func (s *relayService) register(r grpc.ServiceRegistrar) { peerv1.RegisterRelayServiceServer(r, s) }
+
+// fence refuses unless this member leads, as far as it knows, in a term that is not older than the caller's.
+func (s *relayService) fence(term uint64) (*api, error) {
+	a := s.api.Load()
+	if a != nil && a.stopping.Err() != nil {
+		return nil, errStopping
+	}
+	if a == nil || !a.leads(term) {
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead")
+	}
+	return a, nil
+}
+
+// leads tells whether this member leads, as far as it knows, in a term that is not older than the given one.
+func (a *api) leads(term uint64) bool {
+	at := a.node.Status()
+	return at.Leader == at.MemberID && at.Term >= term
+}
+
+// refuse makes the status of an error, and logs what nobody else must see.
+func (s *relayService) refuse(method string, err error) error {
+	id := newRequestID()
+	st, internal := toStatus(err, id)
+	if internal {
+		s.log.Error("relayed call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))
+	}
+	return st.Err()
+}
+
+// Propose orders a command of another member's client.
+func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
+	a, err := s.fence(r.GetTerm())
+	if err != nil {
+		return nil, s.refuse(relayPropose, err)
+	}
+	if !mayRelay(r.GetCommand()) {
+		return nil, s.refuse(relayPropose, invalid("command", "is none that a client asks for"))
+	}
+	r.Command.WallTimeMs = time.Now().UnixMilli()
+	result, err := a.node.Propose(ctx, r.GetCommand())
+	if err != nil {
+		return nil, s.refuse(relayPropose, err)
+	}
+	return &peerv1.ProposeResponse{Result: result, Index: a.node.Store().Applied().Index}, nil
+}
+
+// mayRelay tells whether a command is of a kind that clients ask for. What leaders' tasks decide belongs to the leader.
+func mayRelay(c *storev1.Command) bool {
+	switch c.GetKind().(type) {
+	case *storev1.Command_CreateSession, *storev1.Command_DestroySession, *storev1.Command_TakeOverSession,
+		*storev1.Command_Put, *storev1.Command_Delete, *storev1.Command_DeletePrefix, *storev1.Command_Txn,
+		*storev1.Command_AcquireLock, *storev1.Command_CancelWait, *storev1.Command_ReleaseLock, *storev1.Command_BreakLock,
+		*storev1.Command_Resign, *storev1.Command_SetLimits, *storev1.Command_Compact:
+		return true
+	default:
+		return false
+	}
+}
+
+// TimesLeft tells what the timers know.
+func (s *relayService) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) (*peerv1.TimesLeftResponse, error) {
+	a, err := s.fence(0)
+	if err != nil {
+		return nil, s.refuse(relayTimesLeft, err)
+	}
+	if len(r.GetSessionIds())+len(r.GetDelays()) > timesLeftMax {
+		return nil, s.refuse(relayTimesLeft, invalid("session_ids", "too many timers"))
+	}
+	answer := &peerv1.TimesLeftResponse{}
+	for _, text := range r.GetSessionIds() {
+		left := &peerv1.SessionTimeLeft{LeftMs: -1}
+		if id, err := storage.SessionIDFromBytes(text); err == nil {
+			if d, renewed, ok := a.timers.SessionLeft(id); ok {
+				left.LeftMs = d.Milliseconds()
+				if !renewed.IsZero() {
+					left.LastRenewalMs = renewed.UnixMilli()
+				}
+			}
+		}
+		answer.Sessions = append(answer.Sessions, left)
+	}
+	for _, h := range r.GetDelays() {
+		ms := int64(-1)
+		if d, ok := a.timers.DelayLeft(h.GetKey(), h.GetLockIndex()); ok {
+			ms = d.Milliseconds()
+		}
+		answer.DelayLeftMs = append(answer.DelayLeftMs, ms)
+	}
+	return answer, nil
+}
