@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // Campaign serves ElectionService: the leader is whoever holds the key's lock, so to stand is to acquire it.
@@ -64,17 +65,21 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 	if held := r.GetSequencer().GetKey(); held != r.GetKey() {
 		return nil, invalid("sequencer.key", "is %q, and the election's key is %q", held, r.GetKey())
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{request: true}); err != nil {
+	if err := checkOptions(r.GetOptions(), optionUse{session: true, guards: true, request: true}); err != nil {
 		return nil, err
 	}
-	if _, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), operator{}); err != nil {
+	ref, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), operator{})
+	if err != nil {
+		return nil, err
+	}
+	if err = a.checkEpoch(ctx, ref, r.GetOptions()); err != nil {
 		return nil, err
 	}
 	value := r.GetValue()
 	if text, ok := r.GetContent().(*tenurev1.ProclaimRequest_Text); ok {
 		value = []byte(text.Text)
 	}
-	if err := checkValue("value", value); err != nil {
+	if err = checkValue("value", value); err != nil {
 		return nil, err
 	}
 	options := &tenurev1.CallOptions{}
@@ -93,12 +98,27 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 	return &tenurev1.ProclaimResponse{Header: a.headerOf(result)}, nil
 }
 
+// checkEpoch refuses an epoch that is over, where the command itself names no session. This member may not know yet of a
+// taking-over; but then the sequencer that the command demands is stale.
+func (a *api) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenurev1.CallOptions) error {
+	id, err := storage.SessionIDFromBytes(ref.GetSessionId())
+	if err != nil || o.GetEpoch() == 0 || o.GetRequestId() != nil { // The state machine compares that of a request id.
+		return err
+	}
+	record, err := a.liveSession(ctx, id)
+	if err != nil || o.GetEpoch() >= record.GetEpoch() {
+		return err
+	}
+	return superseded(id, record, o.GetEpoch())
+}
+
 // Resign serves ElectionService.
 func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
 	if err := checkKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{owner: true, request: true}); err != nil {
+	use := optionUse{session: true, owner: true, guards: true, request: true}
+	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	if err := checkText("to_owner", r.GetToOwner(), ownerBytesMax); err != nil {

@@ -144,11 +144,19 @@ func checkPut(r *tenurev1.PutRequest) (operator, error) {
 	}
 	o := r.GetOptions()
 	forced := o.GetForce()
-	use := optionUse{force: r.GetRelease() != "", reason: forced, request: true, key: true}
+	use := optionUse{
+		session: putNamesSession(r), force: r.GetRelease() != "", reason: forced,
+		guards: true, request: true, key: true,
+	}
 	if err := checkOptions(o, use); err != nil {
 		return operator{}, err
 	}
 	return parseOperator(false, "", o)
+}
+
+// putNamesSession tells whether a put acts as a session.
+func putNamesSession(r *tenurev1.PutRequest) bool {
+	return r.GetAcquire() != "" || r.GetRelease() != "" || r.GetBindSession() != ""
 }
 
 // sessionRef returns the reference to a session that the caller may act as; nil if none is named.
@@ -193,7 +201,7 @@ func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.
 	if err := checkKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
+	if err := checkOptions(r.GetOptions(), optionUse{guards: true, request: true, key: true}); err != nil {
 		return nil, err
 	}
 	result, err := a.propose(ctx, change{
@@ -220,7 +228,7 @@ func (a *api) DeletePrefix(
 	if err := checkDeletePrefix(r); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
+	if err := checkOptions(r.GetOptions(), optionUse{guards: true, request: true, key: true}); err != nil {
 		return nil, err
 	}
 	result, err := a.propose(ctx, change{

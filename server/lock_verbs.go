@@ -34,7 +34,8 @@ func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.Acqui
 	if err := checkValue("value", r.GetValue()); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{owner: true, request: true, key: true}); err != nil {
+	use := optionUse{session: true, owner: true, guards: true, request: true, key: true}
+	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	mode, err := modeFromProto(r.GetMode())
@@ -186,7 +187,8 @@ func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*t
 	if err := checkKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{owner: true, request: true}); err != nil {
+	use := optionUse{session: true, owner: true, guards: true, request: true}
+	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
@@ -248,7 +250,9 @@ func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockReque
 		return nil, err
 	}
 	forced := r.GetOptions().GetForce()
-	use := optionUse{owner: true, force: true, reason: forced, request: true, key: true}
+	use := optionUse{
+		session: true, owner: true, force: true, reason: forced, guards: true, request: true, key: true,
+	}
 	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
@@ -301,7 +305,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 	if err := checkKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{key: true}); err != nil {
+	if err := checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
 		return nil, err
 	}
 	if r.GetReason() == "" {

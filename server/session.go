@@ -72,7 +72,7 @@ func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.Create
 	if checks := r.GetChecks(); len(checks.GetNodeChecks())+len(checks.GetServiceChecks()) > 0 {
 		return nil, notServed("checks")
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{key: true}); err != nil {
+	if err := checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
 		return nil, err
 	}
 	ttl, err := grantedTTL(r.GetTtl(), a.ttlMin)
@@ -157,7 +157,7 @@ func (a *api) DestroySession(
 	if err != nil {
 		return nil, err
 	}
-	use := optionUse{force: true, reason: true, request: true}
+	use := optionUse{session: true, force: true, reason: true, guards: true, request: true}
 	if err = checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
@@ -384,7 +384,7 @@ func (a *api) AttachSession(
 	if err = checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax); err != nil {
 		return nil, err
 	}
-	if err = checkOptions(r.GetOptions(), optionUse{}); err != nil {
+	if err = checkOptions(r.GetOptions(), optionUse{session: true, guards: r.GetTakeOver()}); err != nil {
 		return nil, err
 	}
 	if err = a.actAs(ctx, id, r.GetOptions()); err != nil {
@@ -470,9 +470,7 @@ func (a *api) takeOver(
 func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev1.AttachSessionRequest) error {
 	epoch := r.GetOptions().GetEpoch()
 	if epoch != 0 && epoch < record.GetEpoch() {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-			"session %s was taken over: its epoch is %d, not %d", id, record.GetEpoch(), epoch).
-			with("epoch", fmt.Sprint(record.GetEpoch()))
+		return superseded(id, record, epoch)
 	}
 	other := len(record.GetInstanceId()) > 0 && len(r.GetInstanceId()) > 0 &&
 		!slices.Equal(record.GetInstanceId(), r.GetInstanceId())
@@ -482,4 +480,11 @@ func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev
 			id, record.GetEpoch()).with("epoch", fmt.Sprint(record.GetEpoch()))
 	}
 	return nil
+}
+
+// superseded returns the error for an epoch that is over.
+func superseded(id storage.SessionID, record *storev1.SessionRecord, epoch uint64) error {
+	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		"session %s was taken over: its epoch is %d, not %d", id, record.GetEpoch(), epoch).
+		with("epoch", fmt.Sprint(record.GetEpoch()))
 }

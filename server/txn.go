@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,7 +20,8 @@ func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnRes
 		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
 			"transaction has %d compares and operations; at most %d are allowed", n, txnOpsMax)
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{request: true, key: true}); err != nil {
+	use := optionUse{session: txnNamesSession(r), guards: true, request: true, key: true}
+	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	txn, err := a.txnFromProto(ctx, r)
@@ -43,6 +45,13 @@ func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnRes
 		response.Responses = append(response.Responses, a.opToProto(ops[i], op))
 	}
 	return response, nil
+}
+
+// txnNamesSession tells whether an operation of a transaction acts as a session.
+func txnNamesSession(r *tenurev1.TxnRequest) bool {
+	return slices.ContainsFunc(slices.Concat(r.GetThen(), r.GetOtherwise()), func(o *tenurev1.Op) bool {
+		return o.GetAcquireLock() != nil || o.GetReleaseLock() != nil || putNamesSession(o.GetPut())
+	})
 }
 
 // txnFromProto validates a transaction and checks that the caller may act as the sessions it names.
@@ -146,20 +155,21 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 	case *tenurev1.Op_Put:
 		put := proto.CloneOf(kind.Put)
 		var err error
-		if put.Options, err = opOptions(outer, put.GetOptions()); err != nil {
+		use := optionUse{session: putNamesSession(put), force: true, reason: true}
+		if put.Options, err = opOptions(outer, put.GetOptions(), use); err != nil {
 			return nil, err
 		}
 		p, err := a.putFromProto(ctx, put)
 		return &storev1.Op{Kind: &storev1.Op_Put{Put: p}}, err
 	case *tenurev1.Op_Delete:
-		if _, err := opOptions(outer, kind.Delete.GetOptions()); err != nil {
+		if _, err := opOptions(outer, kind.Delete.GetOptions(), optionUse{}); err != nil {
 			return nil, err
 		}
 		return &storev1.Op{Kind: &storev1.Op_Delete{
 			Delete: &storev1.Delete{Key: kind.Delete.GetKey(), IfRevision: kind.Delete.IfRevision},
 		}}, checkKey("key", kind.Delete.GetKey())
 	case *tenurev1.Op_DeletePrefix:
-		if _, err := opOptions(outer, kind.DeletePrefix.GetOptions()); err != nil {
+		if _, err := opOptions(outer, kind.DeletePrefix.GetOptions(), optionUse{}); err != nil {
 			return nil, err
 		}
 		return &storev1.Op{Kind: &storev1.Op_DeletePrefix{
@@ -170,7 +180,8 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 	case *tenurev1.Op_ReleaseLock:
 		release := proto.CloneOf(kind.ReleaseLock)
 		var err error
-		if release.Options, err = opOptions(outer, release.GetOptions()); err != nil {
+		use := optionUse{session: true, owner: true, force: true, reason: true}
+		if release.Options, err = opOptions(outer, release.GetOptions(), use); err != nil {
 			return nil, err
 		}
 		l, err := a.releaseFromProto(ctx, release)
@@ -181,29 +192,6 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 	default:
 		return nil, invalid("kind", "operation has none")
 	}
-}
-
-// opOptions returns the options of an operation, completed by those of its transaction. What belongs to the transaction
-// as a whole must not stand with one operation.
-func opOptions(outer, inner *tenurev1.CallOptions) (*tenurev1.CallOptions, error) {
-	if err := checkOptions(inner, optionUse{owner: true, force: true, reason: true}); err != nil {
-		return nil, err
-	}
-	if len(inner.GetGuards()) > 0 {
-		return nil, invalid("options.guards", "belong to the transaction, or to a check operation")
-	}
-	out := &tenurev1.CallOptions{
-		SessionSecret: outer.GetSessionSecret(), Epoch: outer.GetEpoch(),
-		RequestId: outer.GetRequestId(), IdempotencyKey: outer.GetIdempotencyKey(),
-	}
-	if len(inner.GetSessionSecret()) > 0 {
-		out.SessionSecret = inner.GetSessionSecret()
-	}
-	if inner.GetEpoch() > 0 {
-		out.Epoch = inner.GetEpoch()
-	}
-	out.Owner, out.Force, out.Reason = inner.GetOwner(), inner.GetForce(), inner.GetReason()
-	return out, nil
 }
 
 func getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
@@ -240,7 +228,7 @@ func (a *api) acquireOpFromProto(
 	}
 	request := proto.CloneOf(r)
 	var err error
-	if request.Options, err = opOptions(outer, r.GetOptions()); err != nil {
+	if request.Options, err = opOptions(outer, r.GetOptions(), optionUse{session: true, owner: true}); err != nil {
 		return nil, err
 	}
 	acquire, err := a.acquireFromProto(ctx, request)

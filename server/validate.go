@@ -205,50 +205,6 @@ func parseOperator(force bool, reason string, o *tenurev1.CallOptions) (operator
 	return op, nil
 }
 
-// optionUse says which of the rarer options a request has a use for; the others are refused rather than ignored.
-type optionUse struct {
-	owner   bool
-	force   bool
-	reason  bool
-	request bool // request_id
-	key     bool // idempotency_key
-}
-
-// checkOptions refuses options that the request has no use for, and malformed ones.
-func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
-	if o == nil {
-		return nil
-	}
-	unused := map[string]bool{
-		"owner":           o.GetOwner() != "" && !use.owner,
-		"force":           o.GetForce() && !use.force,
-		"reason":          o.GetReason() != "" && !use.reason,
-		"request_id":      o.GetRequestId() != nil && !use.request,
-		"idempotency_key": len(o.GetIdempotencyKey()) > 0 && !use.key,
-	}
-	for _, name := range []string{"owner", "force", "reason", "request_id", "idempotency_key"} {
-		if unused[name] {
-			return invalid("options."+name, "has no meaning in this request")
-		}
-	}
-	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
-		return invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
-	}
-	if err := checkText("options.owner", o.GetOwner(), ownerBytesMax); err != nil {
-		return err
-	}
-	if n := len(o.GetGuards()); n > guardsMax {
-		return invalid("options.guards", "are %d; at most %d are allowed", n, guardsMax)
-	}
-	if o.GetRequestId() != nil && len(o.GetIdempotencyKey()) > 0 {
-		return invalid("options.idempotency_key", "must not be given together with request_id")
-	}
-	if n := len(o.GetIdempotencyKey()); n != 0 && (n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax) {
-		return invalid("options.idempotency_key", "must be %d to %d bytes, random", idempotencyKeyBytesMin, idempotencyKeyBytesMax)
-	}
-	return nil
-}
-
 // exceeds returns the error for a named limit.
 func exceeds(limit string, value int, format string, args ...any) error {
 	return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "%s", fmt.Sprintf(format, args...)).

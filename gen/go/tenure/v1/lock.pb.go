@@ -445,7 +445,8 @@ type AcquireLockRequest struct {
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Longest wait, counted by the leader; zero or unset waits without end.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
-	// Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+	// Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+	// place gives it up, and not if another call of the same session and owner waits on it by then.
 	LeaveOnDisconnect *bool `protobuf:"varint,8,opt,name=leave_on_disconnect,json=leaveOnDisconnect,proto3,oneof" json:"leave_on_disconnect,omitempty"`
 	// Advanced; all fields but force and reason are used.
 	Options       *CallOptions `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"`
@@ -1030,7 +1031,7 @@ type CancelWaitRequest struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Who waits: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Advanced; session_secret, epoch, request_id and owner are used.
+	// Advanced; session_secret, epoch, request_id, guards and owner are used.
 	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -944,7 +944,7 @@ type AttachSessionRequest struct {
 	Attempt uint64 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Whether to take the session over from the instance of options.epoch.
 	TakeOver bool `protobuf:"varint,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
-	// Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+	// Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
 	Options       *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -751,7 +751,8 @@ func (*Guard_SessionAlive) isGuard_Condition() {}
 
 func (*Guard_Key) isGuard_Condition() {}
 
-// CallOptions are the advanced part of a change. Leave it out until you need it.
+// CallOptions are the advanced part of a change. Leave it out until you need it. An option that a call has no use for is
+// refused by name.
 type CallOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.

@@ -268,7 +268,8 @@ private static final long serialVersionUID = 0L;
   private boolean leaveOnDisconnect_ = false;
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+   * place gives it up, and not if another call of the same session and owner waits on it by then.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -280,7 +281,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+   * place gives it up, and not if another call of the same session and owner waits on it by then.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1455,7 +1457,8 @@ private static final long serialVersionUID = 0L;
     private boolean leaveOnDisconnect_ ;
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+     * place gives it up, and not if another call of the same session and owner waits on it by then.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1467,7 +1470,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+     * place gives it up, and not if another call of the same session and owner waits on it by then.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1479,7 +1483,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+     * place gives it up, and not if another call of the same session and owner waits on it by then.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1495,7 +1500,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+     * place gives it up, and not if another call of the same session and owner waits on it by then.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>

@@ -135,7 +135,8 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+   * place gives it up, and not if another call of the same session and owner waits on it by then.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -144,7 +145,8 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasLeaveOnDisconnect();
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
+   * place gives it up, and not if another call of the same session and owner waits on it by then.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>

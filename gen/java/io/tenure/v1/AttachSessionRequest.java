@@ -142,7 +142,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -897,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -940,7 +940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -969,7 +969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>

@@ -60,7 +60,7 @@ public interface AttachSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -69,7 +69,7 @@ public interface AttachSessionRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -78,7 +78,7 @@ public interface AttachSessionRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace.
+   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>

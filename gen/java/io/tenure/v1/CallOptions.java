@@ -6,7 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CallOptions are the advanced part of a change. Leave it out until you need it.
+ * CallOptions are the advanced part of a change. Leave it out until you need it. An option that a call has no use for is
+ * refused by name.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CallOptions}
@@ -549,7 +550,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CallOptions are the advanced part of a change. Leave it out until you need it.
+   * CallOptions are the advanced part of a change. Leave it out until you need it. An option that a call has no use for is
+   * refused by name.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CallOptions}

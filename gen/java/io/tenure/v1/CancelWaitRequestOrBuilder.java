@@ -50,7 +50,7 @@ public interface CancelWaitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -59,7 +59,7 @@ public interface CancelWaitRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -68,7 +68,7 @@ public interface CancelWaitRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -1,0 +1,83 @@
+package server
+
+import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+
+// optionUse says which options a request has a use for; the others are refused rather than ignored.
+type optionUse struct {
+	// session means session_secret and epoch: the request acts as a session. One that takes a request id does when it is
+	// given.
+	session bool
+	owner   bool
+	force   bool
+	reason  bool
+	guards  bool
+	request bool // request_id
+	key     bool // idempotency_key
+}
+
+// checkOptions refuses options that the request has no use for, and malformed ones.
+func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
+	if o == nil {
+		return nil
+	}
+	session := use.session || use.request && o.GetRequestId() != nil
+	for _, option := range []struct {
+		name        string
+		given, used bool
+	}{
+		{"session_secret", len(o.GetSessionSecret()) > 0, session},
+		{"epoch", o.GetEpoch() != 0, session},
+		{"request_id", o.GetRequestId() != nil, use.request},
+		{"idempotency_key", len(o.GetIdempotencyKey()) > 0, use.key},
+		{"guards", len(o.GetGuards()) > 0, use.guards},
+		{"owner", o.GetOwner() != "", use.owner},
+		{"force", o.GetForce(), use.force},
+		{"reason", o.GetReason() != "", use.reason},
+	} {
+		if option.given && !option.used {
+			return invalid("options."+option.name, "has no meaning in this request")
+		}
+	}
+	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
+		return invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
+	}
+	if err := checkText("options.owner", o.GetOwner(), ownerBytesMax); err != nil {
+		return err
+	}
+	if n := len(o.GetGuards()); n > guardsMax {
+		return invalid("options.guards", "are %d; at most %d are allowed", n, guardsMax)
+	}
+	if o.GetRequestId() != nil && len(o.GetIdempotencyKey()) > 0 {
+		return invalid("options.idempotency_key", "must not be given together with request_id")
+	}
+	if n := len(o.GetIdempotencyKey()); n != 0 && (n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax) {
+		return invalid("options.idempotency_key", "must be %d to %d bytes, random", idempotencyKeyBytesMin, idempotencyKeyBytesMax)
+	}
+	return nil
+}
+
+// opOptions returns the options of an operation of a transaction, completed by the transaction's own where the operation
+// uses them. What belongs to the transaction as a whole must not stand with one operation.
+func opOptions(outer, inner *tenurev1.CallOptions, use optionUse) (*tenurev1.CallOptions, error) {
+	if len(inner.GetGuards()) > 0 {
+		return nil, invalid("options.guards", "belong to the transaction, or to a check operation")
+	}
+	if err := checkOptions(inner, use); err != nil {
+		return nil, err
+	}
+	out := &tenurev1.CallOptions{
+		SessionSecret: inner.GetSessionSecret(), Epoch: inner.GetEpoch(), Owner: inner.GetOwner(),
+		Force: inner.GetForce(), Reason: inner.GetReason(),
+		RequestId: outer.GetRequestId(), IdempotencyKey: outer.GetIdempotencyKey(),
+	}
+	if !use.session {
+		return out, nil
+	}
+	if len(out.GetSessionSecret()) == 0 {
+		out.SessionSecret = outer.GetSessionSecret()
+	}
+	if out.GetEpoch() == 0 {
+		out.Epoch = outer.GetEpoch()
+	}
+	return out, nil
+}
