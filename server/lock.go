@@ -45,6 +45,14 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 	if err != nil {
 		return nil, err
 	}
+	if !r.GetRead().GetStale() {
+		shown := &shownTimes{}
+		shown.addLock(lock)
+		for _, session := range sessions {
+			shown.addSession(session)
+		}
+		a.askTimes(ctx, shown)
+	}
 	return &tenurev1.GetLockResponse{Header: a.header(s.at), Lock: lock, Sessions: sessions}, nil
 }
 
@@ -187,6 +195,13 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	response := &tenurev1.ListLocksResponse{Header: a.header(s.at), Locks: page.locks}
 	if more {
 		response.NextPageToken = query.token(s.at, page.last)
+	}
+	if !r.GetRead().GetStale() {
+		shown := &shownTimes{}
+		for _, lock := range page.locks {
+			shown.addLock(lock)
+		}
+		a.askTimes(ctx, shown)
 	}
 	return response, nil
 }

@@ -168,18 +168,7 @@ func (a *api) RenewSession(
 	if err = checkOptions(r.GetOptions(), optionUse{session: true}); err != nil {
 		return nil, err
 	}
-	renewals := []expiry.Renewal{{ID: id, Epoch: r.GetOptions().GetEpoch()}}
-	a.timers.Receive(renewals)
-	defer a.timers.Release(renewals)
-	term, err := a.renewalProof(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// After the proof, so that a session made elsewhere a moment ago is known.
-	if err = a.actAs(ctx, id, r.GetOptions()); err != nil {
-		return nil, err
-	}
-	if err = a.settleOne(ctx, term, renewals); err != nil {
+	if err = a.renewOne(ctx, id, r.GetOptions()); err != nil {
 		return nil, err
 	}
 	s, err := a.localSnapshot()
@@ -196,8 +185,27 @@ func (a *api) RenewSession(
 	}
 	return &tenurev1.RenewSessionResponse{
 		Header:  a.header(s.at),
-		Session: a.withTimer(id, sessionToProto(id, record)),
+		Session: a.sessionTimes(ctx, a.withTimer(id, sessionToProto(id, record))),
 	}, nil
+}
+
+// renewOne renews one session, here or where the leader is.
+func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch()}}
+	a.timers.Receive(renewals)
+	defer a.timers.Release(renewals)
+	term, err := a.renewalProof(ctx)
+	if err != nil {
+		if !mayComeRight(ctx, err, true) {
+			return err
+		}
+		return a.renewFar(ctx, id, o)
+	}
+	// After the proof, so that a session made elsewhere a moment ago is known.
+	if err = a.actAs(ctx, id, o); err != nil {
+		return err
+	}
+	return a.settleOne(ctx, term, renewals)
 }
 
 // settleOne settles one renewal; while the session's end is under way it waits for the outcome.

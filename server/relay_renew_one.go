@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// oneVerdict takes the verdict on a single renewal.
+type oneVerdict chan tenurev1.ErrorReason
+
+// decided takes the verdict.
+func (v oneVerdict) decided(_ int, refused tenurev1.ErrorReason, _ time.Duration) { v <- refused }
+
+// renewFar has the leader renew one session. It asks again, until ctx or the patience ends, where a KeepAlive stream
+// would leave that to its client.
+func (a *api) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+	if err := a.actAs(ctx, id, o); err != nil {
+		return err
+	}
+	patience, cancel := context.WithTimeout(ctx, a.relay.patience)
+	defer cancel()
+	for {
+		verdict := make(oneVerdict, 1)
+		a.relay.renewals.add([]*relayedRenewal{{
+			id: id, epoch: o.GetEpoch(), secret: hashed(o.GetSessionSecret()), sink: verdict,
+		}})
+		var refused tenurev1.ErrorReason
+		select {
+		case refused = <-verdict:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		switch refused {
+		case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+			return nil
+		case tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER:
+			if err := a.renewAgain(patience, id); err != nil {
+				return err
+			}
+		default:
+			return a.renewalError(ctx, id, refused)
+		}
+	}
+}
+
+// renewAgain waits a moment, and returns why it makes no sense to ask again.
+func (a *api) renewAgain(patience context.Context, id storage.SessionID) error {
+	_, changed := a.relay.present()
+	retry := time.NewTimer(leaderRetry)
+	defer retry.Stop()
+	select {
+	case <-changed:
+	case <-retry.C:
+	case <-patience.Done():
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+			"there is no leader that could renew session %s; most members may be down", id)
+	}
+	return nil
+}
+
+// renewalError returns the error for a renewal that the leader refused for good.
+func (a *api) renewalError(ctx context.Context, id storage.SessionID, refused tenurev1.ErrorReason) error {
+	switch refused {
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
+		s, err := a.reader(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer a.closeSnapshot(s)
+		return noSession(s, id)
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED:
+		return newError(refused, "another instance took session %s over", id).with("session_id", id.String())
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+		return newError(refused, "the session has a secret, and the one given is another").with("session_id", id.String())
+	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		return errStopping
+	default:
+		return newError(refused, "the leader did not renew session %s", id)
+	}
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// timesLeftTimeout bounds how long an answer waits for what only the leader's timers know. It is shown to people: without
+// it the answer is still right.
+const timesLeftTimeout = time.Second
+
+// shownTimes is what an answer shows of the leader's timers.
+type shownTimes struct {
+	sessions []*tenurev1.Session
+	holds    []*tenurev1.Hold
+}
+
+// addSession adds a live session that has a TTL.
+func (t *shownTimes) addSession(s *tenurev1.Session) {
+	if s.GetEnd() == nil && s.GetTtl().AsDuration() > 0 && len(t.sessions) < timesLeftMax/2 {
+		t.sessions = append(t.sessions, s)
+	}
+}
+
+// addLock adds the delayed holds of a lock.
+func (t *shownTimes) addLock(l *tenurev1.Lock) {
+	for _, h := range l.GetDelayed() {
+		if len(t.holds) < timesLeftMax/2 {
+			t.holds = append(t.holds, h)
+		}
+	}
+}
+
+// lockTimes returns a lock after it has asked the leader how long its delays still run.
+func (a *api) lockTimes(ctx context.Context, l *tenurev1.Lock) *tenurev1.Lock {
+	t := &shownTimes{}
+	t.addLock(l)
+	a.askTimes(ctx, t)
+	return l
+}
+
+// sessionTimes returns a session after it has asked the leader how long it lives on.
+func (a *api) sessionTimes(ctx context.Context, s *tenurev1.Session) *tenurev1.Session {
+	t := &shownTimes{}
+	t.addSession(s)
+	a.askTimes(ctx, t)
+	return s
+}
+
+// askTimes asks the leader for what its timers know, where that is another member, and writes it into the answer. A member
+// that does not learn it leaves the answer as it is.
+func (a *api) askTimes(ctx context.Context, t *shownTimes) {
+	if len(t.sessions)+len(t.holds) == 0 {
+		return
+	}
+	w, _ := a.relay.present()
+	if w == nil || w.here() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timesLeftTimeout)
+	defer cancel()
+	request := &peerv1.TimesLeftRequest{}
+	for _, s := range t.sessions {
+		id, _ := storage.ParseSessionID(s.GetSessionId()) // It is one of ours.
+		request.SessionIds = append(request.SessionIds, id[:])
+	}
+	for _, h := range t.holds {
+		request.Delays = append(request.Delays, &peerv1.HoldName{
+			Key: h.GetSequencer().GetKey(), LockIndex: h.GetSequencer().GetLockIndex(),
+		})
+	}
+	began := time.Now()
+	answer, err := w.client.TimesLeft(ctx, request)
+	if err != nil {
+		err = fromPeer(ctx, err, true)
+		a.log.Debug("the leader does not tell what its timers know", zap.Error(err))
+	}
+	a.relay.metrics.call(relayTimesLeft, err, time.Since(began))
+	t.fill(answer)
+}
+
+// fill writes what the leader knows into the answer.
+func (t *shownTimes) fill(answer *peerv1.TimesLeftResponse) {
+	for i, left := range answer.GetSessions() {
+		if i >= len(t.sessions) || left.GetLeftMs() < 0 {
+			continue
+		}
+		t.sessions[i].TtlLeft = durationpb.New(time.Duration(left.GetLeftMs()) * time.Millisecond)
+		if ms := left.GetLastRenewalMs(); ms != 0 {
+			t.sessions[i].LastRenewalTime = timestamppb.New(time.UnixMilli(ms))
+		}
+	}
+	for i, ms := range answer.GetDelayLeftMs() {
+		if i < len(t.holds) && ms >= 0 {
+			t.holds[i].DelayLeft = msToProto(ms)
+		}
+	}
+}
