@@ -82,7 +82,7 @@ func (a *api) AcquireLock(
 		Header: a.headerOf(result),
 		Step: &tenurev1.AcquireLockResponse_Queued{Queued: &tenurev1.LockQueuedStep{
 			Place: place,
-			Lock:  lockToProto(done.GetLock(), a.history(), a.timers),
+			Lock:  a.lockTimes(ctx, lockToProto(done.GetLock(), a.history(), a.timers)),
 		}},
 	})
 	if err == nil {
