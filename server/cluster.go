@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // GetStatus serves ClusterService. It answers also without a leader, from what this member has.
@@ -20,6 +22,10 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 	at := a.node.Store().Applied()
 	status := a.node.Status()
 	disk, err := a.node.Store().DiskBytes()
+	if err != nil {
+		return nil, err
+	}
+	usage, err := a.storeUsage()
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +50,15 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 		Checksum:          fmt.Sprintf("%016x", at.Checksum),
 		Uptime:            durationpb.New(time.Since(a.started)),
 		ClusterVersion:    at.ClusterVersion,
+		StoreBytes:        usage.Bytes,
+		StoreBytesMax:     usage.BytesMax,
+	}
+	if usage.Full {
+		response.Problems = append(response.Problems, &tenurev1.StatusProblem{
+			Name: "store-full",
+			Message: fmt.Sprintf("The state has %d bytes; from %d on nothing is taken that makes it grow. Delete keys, end "+
+				"sessions, or raise the limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax),
+		})
 	}
 	if status.Leader == 0 {
 		response.Problems = append(response.Problems, &tenurev1.StatusProblem{
@@ -52,6 +67,13 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 		})
 	}
 	return response, nil
+}
+
+// storeUsage says how full the store is.
+func (a *api) storeUsage() (storage.Usage, error) {
+	r := a.node.Store().NewReader()
+	usage, err := r.Usage()
+	return usage, errors.Join(err, r.Close())
 }
 
 // members returns the members as this one knows them: of others, their ids.

@@ -219,6 +219,8 @@ func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
 		HistoryDuration:       msToProto(l.GetHistoryMs()),
 		HistoryBytesMax:       l.HistoryBytesMax,
 		SessionsMax:           l.SessionsMax,
+		StoreBytesMax:         l.StoreBytesMax,
+		IdempotencyBytesMax:   l.IdempotencyBytesMax,
 	}
 }
 
@@ -243,6 +245,8 @@ func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
 		HistoryRevisions:      l.HistoryRevisions,
 		HistoryBytesMax:       l.HistoryBytesMax,
 		SessionsMax:           l.SessionsMax,
+		StoreBytesMax:         l.StoreBytesMax,
+		IdempotencyBytesMax:   l.IdempotencyBytesMax,
 	}
 	if l.GetHistoryDuration() != nil {
 		limits.HistoryMs = new(roundUp(history).Milliseconds())

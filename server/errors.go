@@ -385,6 +385,8 @@ func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
 		storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS,
 		storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD:
 		return tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED
+	case storev1.FailureReason_FAILURE_REASON_STORE_FULL:
+		return tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED
 	default:
 		return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
 	}

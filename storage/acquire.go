@@ -41,6 +41,9 @@ func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResul
 	case err != nil:
 		return nil, err
 	case free:
+		if err = c.needSpace(); err != nil {
+			return nil, err
+		}
 		h, err := c.grant(l, ask)
 		if err != nil {
 			return nil, err
@@ -184,6 +187,9 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 	}
 	if l.head.GetWaiters() >= limits.GetWaitersMax() {
 		return nil, exceeded("waiters_max", uint64(limits.GetWaitersMax()))
+	}
+	if err = c.needSpace(); err != nil {
+		return nil, err
 	}
 	if err = c.addObject(ask.session.id); err != nil {
 		return nil, err

@@ -51,6 +51,11 @@ type work struct {
 	membersChanged bool
 }
 
+// newWork begins with what is on disk, of which state is the account.
+func newWork(disk pebble.Reader, state Applied) *work {
+	return &work{rows: newOverlay(disk, state.StoreBytes), state: state, sum: newChecksum(state.Checksum)}
+}
+
 // Apply applies a batch of entries and commits it as one write, which is not synced: the log is what is durable. A
 // command that breaks a rule fails alone, through its Result. An error means that the disk failed or that the log
 // holds what this program does not know; nothing of the batch is written, and the caller must stop.
@@ -58,8 +63,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	if err := s.usable(); err != nil {
 		return Outcome{}, err
 	}
-	w := &work{rows: newOverlay(s.db), state: s.Applied()}
-	w.sum = newChecksum(w.state.Checksum)
+	w := newWork(s.db, s.Applied())
 	out := Outcome{}
 	for _, e := range batch {
 		done, err := w.entry(e)
@@ -70,7 +74,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 			out.Entries = append(out.Entries, done)
 		}
 	}
-	w.state.Checksum = w.sum.sum
+	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
 	s.writes.Add(1)
 	if err := s.commit(w); err != nil {
 		return Outcome{}, s.fail(err) // writes stays odd: readers ask their snapshots from now on.

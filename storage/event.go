@@ -92,6 +92,6 @@ func (c *command) writeHistory(e *storev1.Event) error {
 	}
 	row := historyRow(e.GetRevision(), e.GetIndex())
 	c.state.HistoryBytes += uint64(len(row) + len(value))
-	c.rows.set(row, value)
+	c.rows.insert(row, value)
 	return nil
 }

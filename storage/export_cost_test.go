@@ -4,8 +4,7 @@ import "errors"
 
 // BytesWritten returns how many bytes a batch of entries would write to the state. It applies nothing.
 func (s *Store) BytesWritten(entries []Entry) (int, error) {
-	w := &work{rows: newOverlay(s.db), state: s.Applied()}
-	w.sum = newChecksum(w.state.Checksum)
+	w := newWork(s.db, s.Applied())
 	for _, e := range entries {
 		if _, err := w.entry(e); err != nil {
 			return 0, err

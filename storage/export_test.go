@@ -4,3 +4,6 @@ package storage
 var (
 	FormatMessage = formatMessage
 )
+
+// CountBytes counts the bytes of all rows, one by one.
+func (r *Reader) CountBytes() (uint64, error) { return countBytes(r.rows) }

@@ -215,6 +215,9 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 
 // putResult writes the key and answers with its state.
 func (c *command) putResult(l *lock, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
+	if err := c.needSpace(); err != nil {
+		return nil, err
+	}
 	k, err := c.writeKey(l.name, l.head, old, w)
 	if err != nil {
 		return nil, err
@@ -290,6 +293,9 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old *storev1.KeyRecord, w 
 	}
 	if len(holds) == 0 {
 		return c.putRefused(l)
+	}
+	if err = c.needSpaceFor(old, w.value); err != nil {
+		return nil, err
 	}
 	for _, h := range holds {
 		if err = c.endHold(l, h, how); err != nil {

@@ -23,6 +23,8 @@ func defaultLimits() *storev1.Limits {
 		HistoryMs:             proto.Int64(600_000),
 		HistoryBytesMax:       proto.Uint64(2 << 30),
 		SessionsMax:           proto.Uint64(1_000_000),
+		StoreBytesMax:         proto.Uint64(8 << 30),
+		IdempotencyBytesMax:   proto.Uint64(256 << 20),
 	}
 }
 
@@ -56,6 +58,7 @@ func readLimits(rows rowReader) (*storev1.Limits, error) {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
 	proto.Merge(limits, r.GetLimits())
+	boundParts(limits)
 	return limits, nil
 }
 

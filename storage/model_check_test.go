@@ -181,6 +181,7 @@ func stateOf(t *testing.T, s *storage.Store) string {
 			t.Fatal(err)
 		}
 	}
+	checkBytes(t, r)
 	var b strings.Builder
 	keys, _, err := r.List(storage.ListQuery{})
 	must(err)
@@ -212,4 +213,20 @@ func stateOf(t *testing.T, s *storage.Store) string {
 		fmt.Fprintf(&b, "session %x %d %d\n", e.ID[:], s.GetEpoch(), s.GetObjects())
 	}
 	return b.String()
+}
+
+// checkBytes demands that the bytes of all rows are as many as the store says.
+func checkBytes(t *testing.T, r *storage.Reader) {
+	t.Helper()
+	got, err := r.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := r.CountBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Bytes != want {
+		t.Fatalf("got %d bytes in the account, want the %d of all rows", got.Bytes, want)
+	}
 }

@@ -25,6 +25,7 @@ type pending struct {
 type undo struct {
 	wrote  *pending
 	before *pending
+	bytes  uint64 // of all rows, before the write
 }
 
 // overlay is the working set of one Apply: the writes of all its commands, in order, above the rows on disk. A command
@@ -33,13 +34,16 @@ type overlay struct {
 	disk    pebble.Reader
 	tree    *btree.BTreeG[*pending]
 	journal []undo
+	bytes   uint64 // of all rows, as the present command would leave them
+	err     error  // of the first write whose row could not be read; final
 }
 
-// newOverlay returns an empty overlay above disk.
-func newOverlay(disk pebble.Reader) *overlay {
+// newOverlay returns an empty overlay above disk, whose rows are so many bytes.
+func newOverlay(disk pebble.Reader, rowBytes uint64) *overlay {
 	return &overlay{
-		disk: disk,
-		tree: btree.NewG(overlayDegree, func(a, b *pending) bool { return bytes.Compare(a.row, b.row) < 0 }),
+		disk:  disk,
+		tree:  btree.NewG(overlayDegree, func(a, b *pending) bool { return bytes.Compare(a.row, b.row) < 0 }),
+		bytes: rowBytes,
 	}
 }
 
@@ -64,9 +68,48 @@ func (o *overlay) remove(row []byte) {
 	o.write(&pending{row: row})
 }
 
-func (o *overlay) write(p *pending) {
+// insert writes a row that is known not to be there. Row and value belong to the overlay from then on.
+func (o *overlay) insert(row, value []byte) {
+	p := &pending{row: row, value: value}
 	before, _ := o.tree.ReplaceOrInsert(p)
-	o.journal = append(o.journal, undo{wrote: p, before: before})
+	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
+	o.bytes += p.size()
+}
+
+func (o *overlay) write(p *pending) {
+	before, found := o.tree.ReplaceOrInsert(p)
+	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
+	replaced := before.size()
+	if !found {
+		replaced = o.sizeOnDisk(p.row)
+	}
+	o.bytes += p.size() - replaced
+}
+
+// size is what a row counts in the bytes of the store.
+func (p *pending) size() uint64 {
+	if p == nil || p.value == nil {
+		return 0
+	}
+	return uint64(len(p.row) + len(p.value))
+}
+
+// sizeOnDisk returns what a row on disk counts. A row that cannot be read fails the batch at its end.
+func (o *overlay) sizeOnDisk(row []byte) uint64 {
+	value, closer, err := o.disk.Get(row)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0
+	}
+	if err == nil {
+		size := uint64(len(row) + len(value))
+		if err = closer.Close(); err == nil {
+			return size
+		}
+	}
+	if o.err == nil {
+		o.err = fmt.Errorf("read row: %w", err)
+	}
+	return 0
 }
 
 // rollback takes back the writes of the present command.
@@ -83,6 +126,7 @@ func (o *overlay) rollbackTo(mark int) {
 		} else {
 			o.tree.Delete(u.wrote)
 		}
+		o.bytes = u.bytes
 	}
 	clear(o.journal[mark:])
 	o.journal = o.journal[:mark]
@@ -99,7 +143,10 @@ func (o *overlay) seal(sum *checksum) {
 
 // writeTo adds the pending rows to a batch, in the order of rows.
 func (o *overlay) writeTo(batch *pebble.Batch) error {
-	var err error
+	err := o.err
+	if err != nil {
+		return err
+	}
 	o.tree.Ascend(func(p *pending) bool {
 		if p.value == nil {
 			err = batch.Delete(p.row, nil)

@@ -93,6 +93,11 @@ type Applied struct {
 	KeyedRequests, KeyedForgotten uint64
 	// TombstoneBytes counts the bytes of request windows whose session ended or was taken over.
 	TombstoneBytes uint64
+	// KeyedBytes counts the bytes of remembered idempotency keys with their results.
+	KeyedBytes uint64
+	// StoreBytes counts the bytes of all rows: keys, locks, waiters, sessions, history, what is remembered of requests.
+	// The limit of the store is about them.
+	StoreBytes uint64
 }
 
 func (a Applied) encode() ([]byte, error) {
@@ -119,6 +124,8 @@ func (a Applied) encode() ([]byte, error) {
 		KeyedRequests:     a.KeyedRequests,
 		KeyedForgotten:    a.KeyedForgotten,
 		TombstoneBytes:    a.TombstoneBytes,
+		KeyedBytes:        a.KeyedBytes,
+		StoreBytes:        a.StoreBytes,
 	})
 }
 
@@ -152,5 +159,7 @@ func decodeApplied(value []byte) (Applied, error) {
 		KeyedRequests:     r.GetKeyedRequests(),
 		KeyedForgotten:    r.GetKeyedForgotten(),
 		TombstoneBytes:    r.GetTombstoneBytes(),
+		KeyedBytes:        r.GetKeyedBytes(),
+		StoreBytes:        r.GetStoreBytes(),
 	}, nil
 }

@@ -73,6 +73,9 @@ func (c *command) releaseKey(l *lock, r *storev1.ReleaseLock) error {
 		if err != nil {
 			return err
 		}
+		if err = c.needSpaceFor(k, op.Put); err != nil {
+			return err
+		}
 		_, err = c.writeKey(l.name, l.head, k, write{value: op.Put, flags: k.GetFlags()})
 		return err
 	case *storev1.ReleaseLock_Delete:

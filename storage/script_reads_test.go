@@ -63,6 +63,9 @@ func question(t *testing.T, r *storage.Reader, line string) (string, error) {
 		return fmt.Sprintf("index=%d term=%d revision=%d compacted=%d trimmed=%d keys=%d live_bytes=%d sessions=%d ended=%d grants_left=%d\n",
 			a.Index, a.Term, a.Revision, a.CompactedRevision, a.TrimmedRevision, a.Keys, a.LiveBytes, a.Sessions,
 			a.EndedSessions, a.GrantsLeft), err
+	case "usage":
+		u, err := r.Usage()
+		return fmt.Sprintf("bytes=%d bytes_max=%d growth_bytes_max=%d full=%t\n", u.Bytes, u.BytesMax, u.GrowthBytesMax, u.Full), err
 	case "members":
 		return showMembers(r)
 	case "limits":

@@ -86,6 +86,9 @@ func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, erro
 	if err = c.checkSessionRoom(id); err != nil {
 		return nil, err
 	}
+	if err = c.needSpace(); err != nil {
+		return nil, err
+	}
 	r := &storev1.SessionRecord{
 		FormatVersion:  recordFormat,
 		Name:           s.GetName(),

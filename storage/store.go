@@ -124,7 +124,11 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s.db = db
-	if s.applied, err = readApplied(db); err != nil && !errors.Is(err, ErrNotBootstrapped) {
+	if s.applied, err = readApplied(db); err == nil && s.applied.StoreBytes == 0 {
+		// Nothing is stored yet, or nobody counted: the count follows from the rows.
+		s.applied.StoreBytes, err = countBytes(newOverlay(db, 0))
+	}
+	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
 	}
 	return s, nil
@@ -189,34 +193,23 @@ func (s *Store) Bootstrap(g Genesis) error {
 		ClusterID:      g.ClusterID,
 		HistoryID:      g.HistoryID,
 	}
-	value, err := first.encode()
-	if err != nil {
-		return fmt.Errorf("bootstrap: %w", err)
+	w := newWork(s.db, first)
+	if g.FreezeMs > 0 {
+		value, err := encode(&storev1.FreezeRecord{FormatVersion: recordFormat, FreezeMs: g.FreezeMs})
+		if err != nil {
+			return fmt.Errorf("bootstrap: %w", err)
+		}
+		w.rows.set([]byte{rowFreeze}, value)
+		w.state.StoreBytes = w.rows.bytes
 	}
-	batch := s.db.NewBatch()
-	err = batch.Set([]byte{rowApplied}, value, nil)
-	if err == nil && g.FreezeMs > 0 {
-		err = setFreeze(batch, g.FreezeMs)
-	}
-	if err == nil {
-		err = batch.Commit(pebble.NoSync)
-	}
-	if err = errors.Join(err, batch.Close()); err != nil {
+	if err := s.commit(w); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	if err := s.flush(); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	s.publish(first)
+	s.publish(w.state)
 	return nil
-}
-
-func setFreeze(batch *pebble.Batch, freezeMs int64) error {
-	value, err := encode(&storev1.FreezeRecord{FormatVersion: recordFormat, FreezeMs: freezeMs})
-	if err != nil {
-		return err
-	}
-	return batch.Set([]byte{rowFreeze}, value, nil)
 }
 
 // Applied returns the state's account of itself after the last Apply.

@@ -300,8 +300,12 @@ type GetStatusResponse struct {
 	Watches uint64 `protobuf:"varint,18,opt,name=watches,proto3" json:"watches,omitempty"`
 	// Cluster version in use.
 	ClusterVersion uint32 `protobuf:"varint,19,opt,name=cluster_version,json=clusterVersion,proto3" json:"cluster_version,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+	StoreBytes uint64 `protobuf:"varint,20,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
+	// Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+	StoreBytesMax uint64 `protobuf:"varint,21,opt,name=store_bytes_max,json=storeBytesMax,proto3" json:"store_bytes_max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -463,6 +467,20 @@ func (x *GetStatusResponse) GetWatches() uint64 {
 func (x *GetStatusResponse) GetClusterVersion() uint32 {
 	if x != nil {
 		return x.ClusterVersion
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetStoreBytes() uint64 {
+	if x != nil {
+		return x.StoreBytes
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetStoreBytesMax() uint64 {
+	if x != nil {
+		return x.StoreBytesMax
 	}
 	return 0
 }
@@ -1144,9 +1162,15 @@ type Limits struct {
 	// Bytes of history to keep at most; 2 GiB at first.
 	HistoryBytesMax *uint64 `protobuf:"varint,11,opt,name=history_bytes_max,json=historyBytesMax,proto3,oneof" json:"history_bytes_max,omitempty"`
 	// Live sessions; 1 000 000 at first.
-	SessionsMax   *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionsMax *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
+	// Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+	// while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+	// 32nd idempotency keys, whatever their own limits say.
+	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
+	// Bytes of remembered idempotency keys with their results; 256 MiB at first.
+	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -1259,6 +1283,20 @@ func (x *Limits) GetHistoryBytesMax() uint64 {
 func (x *Limits) GetSessionsMax() uint64 {
 	if x != nil && x.SessionsMax != nil {
 		return *x.SessionsMax
+	}
+	return 0
+}
+
+func (x *Limits) GetStoreBytesMax() uint64 {
+	if x != nil && x.StoreBytesMax != nil {
+		return *x.StoreBytesMax
+	}
+	return 0
+}
+
+func (x *Limits) GetIdempotencyBytesMax() uint64 {
+	if x != nil && x.IdempotencyBytesMax != nil {
+		return *x.IdempotencyBytesMax
 	}
 	return 0
 }
@@ -1674,7 +1712,7 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\rStatusProblem\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\arunbook\x18\x03 \x01(\tR\arunbook\"\xaa\x05\n" +
+	"\arunbook\x18\x03 \x01(\tR\arunbook\"\xf3\x05\n" +
 	"\x11GetStatusResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12+\n" +
@@ -1699,7 +1737,10 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\bchecksum\x18\x10 \x01(\tR\bchecksum\x121\n" +
 	"\x06uptime\x18\x11 \x01(\v2\x19.google.protobuf.DurationR\x06uptime\x12\x18\n" +
 	"\awatches\x18\x12 \x01(\x04R\awatches\x12'\n" +
-	"\x0fcluster_version\x18\x13 \x01(\rR\x0eclusterVersion\"\x14\n" +
+	"\x0fcluster_version\x18\x13 \x01(\rR\x0eclusterVersion\x12\x1f\n" +
+	"\vstore_bytes\x18\x14 \x01(\x04R\n" +
+	"storeBytes\x12&\n" +
+	"\x0fstore_bytes_max\x18\x15 \x01(\x04R\rstoreBytesMax\"\x14\n" +
 	"\x12ListMembersRequest\"u\n" +
 	"\x13ListMembersResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12+\n" +
@@ -1734,7 +1775,7 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\tmember_id\x18\x01 \x01(\x04R\bmemberId\"g\n" +
 	"\x1aTransferLeadershipResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x16\n" +
-	"\x06leader\x18\x02 \x01(\tR\x06leader\"\xdb\x06\n" +
+	"\x06leader\x18\x02 \x01(\tR\x06leader\"\xef\a\n" +
 	"\x06Limits\x12$\n" +
 	"\vwaiters_max\x18\x01 \x01(\rH\x00R\n" +
 	"waitersMax\x88\x01\x01\x12$\n" +
@@ -1751,7 +1792,9 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	" \x01(\v2\x19.google.protobuf.DurationR\x0fhistoryDuration\x12/\n" +
 	"\x11history_bytes_max\x18\v \x01(\x04H\tR\x0fhistoryBytesMax\x88\x01\x01\x12&\n" +
 	"\fsessions_max\x18\f \x01(\x04H\n" +
-	"R\vsessionsMax\x88\x01\x01B\x0e\n" +
+	"R\vsessionsMax\x88\x01\x01\x12+\n" +
+	"\x0fstore_bytes_max\x18\r \x01(\x04H\vR\rstoreBytesMax\x88\x01\x01\x127\n" +
+	"\x15idempotency_bytes_max\x18\x0e \x01(\x04H\fR\x13idempotencyBytesMax\x88\x01\x01B\x0e\n" +
 	"\f_waiters_maxB\x0e\n" +
 	"\f_holders_maxB\x16\n" +
 	"\x14_session_objects_maxB\x15\n" +
@@ -1762,7 +1805,9 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\x14_tombstone_bytes_maxB\x14\n" +
 	"\x12_history_revisionsB\x14\n" +
 	"\x12_history_bytes_maxB\x0f\n" +
-	"\r_sessions_max\"\x12\n" +
+	"\r_sessions_maxB\x12\n" +
+	"\x10_store_bytes_maxB\x18\n" +
+	"\x16_idempotency_bytes_max\"\x12\n" +
 	"\x10GetLimitsRequest\"q\n" +
 	"\x11GetLimitsResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12)\n" +

@@ -49,7 +49,7 @@ class StatusProblem(_message.Message):
     def __init__(self, name: _Optional[str] = ..., message: _Optional[str] = ..., runbook: _Optional[str] = ...) -> None: ...
 
 class GetStatusResponse(_message.Message):
-    __slots__ = ("header", "leader", "members", "member", "version", "problems", "commit_index", "applied_index", "first_index", "last_index", "keys", "sessions", "live_bytes", "disk_bytes", "compacted_revision", "checksum", "uptime", "watches", "cluster_version")
+    __slots__ = ("header", "leader", "members", "member", "version", "problems", "commit_index", "applied_index", "first_index", "last_index", "keys", "sessions", "live_bytes", "disk_bytes", "compacted_revision", "checksum", "uptime", "watches", "cluster_version", "store_bytes", "store_bytes_max")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     LEADER_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +69,8 @@ class GetStatusResponse(_message.Message):
     UPTIME_FIELD_NUMBER: _ClassVar[int]
     WATCHES_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    STORE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    STORE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     leader: str
     members: _containers.RepeatedCompositeFieldContainer[Member]
@@ -88,7 +90,9 @@ class GetStatusResponse(_message.Message):
     uptime: _duration_pb2.Duration
     watches: int
     cluster_version: int
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., leader: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., member: _Optional[str] = ..., version: _Optional[str] = ..., problems: _Optional[_Iterable[_Union[StatusProblem, _Mapping]]] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., first_index: _Optional[int] = ..., last_index: _Optional[int] = ..., keys: _Optional[int] = ..., sessions: _Optional[int] = ..., live_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., compacted_revision: _Optional[int] = ..., checksum: _Optional[str] = ..., uptime: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., watches: _Optional[int] = ..., cluster_version: _Optional[int] = ...) -> None: ...
+    store_bytes: int
+    store_bytes_max: int
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., leader: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., member: _Optional[str] = ..., version: _Optional[str] = ..., problems: _Optional[_Iterable[_Union[StatusProblem, _Mapping]]] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., first_index: _Optional[int] = ..., last_index: _Optional[int] = ..., keys: _Optional[int] = ..., sessions: _Optional[int] = ..., live_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., compacted_revision: _Optional[int] = ..., checksum: _Optional[str] = ..., uptime: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., watches: _Optional[int] = ..., cluster_version: _Optional[int] = ..., store_bytes: _Optional[int] = ..., store_bytes_max: _Optional[int] = ...) -> None: ...
 
 class ListMembersRequest(_message.Message):
     __slots__ = ()
@@ -185,7 +189,7 @@ class TransferLeadershipResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., leader: _Optional[str] = ...) -> None: ...
 
 class Limits(_message.Message):
-    __slots__ = ("waiters_max", "holders_max", "session_objects_max", "ended_sessions_max", "request_window_max", "request_window_bytes_max", "idempotency_keys_max", "tombstone_bytes_max", "history_revisions", "history_duration", "history_bytes_max", "sessions_max")
+    __slots__ = ("waiters_max", "holders_max", "session_objects_max", "ended_sessions_max", "request_window_max", "request_window_bytes_max", "idempotency_keys_max", "tombstone_bytes_max", "history_revisions", "history_duration", "history_bytes_max", "sessions_max", "store_bytes_max", "idempotency_bytes_max")
     WAITERS_MAX_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_MAX_FIELD_NUMBER: _ClassVar[int]
     SESSION_OBJECTS_MAX_FIELD_NUMBER: _ClassVar[int]
@@ -198,6 +202,8 @@ class Limits(_message.Message):
     HISTORY_DURATION_FIELD_NUMBER: _ClassVar[int]
     HISTORY_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_MAX_FIELD_NUMBER: _ClassVar[int]
+    STORE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     waiters_max: int
     holders_max: int
     session_objects_max: int
@@ -210,7 +216,9 @@ class Limits(_message.Message):
     history_duration: _duration_pb2.Duration
     history_bytes_max: int
     sessions_max: int
-    def __init__(self, waiters_max: _Optional[int] = ..., holders_max: _Optional[int] = ..., session_objects_max: _Optional[int] = ..., ended_sessions_max: _Optional[int] = ..., request_window_max: _Optional[int] = ..., request_window_bytes_max: _Optional[int] = ..., idempotency_keys_max: _Optional[int] = ..., tombstone_bytes_max: _Optional[int] = ..., history_revisions: _Optional[int] = ..., history_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., history_bytes_max: _Optional[int] = ..., sessions_max: _Optional[int] = ...) -> None: ...
+    store_bytes_max: int
+    idempotency_bytes_max: int
+    def __init__(self, waiters_max: _Optional[int] = ..., holders_max: _Optional[int] = ..., session_objects_max: _Optional[int] = ..., ended_sessions_max: _Optional[int] = ..., request_window_max: _Optional[int] = ..., request_window_bytes_max: _Optional[int] = ..., idempotency_keys_max: _Optional[int] = ..., tombstone_bytes_max: _Optional[int] = ..., history_revisions: _Optional[int] = ..., history_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., history_bytes_max: _Optional[int] = ..., sessions_max: _Optional[int] = ..., store_bytes_max: _Optional[int] = ..., idempotency_bytes_max: _Optional[int] = ...) -> None: ...
 
 class GetLimitsRequest(_message.Message):
     __slots__ = ()

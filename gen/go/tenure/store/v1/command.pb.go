@@ -3319,9 +3319,14 @@ type Limits struct {
 	// Bytes of history to keep at most.
 	HistoryBytesMax *uint64 `protobuf:"varint,11,opt,name=history_bytes_max,json=historyBytesMax,proto3,oneof" json:"history_bytes_max,omitempty"`
 	// Live sessions.
-	SessionsMax   *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionsMax *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
+	// Bytes of the whole state; above 95 % of it what makes the state grow is refused. The limits of bytes of history, of
+	// tombstones and of idempotency keys are never more than a quarter, a 32nd and a 32nd of it.
+	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
+	// Bytes of remembered idempotency keys with their results.
+	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -3434,6 +3439,20 @@ func (x *Limits) GetHistoryBytesMax() uint64 {
 func (x *Limits) GetSessionsMax() uint64 {
 	if x != nil && x.SessionsMax != nil {
 		return *x.SessionsMax
+	}
+	return 0
+}
+
+func (x *Limits) GetStoreBytesMax() uint64 {
+	if x != nil && x.StoreBytesMax != nil {
+		return *x.StoreBytesMax
+	}
+	return 0
+}
+
+func (x *Limits) GetIdempotencyBytesMax() uint64 {
+	if x != nil && x.IdempotencyBytesMax != nil {
+		return *x.IdempotencyBytesMax
 	}
 	return 0
 }
@@ -4019,7 +4038,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"events_max\x18\x02 \x01(\rR\teventsMax\"<\n" +
 	"\tSetLimits\x12/\n" +
-	"\x06limits\x18\x01 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"\xc8\x06\n" +
+	"\x06limits\x18\x01 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"\xdc\a\n" +
 	"\x06Limits\x12$\n" +
 	"\vwaiters_max\x18\x01 \x01(\rH\x00R\n" +
 	"waitersMax\x88\x01\x01\x12$\n" +
@@ -4037,7 +4056,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	" \x01(\x03H\tR\thistoryMs\x88\x01\x01\x12/\n" +
 	"\x11history_bytes_max\x18\v \x01(\x04H\n" +
 	"R\x0fhistoryBytesMax\x88\x01\x01\x12&\n" +
-	"\fsessions_max\x18\f \x01(\x04H\vR\vsessionsMax\x88\x01\x01B\x0e\n" +
+	"\fsessions_max\x18\f \x01(\x04H\vR\vsessionsMax\x88\x01\x01\x12+\n" +
+	"\x0fstore_bytes_max\x18\r \x01(\x04H\fR\rstoreBytesMax\x88\x01\x01\x127\n" +
+	"\x15idempotency_bytes_max\x18\x0e \x01(\x04H\rR\x13idempotencyBytesMax\x88\x01\x01B\x0e\n" +
 	"\f_waiters_maxB\x0e\n" +
 	"\f_holders_maxB\x16\n" +
 	"\x14_session_objects_maxB\x15\n" +
@@ -4049,7 +4070,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x12_history_revisionsB\r\n" +
 	"\v_history_msB\x14\n" +
 	"\x12_history_bytes_maxB\x0f\n" +
-	"\r_sessions_max\"-\n" +
+	"\r_sessions_maxB\x12\n" +
+	"\x10_store_bytes_maxB\x18\n" +
+	"\x16_idempotency_bytes_max\"-\n" +
 	"\x11SetClusterVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\"7\n" +
 	"\tEndFreeze\x12\x12\n" +

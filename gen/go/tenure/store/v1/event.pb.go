@@ -1102,7 +1102,9 @@ type LockReleased struct {
 	// How it ended.
 	Cause HoldEndCause `protobuf:"varint,8,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
 	// Operator's reason, if any.
-	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Name of the session.
+	SessionName   string `protobuf:"bytes,10,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1200,6 +1202,13 @@ func (x *LockReleased) GetReason() string {
 	return ""
 }
 
+func (x *LockReleased) GetSessionName() string {
+	if x != nil {
+		return x.SessionName
+	}
+	return ""
+}
+
 // LockLost says that a hold was lost by force.
 type LockLost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1220,7 +1229,9 @@ type LockLost struct {
 	// Why it was lost.
 	Cause HoldEndCause `protobuf:"varint,8,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
 	// Operator's reason, if any.
-	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Name of the session.
+	SessionName   string `protobuf:"bytes,10,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1318,6 +1329,13 @@ func (x *LockLost) GetReason() string {
 	return ""
 }
 
+func (x *LockLost) GetSessionName() string {
+	if x != nil {
+		return x.SessionName
+	}
+	return ""
+}
+
 // LockDelayBegun says that a lost hold still counts for a while.
 type LockDelayBegun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1328,7 +1346,13 @@ type LockDelayBegun struct {
 	// Fencing token of the lost hold.
 	FencingToken uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Length of the delay in milliseconds, counted by the leader.
-	DelayMs       int64 `protobuf:"varint,4,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
+	DelayMs int64 `protobuf:"varint,4,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
+	// Session that held, 16 bytes.
+	SessionId []byte `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Its name.
+	SessionName string `protobuf:"bytes,6,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	// Owner of the lost hold.
+	Owner         string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1389,6 +1413,27 @@ func (x *LockDelayBegun) GetDelayMs() int64 {
 		return x.DelayMs
 	}
 	return 0
+}
+
+func (x *LockDelayBegun) GetSessionId() []byte {
+	if x != nil {
+		return x.SessionId
+	}
+	return nil
+}
+
+func (x *LockDelayBegun) GetSessionName() string {
+	if x != nil {
+		return x.SessionName
+	}
+	return ""
+}
+
+func (x *LockDelayBegun) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
 }
 
 // LockDelayEnded says that a lost hold counts no more.
@@ -1761,7 +1806,7 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x04mode\x18\x05 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x18\n" +
 	"\apermits\x18\x06 \x01(\rR\apermits\x12\x14\n" +
 	"\x05place\x18\a \x01(\x04R\x05place\x12!\n" +
-	"\fsession_name\x18\b \x01(\tR\vsessionName\"\xaf\x02\n" +
+	"\fsession_name\x18\b \x01(\tR\vsessionName\"\xd2\x02\n" +
 	"\fLockReleased\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
@@ -1773,7 +1818,9 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x04mode\x18\x06 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x18\n" +
 	"\apermits\x18\a \x01(\rR\apermits\x123\n" +
 	"\x05cause\x18\b \x01(\x0e2\x1d.tenure.store.v1.HoldEndCauseR\x05cause\x12\x16\n" +
-	"\x06reason\x18\t \x01(\tR\x06reason\"\xab\x02\n" +
+	"\x06reason\x18\t \x01(\tR\x06reason\x12!\n" +
+	"\fsession_name\x18\n" +
+	" \x01(\tR\vsessionName\"\xce\x02\n" +
 	"\bLockLost\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
@@ -1785,13 +1832,19 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x04mode\x18\x06 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x18\n" +
 	"\apermits\x18\a \x01(\rR\apermits\x123\n" +
 	"\x05cause\x18\b \x01(\x0e2\x1d.tenure.store.v1.HoldEndCauseR\x05cause\x12\x16\n" +
-	"\x06reason\x18\t \x01(\tR\x06reason\"\x81\x01\n" +
+	"\x06reason\x18\t \x01(\tR\x06reason\x12!\n" +
+	"\fsession_name\x18\n" +
+	" \x01(\tR\vsessionName\"\xd9\x01\n" +
 	"\x0eLockDelayBegun\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
 	"lock_index\x18\x02 \x01(\x04R\tlockIndex\x12#\n" +
 	"\rfencing_token\x18\x03 \x01(\x04R\ffencingToken\x12\x19\n" +
-	"\bdelay_ms\x18\x04 \x01(\x03R\adelayMs\"f\n" +
+	"\bdelay_ms\x18\x04 \x01(\x03R\adelayMs\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\fR\tsessionId\x12!\n" +
+	"\fsession_name\x18\x06 \x01(\tR\vsessionName\x12\x14\n" +
+	"\x05owner\x18\a \x01(\tR\x05owner\"f\n" +
 	"\x0eLockDelayEnded\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +

@@ -50,7 +50,7 @@ type AppliedRecord struct {
 	WallTimeMs int64 `protobuf:"varint,11,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
 	// Last revision whose events are off the disk; follows compacted_revision when Compact is bounded.
 	TrimmedRevision uint64 `protobuf:"varint,12,opt,name=trimmed_revision,json=trimmedRevision,proto3" json:"trimmed_revision,omitempty"`
-	// Key and value bytes of the live state; what the store's quota counts.
+	// Bytes of live keys and their values.
 	LiveBytes uint64 `protobuf:"varint,13,opt,name=live_bytes,json=liveBytes,proto3" json:"live_bytes,omitempty"`
 	// Number of live keys.
 	Keys uint64 `protobuf:"varint,14,opt,name=keys,proto3" json:"keys,omitempty"`
@@ -70,8 +70,12 @@ type AppliedRecord struct {
 	KeyedForgotten uint64 `protobuf:"varint,21,opt,name=keyed_forgotten,json=keyedForgotten,proto3" json:"keyed_forgotten,omitempty"`
 	// Bytes of remembered results in request windows of sessions that ended or were taken over.
 	TombstoneBytes uint64 `protobuf:"varint,22,opt,name=tombstone_bytes,json=tombstoneBytes,proto3" json:"tombstone_bytes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Bytes of remembered idempotency keys with their results.
+	KeyedBytes uint64 `protobuf:"varint,23,opt,name=keyed_bytes,json=keyedBytes,proto3" json:"keyed_bytes,omitempty"`
+	// Bytes of all rows but this one; what the limit of the store counts.
+	StoreBytes    uint64 `protobuf:"varint,24,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AppliedRecord) Reset() {
@@ -254,6 +258,20 @@ func (x *AppliedRecord) GetKeyedForgotten() uint64 {
 func (x *AppliedRecord) GetTombstoneBytes() uint64 {
 	if x != nil {
 		return x.TombstoneBytes
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetKeyedBytes() uint64 {
+	if x != nil {
+		return x.KeyedBytes
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetStoreBytes() uint64 {
+	if x != nil {
+		return x.StoreBytes
 	}
 	return 0
 }
@@ -1734,7 +1752,7 @@ var File_tenure_store_v1_record_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xf8\x05\n" +
+	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xba\x06\n" +
 	"\rAppliedRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
@@ -1764,7 +1782,11 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x0fended_forgotten\x18\x13 \x01(\x04R\x0eendedForgotten\x12%\n" +
 	"\x0ekeyed_requests\x18\x14 \x01(\x04R\rkeyedRequests\x12'\n" +
 	"\x0fkeyed_forgotten\x18\x15 \x01(\x04R\x0ekeyedForgotten\x12'\n" +
-	"\x0ftombstone_bytes\x18\x16 \x01(\x04R\x0etombstoneBytes\"\x87\x03\n" +
+	"\x0ftombstone_bytes\x18\x16 \x01(\x04R\x0etombstoneBytes\x12\x1f\n" +
+	"\vkeyed_bytes\x18\x17 \x01(\x04R\n" +
+	"keyedBytes\x12\x1f\n" +
+	"\vstore_bytes\x18\x18 \x01(\x04R\n" +
+	"storeBytes\"\x87\x03\n" +
 	"\tKeyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +

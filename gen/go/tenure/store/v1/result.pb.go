@@ -86,6 +86,8 @@ const (
 	FailureReason_FAILURE_REASON_MEMBER_EXISTS FailureReason = 27
 	// A member cannot follow the cluster version.
 	FailureReason_FAILURE_REASON_MEMBER_TOO_OLD FailureReason = 28
+	// The store has reached the part of its limit from which on it must not grow.
+	FailureReason_FAILURE_REASON_STORE_FULL FailureReason = 29
 )
 
 // Enum value maps for FailureReason.
@@ -120,6 +122,7 @@ var (
 		26: "FAILURE_REASON_MEMBER_REMOVED",
 		27: "FAILURE_REASON_MEMBER_EXISTS",
 		28: "FAILURE_REASON_MEMBER_TOO_OLD",
+		29: "FAILURE_REASON_STORE_FULL",
 	}
 	FailureReason_value = map[string]int32{
 		"FAILURE_REASON_UNSPECIFIED":         0,
@@ -151,6 +154,7 @@ var (
 		"FAILURE_REASON_MEMBER_REMOVED":      26,
 		"FAILURE_REASON_MEMBER_EXISTS":       27,
 		"FAILURE_REASON_MEMBER_TOO_OLD":      28,
+		"FAILURE_REASON_STORE_FULL":          29,
 	}
 )
 
@@ -192,7 +196,8 @@ type Failure struct {
 	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
 	// Session it is about, 16 bytes, if any.
 	SessionId []byte `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What is, where a comparison failed: the key's mod_revision, or zero when it is missing.
+	// What is, where a comparison failed: the key's mod_revision, or zero when it is missing. STORE_FULL: bytes of the
+	// store.
 	Actual uint64 `protobuf:"varint,5,opt,name=actual,proto3" json:"actual,omitempty"`
 	// Which operation or guard failed first, from 0; transactions and guards only.
 	Position uint32 `protobuf:"varint,6,opt,name=position,proto3" json:"position,omitempty"`
@@ -205,7 +210,9 @@ type Failure struct {
 	// Its value.
 	Limit uint64 `protobuf:"varint,10,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Applied by an earlier attempt: 0 unknown, 1 yes, 2 no. SESSION_EXPIRED and SESSION_SUPERSEDED only.
-	Applied       uint32 `protobuf:"varint,11,opt,name=applied,proto3" json:"applied,omitempty"`
+	Applied uint32 `protobuf:"varint,11,opt,name=applied,proto3" json:"applied,omitempty"`
+	// Whether the operations that failed are those of a transaction's else list.
+	ElseOps       bool `protobuf:"varint,12,opt,name=else_ops,json=elseOps,proto3" json:"else_ops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -315,6 +322,13 @@ func (x *Failure) GetApplied() uint32 {
 		return x.Applied
 	}
 	return 0
+}
+
+func (x *Failure) GetElseOps() bool {
+	if x != nil {
+		return x.ElseOps
+	}
+	return false
 }
 
 // OpFailure is one failing operation of a transaction.
@@ -2106,7 +2120,7 @@ var File_tenure_store_v1_result_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/result.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\xfb\x02\n" +
+	"\x1ctenure/store/v1/result.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x96\x03\n" +
 	"\aFailure\x126\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1e.tenure.store.v1.FailureReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x10\n" +
@@ -2123,7 +2137,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"limit_name\x18\t \x01(\tR\tlimitName\x12\x14\n" +
 	"\x05limit\x18\n" +
 	" \x01(\x04R\x05limit\x12\x18\n" +
-	"\aapplied\x18\v \x01(\rR\aapplied\"[\n" +
+	"\aapplied\x18\v \x01(\rR\aapplied\x12\x19\n" +
+	"\belse_ops\x18\f \x01(\bR\aelseOps\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
 	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xd8\x06\n" +
@@ -2254,7 +2269,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x06places\x18\x02 \x01(\rR\x06places\"R\n" +
 	"\rCompactResult\x12-\n" +
 	"\x12compacted_revision\x18\x01 \x01(\x04R\x11compactedRevision\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more*\x9b\b\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more*\xba\b\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -2285,7 +2300,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1eFAILURE_REASON_INVALID_COMMAND\x10\x19\x12!\n" +
 	"\x1dFAILURE_REASON_MEMBER_REMOVED\x10\x1a\x12 \n" +
 	"\x1cFAILURE_REASON_MEMBER_EXISTS\x10\x1b\x12!\n" +
-	"\x1dFAILURE_REASON_MEMBER_TOO_OLD\x10\x1cB\xbc\x01\n" +
+	"\x1dFAILURE_REASON_MEMBER_TOO_OLD\x10\x1c\x12\x1d\n" +
+	"\x19FAILURE_REASON_STORE_FULL\x10\x1dB\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (

@@ -162,7 +162,7 @@ public final class ClusterProto {
       "\001B\014\n\n_reachableB\006\n\004_lag\"\022\n\020GetStatusRequ" +
       "est\"W\n\rStatusProblem\022\022\n\004name\030\001 \001(\tR\004name" +
       "\022\030\n\007message\030\002 \001(\tR\007message\022\030\n\007runbook\030\003 " +
-      "\001(\tR\007runbook\"\252\005\n\021GetStatusResponse\0221\n\006he" +
+      "\001(\tR\007runbook\"\363\005\n\021GetStatusResponse\0221\n\006he" +
       "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
       "eader\022\026\n\006leader\030\002 \001(\tR\006leader\022+\n\007members" +
       "\030\003 \003(\0132\021.tenure.v1.MemberR\007members\022\026\n\006me" +
@@ -179,96 +179,102 @@ public final class ClusterProto {
       "sum\030\020 \001(\tR\010checksum\0221\n\006uptime\030\021 \001(\0132\031.go" +
       "ogle.protobuf.DurationR\006uptime\022\030\n\007watche" +
       "s\030\022 \001(\004R\007watches\022\'\n\017cluster_version\030\023 \001(" +
-      "\rR\016clusterVersion\"\024\n\022ListMembersRequest\"" +
-      "u\n\023ListMembersResponse\0221\n\006header\030\001 \001(\0132\031" +
-      ".tenure.v1.ResponseHeaderR\006header\022+\n\007mem" +
-      "bers\030\002 \003(\0132\021.tenure.v1.MemberR\007members\"\202" +
-      "\001\n\020AddMemberRequest\022\022\n\004name\030\001 \001(\tR\004name\022" +
-      "!\n\014peer_address\030\002 \001(\tR\013peerAddress\022!\n\014st" +
-      "ay_learner\030\003 \001(\010R\013stayLearner\022\024\n\005force\030\004" +
-      " \001(\010R\005force\"q\n\021AddMemberResponse\0221\n\006head" +
-      "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
-      "der\022)\n\006member\030\002 \001(\0132\021.tenure.v1.MemberR\006" +
-      "member\"I\n\024PromoteMemberRequest\022\033\n\tmember" +
-      "_id\030\001 \001(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005forc" +
-      "e\"J\n\025PromoteMemberResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\"H\n" +
-      "\023RemoveMemberRequest\022\033\n\tmember_id\030\001 \001(\004R" +
-      "\010memberId\022\024\n\005force\030\002 \001(\010R\005force\"I\n\024Remov" +
+      "\rR\016clusterVersion\022\037\n\013store_bytes\030\024 \001(\004R\n" +
+      "storeBytes\022&\n\017store_bytes_max\030\025 \001(\004R\rsto" +
+      "reBytesMax\"\024\n\022ListMembersRequest\"u\n\023List" +
+      "MembersResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
+      ".v1.ResponseHeaderR\006header\022+\n\007members\030\002 " +
+      "\003(\0132\021.tenure.v1.MemberR\007members\"\202\001\n\020AddM" +
+      "emberRequest\022\022\n\004name\030\001 \001(\tR\004name\022!\n\014peer" +
+      "_address\030\002 \001(\tR\013peerAddress\022!\n\014stay_lear" +
+      "ner\030\003 \001(\010R\013stayLearner\022\024\n\005force\030\004 \001(\010R\005f" +
+      "orce\"q\n\021AddMemberResponse\0221\n\006header\030\001 \001(" +
+      "\0132\031.tenure.v1.ResponseHeaderR\006header\022)\n\006" +
+      "member\030\002 \001(\0132\021.tenure.v1.MemberR\006member\"" +
+      "I\n\024PromoteMemberRequest\022\033\n\tmember_id\030\001 \001" +
+      "(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005force\"J\n\025Pr" +
+      "omoteMemberResponse\0221\n\006header\030\001 \001(\0132\031.te" +
+      "nure.v1.ResponseHeaderR\006header\"H\n\023Remove" +
+      "MemberRequest\022\033\n\tmember_id\030\001 \001(\004R\010member" +
+      "Id\022\024\n\005force\030\002 \001(\010R\005force\"I\n\024RemoveMember" +
+      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
+      "ponseHeaderR\006header\"\200\001\n\024ReplaceMemberReq" +
+      "uest\022\033\n\tmember_id\030\001 \001(\004R\010memberId\022\022\n\004nam" +
+      "e\030\002 \001(\tR\004name\022!\n\014peer_address\030\003 \001(\tR\013pee" +
+      "rAddress\022\024\n\005force\030\004 \001(\010R\005force\"u\n\025Replac" +
       "eMemberResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\"\200\001\n\024ReplaceMe" +
-      "mberRequest\022\033\n\tmember_id\030\001 \001(\004R\010memberId" +
-      "\022\022\n\004name\030\002 \001(\tR\004name\022!\n\014peer_address\030\003 \001" +
-      "(\tR\013peerAddress\022\024\n\005force\030\004 \001(\010R\005force\"u\n" +
-      "\025ReplaceMemberResponse\0221\n\006header\030\001 \001(\0132\031" +
-      ".tenure.v1.ResponseHeaderR\006header\022)\n\006mem" +
-      "ber\030\002 \001(\0132\021.tenure.v1.MemberR\006member\"8\n\031" +
-      "TransferLeadershipRequest\022\033\n\tmember_id\030\001" +
-      " \001(\004R\010memberId\"g\n\032TransferLeadershipResp" +
-      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
-      "eHeaderR\006header\022\026\n\006leader\030\002 \001(\tR\006leader\"" +
-      "\333\006\n\006Limits\022$\n\013waiters_max\030\001 \001(\rH\000R\nwaite" +
-      "rsMax\210\001\001\022$\n\013holders_max\030\002 \001(\rH\001R\nholders" +
-      "Max\210\001\001\0223\n\023session_objects_max\030\003 \001(\rH\002R\021s" +
-      "essionObjectsMax\210\001\001\0221\n\022ended_sessions_ma" +
-      "x\030\004 \001(\rH\003R\020endedSessionsMax\210\001\001\0221\n\022reques" +
-      "t_window_max\030\005 \001(\rH\004R\020requestWindowMax\210\001" +
-      "\001\022<\n\030request_window_bytes_max\030\006 \001(\004H\005R\025r" +
-      "equestWindowBytesMax\210\001\001\0225\n\024idempotency_k" +
-      "eys_max\030\007 \001(\rH\006R\022idempotencyKeysMax\210\001\001\0223" +
-      "\n\023tombstone_bytes_max\030\010 \001(\004H\007R\021tombstone" +
-      "BytesMax\210\001\001\0220\n\021history_revisions\030\t \001(\004H\010" +
-      "R\020historyRevisions\210\001\001\022D\n\020history_duratio" +
-      "n\030\n \001(\0132\031.google.protobuf.DurationR\017hist" +
-      "oryDuration\022/\n\021history_bytes_max\030\013 \001(\004H\t" +
-      "R\017historyBytesMax\210\001\001\022&\n\014sessions_max\030\014 \001" +
-      "(\004H\nR\013sessionsMax\210\001\001B\016\n\014_waiters_maxB\016\n\014" +
-      "_holders_maxB\026\n\024_session_objects_maxB\025\n\023" +
-      "_ended_sessions_maxB\025\n\023_request_window_m" +
-      "axB\033\n\031_request_window_bytes_maxB\027\n\025_idem" +
-      "potency_keys_maxB\026\n\024_tombstone_bytes_max" +
-      "B\024\n\022_history_revisionsB\024\n\022_history_bytes" +
-      "_maxB\017\n\r_sessions_max\"\022\n\020GetLimitsReques" +
-      "t\"q\n\021GetLimitsResponse\0221\n\006header\030\001 \001(\0132\031" +
-      ".tenure.v1.ResponseHeaderR\006header\022)\n\006lim" +
-      "its\030\002 \001(\0132\021.tenure.v1.LimitsR\006limits\"=\n\020" +
-      "SetLimitsRequest\022)\n\006limits\030\001 \001(\0132\021.tenur" +
-      "e.v1.LimitsR\006limits\"q\n\021SetLimitsResponse" +
-      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1." +
-      "LimitsR\006limits\",\n\016CompactRequest\022\032\n\010revi" +
-      "sion\030\001 \001(\004R\010revision\"s\n\017CompactResponse\022" +
-      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
-      "erR\006header\022-\n\022compacted_revision\030\002 \001(\004R\021" +
-      "compactedRevision\"\017\n\rBackupRequest\"W\n\016Ba" +
-      "ckupResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
-      ".ResponseHeaderR\006header\022\022\n\004data\030\002 \001(\014R\004d" +
-      "ata2\335\006\n\016ClusterService\022F\n\tGetStatus\022\033.te" +
-      "nure.v1.GetStatusRequest\032\034.tenure.v1.Get" +
-      "StatusResponse\022L\n\013ListMembers\022\035.tenure.v" +
-      "1.ListMembersRequest\032\036.tenure.v1.ListMem" +
-      "bersResponse\022F\n\tAddMember\022\033.tenure.v1.Ad" +
-      "dMemberRequest\032\034.tenure.v1.AddMemberResp" +
-      "onse\022R\n\rPromoteMember\022\037.tenure.v1.Promot" +
-      "eMemberRequest\032 .tenure.v1.PromoteMember" +
-      "Response\022O\n\014RemoveMember\022\036.tenure.v1.Rem" +
-      "oveMemberRequest\032\037.tenure.v1.RemoveMembe" +
-      "rResponse\022R\n\rReplaceMember\022\037.tenure.v1.R" +
-      "eplaceMemberRequest\032 .tenure.v1.ReplaceM" +
-      "emberResponse\022a\n\022TransferLeadership\022$.te" +
-      "nure.v1.TransferLeadershipRequest\032%.tenu" +
-      "re.v1.TransferLeadershipResponse\022F\n\tGetL" +
-      "imits\022\033.tenure.v1.GetLimitsRequest\032\034.ten" +
-      "ure.v1.GetLimitsResponse\022F\n\tSetLimits\022\033." +
-      "tenure.v1.SetLimitsRequest\032\034.tenure.v1.S" +
-      "etLimitsResponse\022@\n\007Compact\022\031.tenure.v1." +
-      "CompactRequest\032\032.tenure.v1.CompactRespon" +
-      "se\022?\n\006Backup\022\030.tenure.v1.BackupRequest\032\031" +
-      ".tenure.v1.BackupResponse0\001B\230\001\n\014io.tenur" +
-      "e.v1B\014ClusterProtoP\001Z5github.com/tenure-" +
-      "io/tenure/gen/go/tenure/v1;tenurev1\242\002\003TX" +
-      "X\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GP" +
-      "BMetadata\352\002\nTenure::V1b\006proto3"
+      ".v1.ResponseHeaderR\006header\022)\n\006member\030\002 \001" +
+      "(\0132\021.tenure.v1.MemberR\006member\"8\n\031Transfe" +
+      "rLeadershipRequest\022\033\n\tmember_id\030\001 \001(\004R\010m" +
+      "emberId\"g\n\032TransferLeadershipResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022\026\n\006leader\030\002 \001(\tR\006leader\"\357\007\n\006Lim" +
+      "its\022$\n\013waiters_max\030\001 \001(\rH\000R\nwaitersMax\210\001" +
+      "\001\022$\n\013holders_max\030\002 \001(\rH\001R\nholdersMax\210\001\001\022" +
+      "3\n\023session_objects_max\030\003 \001(\rH\002R\021sessionO" +
+      "bjectsMax\210\001\001\0221\n\022ended_sessions_max\030\004 \001(\r" +
+      "H\003R\020endedSessionsMax\210\001\001\0221\n\022request_windo" +
+      "w_max\030\005 \001(\rH\004R\020requestWindowMax\210\001\001\022<\n\030re" +
+      "quest_window_bytes_max\030\006 \001(\004H\005R\025requestW" +
+      "indowBytesMax\210\001\001\0225\n\024idempotency_keys_max" +
+      "\030\007 \001(\rH\006R\022idempotencyKeysMax\210\001\001\0223\n\023tombs" +
+      "tone_bytes_max\030\010 \001(\004H\007R\021tombstoneBytesMa" +
+      "x\210\001\001\0220\n\021history_revisions\030\t \001(\004H\010R\020histo" +
+      "ryRevisions\210\001\001\022D\n\020history_duration\030\n \001(\013" +
+      "2\031.google.protobuf.DurationR\017historyDura" +
+      "tion\022/\n\021history_bytes_max\030\013 \001(\004H\tR\017histo" +
+      "ryBytesMax\210\001\001\022&\n\014sessions_max\030\014 \001(\004H\nR\013s" +
+      "essionsMax\210\001\001\022+\n\017store_bytes_max\030\r \001(\004H\013" +
+      "R\rstoreBytesMax\210\001\001\0227\n\025idempotency_bytes_" +
+      "max\030\016 \001(\004H\014R\023idempotencyBytesMax\210\001\001B\016\n\014_" +
+      "waiters_maxB\016\n\014_holders_maxB\026\n\024_session_" +
+      "objects_maxB\025\n\023_ended_sessions_maxB\025\n\023_r" +
+      "equest_window_maxB\033\n\031_request_window_byt" +
+      "es_maxB\027\n\025_idempotency_keys_maxB\026\n\024_tomb" +
+      "stone_bytes_maxB\024\n\022_history_revisionsB\024\n" +
+      "\022_history_bytes_maxB\017\n\r_sessions_maxB\022\n\020" +
+      "_store_bytes_maxB\030\n\026_idempotency_bytes_m" +
+      "ax\"\022\n\020GetLimitsRequest\"q\n\021GetLimitsRespo" +
+      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
+      "HeaderR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure." +
+      "v1.LimitsR\006limits\"=\n\020SetLimitsRequest\022)\n" +
+      "\006limits\030\001 \001(\0132\021.tenure.v1.LimitsR\006limits" +
+      "\"q\n\021SetLimitsResponse\0221\n\006header\030\001 \001(\0132\031." +
+      "tenure.v1.ResponseHeaderR\006header\022)\n\006limi" +
+      "ts\030\002 \001(\0132\021.tenure.v1.LimitsR\006limits\",\n\016C" +
+      "ompactRequest\022\032\n\010revision\030\001 \001(\004R\010revisio" +
+      "n\"s\n\017CompactResponse\0221\n\006header\030\001 \001(\0132\031.t" +
+      "enure.v1.ResponseHeaderR\006header\022-\n\022compa" +
+      "cted_revision\030\002 \001(\004R\021compactedRevision\"\017" +
+      "\n\rBackupRequest\"W\n\016BackupResponse\0221\n\006hea" +
+      "der\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006he" +
+      "ader\022\022\n\004data\030\002 \001(\014R\004data2\335\006\n\016ClusterServ" +
+      "ice\022F\n\tGetStatus\022\033.tenure.v1.GetStatusRe" +
+      "quest\032\034.tenure.v1.GetStatusResponse\022L\n\013L" +
+      "istMembers\022\035.tenure.v1.ListMembersReques" +
+      "t\032\036.tenure.v1.ListMembersResponse\022F\n\tAdd" +
+      "Member\022\033.tenure.v1.AddMemberRequest\032\034.te" +
+      "nure.v1.AddMemberResponse\022R\n\rPromoteMemb" +
+      "er\022\037.tenure.v1.PromoteMemberRequest\032 .te" +
+      "nure.v1.PromoteMemberResponse\022O\n\014RemoveM" +
+      "ember\022\036.tenure.v1.RemoveMemberRequest\032\037." +
+      "tenure.v1.RemoveMemberResponse\022R\n\rReplac" +
+      "eMember\022\037.tenure.v1.ReplaceMemberRequest" +
+      "\032 .tenure.v1.ReplaceMemberResponse\022a\n\022Tr" +
+      "ansferLeadership\022$.tenure.v1.TransferLea" +
+      "dershipRequest\032%.tenure.v1.TransferLeade" +
+      "rshipResponse\022F\n\tGetLimits\022\033.tenure.v1.G" +
+      "etLimitsRequest\032\034.tenure.v1.GetLimitsRes" +
+      "ponse\022F\n\tSetLimits\022\033.tenure.v1.SetLimits" +
+      "Request\032\034.tenure.v1.SetLimitsResponse\022@\n" +
+      "\007Compact\022\031.tenure.v1.CompactRequest\032\032.te" +
+      "nure.v1.CompactResponse\022?\n\006Backup\022\030.tenu" +
+      "re.v1.BackupRequest\032\031.tenure.v1.BackupRe" +
+      "sponse0\001B\230\001\n\014io.tenure.v1B\014ClusterProtoP" +
+      "\001Z5github.com/tenure-io/tenure/gen/go/te" +
+      "nure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTen" +
+      "ure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure:" +
+      ":V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -299,7 +305,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_GetStatusResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetStatusResponse_descriptor,
-        new java.lang.String[] { "Header", "Leader", "Members", "Member", "Version", "Problems", "CommitIndex", "AppliedIndex", "FirstIndex", "LastIndex", "Keys", "Sessions", "LiveBytes", "DiskBytes", "CompactedRevision", "Checksum", "Uptime", "Watches", "ClusterVersion", });
+        new java.lang.String[] { "Header", "Leader", "Members", "Member", "Version", "Problems", "CommitIndex", "AppliedIndex", "FirstIndex", "LastIndex", "Keys", "Sessions", "LiveBytes", "DiskBytes", "CompactedRevision", "Checksum", "Uptime", "Watches", "ClusterVersion", "StoreBytes", "StoreBytesMax", });
     internal_static_tenure_v1_ListMembersRequest_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_tenure_v1_ListMembersRequest_fieldAccessorTable = new
@@ -377,7 +383,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_Limits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Limits_descriptor,
-        new java.lang.String[] { "WaitersMax", "HoldersMax", "SessionObjectsMax", "EndedSessionsMax", "RequestWindowMax", "RequestWindowBytesMax", "IdempotencyKeysMax", "TombstoneBytesMax", "HistoryRevisions", "HistoryDuration", "HistoryBytesMax", "SessionsMax", });
+        new java.lang.String[] { "WaitersMax", "HoldersMax", "SessionObjectsMax", "EndedSessionsMax", "RequestWindowMax", "RequestWindowBytesMax", "IdempotencyKeysMax", "TombstoneBytesMax", "HistoryRevisions", "HistoryDuration", "HistoryBytesMax", "SessionsMax", "StoreBytesMax", "IdempotencyBytesMax", });
     internal_static_tenure_v1_GetLimitsRequest_descriptor =
       getDescriptor().getMessageTypes().get(17);
     internal_static_tenure_v1_GetLimitsRequest_fieldAccessorTable = new

@@ -601,6 +601,36 @@ private static final long serialVersionUID = 0L;
     return clusterVersion_;
   }
 
+  public static final int STORE_BYTES_FIELD_NUMBER = 20;
+  private long storeBytes_ = 0L;
+  /**
+   * <pre>
+   * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+   * </pre>
+   *
+   * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
+   * @return The storeBytes.
+   */
+  @java.lang.Override
+  public long getStoreBytes() {
+    return storeBytes_;
+  }
+
+  public static final int STORE_BYTES_MAX_FIELD_NUMBER = 21;
+  private long storeBytesMax_ = 0L;
+  /**
+   * <pre>
+   * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+   * </pre>
+   *
+   * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
+   * @return The storeBytesMax.
+   */
+  @java.lang.Override
+  public long getStoreBytesMax() {
+    return storeBytesMax_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -671,6 +701,12 @@ private static final long serialVersionUID = 0L;
     }
     if (clusterVersion_ != 0) {
       output.writeUInt32(19, clusterVersion_);
+    }
+    if (storeBytes_ != 0L) {
+      output.writeUInt64(20, storeBytes_);
+    }
+    if (storeBytesMax_ != 0L) {
+      output.writeUInt64(21, storeBytesMax_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -753,6 +789,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(19, clusterVersion_);
     }
+    if (storeBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(20, storeBytes_);
+    }
+    if (storeBytesMax_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(21, storeBytesMax_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -812,6 +856,10 @@ private static final long serialVersionUID = 0L;
         != other.getWatches()) return false;
     if (getClusterVersion()
         != other.getClusterVersion()) return false;
+    if (getStoreBytes()
+        != other.getStoreBytes()) return false;
+    if (getStoreBytesMax()
+        != other.getStoreBytesMax()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -879,6 +927,12 @@ private static final long serialVersionUID = 0L;
         getWatches());
     hash = (37 * hash) + CLUSTER_VERSION_FIELD_NUMBER;
     hash = (53 * hash) + getClusterVersion();
+    hash = (37 * hash) + STORE_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getStoreBytes());
+    hash = (37 * hash) + STORE_BYTES_MAX_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getStoreBytesMax());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1062,6 +1116,8 @@ private static final long serialVersionUID = 0L;
       }
       watches_ = 0L;
       clusterVersion_ = 0;
+      storeBytes_ = 0L;
+      storeBytesMax_ = 0L;
       return this;
     }
 
@@ -1174,6 +1230,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00040000) != 0)) {
         result.clusterVersion_ = clusterVersion_;
+      }
+      if (((from_bitField0_ & 0x00080000) != 0)) {
+        result.storeBytes_ = storeBytes_;
+      }
+      if (((from_bitField0_ & 0x00100000) != 0)) {
+        result.storeBytesMax_ = storeBytesMax_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1333,6 +1395,12 @@ private static final long serialVersionUID = 0L;
       if (other.getClusterVersion() != 0) {
         setClusterVersion(other.getClusterVersion());
       }
+      if (other.getStoreBytes() != 0L) {
+        setStoreBytes(other.getStoreBytes());
+      }
+      if (other.getStoreBytesMax() != 0L) {
+        setStoreBytesMax(other.getStoreBytesMax());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1474,6 +1542,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00040000;
               break;
             } // case 152
+            case 160: {
+              storeBytes_ = input.readUInt64();
+              bitField0_ |= 0x00080000;
+              break;
+            } // case 160
+            case 168: {
+              storeBytesMax_ = input.readUInt64();
+              bitField0_ |= 0x00100000;
+              break;
+            } // case 168
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3277,6 +3355,94 @@ private static final long serialVersionUID = 0L;
     public Builder clearClusterVersion() {
       bitField0_ = (bitField0_ & ~0x00040000);
       clusterVersion_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long storeBytes_ ;
+    /**
+     * <pre>
+     * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+     * </pre>
+     *
+     * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
+     * @return The storeBytes.
+     */
+    @java.lang.Override
+    public long getStoreBytes() {
+      return storeBytes_;
+    }
+    /**
+     * <pre>
+     * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+     * </pre>
+     *
+     * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
+     * @param value The storeBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStoreBytes(long value) {
+
+      storeBytes_ = value;
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+     * </pre>
+     *
+     * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStoreBytes() {
+      bitField0_ = (bitField0_ & ~0x00080000);
+      storeBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long storeBytesMax_ ;
+    /**
+     * <pre>
+     * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+     * </pre>
+     *
+     * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
+     * @return The storeBytesMax.
+     */
+    @java.lang.Override
+    public long getStoreBytesMax() {
+      return storeBytesMax_;
+    }
+    /**
+     * <pre>
+     * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+     * </pre>
+     *
+     * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
+     * @param value The storeBytesMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStoreBytesMax(long value) {
+
+      storeBytesMax_ = value;
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+     * </pre>
+     *
+     * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStoreBytesMax() {
+      bitField0_ = (bitField0_ & ~0x00100000);
+      storeBytesMax_ = 0L;
       onChanged();
       return this;
     }

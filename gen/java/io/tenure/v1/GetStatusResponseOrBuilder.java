@@ -339,4 +339,24 @@ public interface GetStatusResponseOrBuilder extends
    * @return The clusterVersion.
    */
   int getClusterVersion();
+
+  /**
+   * <pre>
+   * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+   * </pre>
+   *
+   * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
+   * @return The storeBytes.
+   */
+  long getStoreBytes();
+
+  /**
+   * <pre>
+   * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+   * </pre>
+   *
+   * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
+   * @return The storeBytesMax.
+   */
+  long getStoreBytesMax();
 }

@@ -379,6 +379,64 @@ private static final long serialVersionUID = 0L;
     return sessionsMax_;
   }
 
+  public static final int STORE_BYTES_MAX_FIELD_NUMBER = 13;
+  private long storeBytesMax_ = 0L;
+  /**
+   * <pre>
+   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+   * 32nd idempotency keys, whatever their own limits say.
+   * </pre>
+   *
+   * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+   * @return Whether the storeBytesMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasStoreBytesMax() {
+    return ((bitField0_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+   * 32nd idempotency keys, whatever their own limits say.
+   * </pre>
+   *
+   * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+   * @return The storeBytesMax.
+   */
+  @java.lang.Override
+  public long getStoreBytesMax() {
+    return storeBytesMax_;
+  }
+
+  public static final int IDEMPOTENCY_BYTES_MAX_FIELD_NUMBER = 14;
+  private long idempotencyBytesMax_ = 0L;
+  /**
+   * <pre>
+   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * </pre>
+   *
+   * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+   * @return Whether the idempotencyBytesMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasIdempotencyBytesMax() {
+    return ((bitField0_ & 0x00002000) != 0);
+  }
+  /**
+   * <pre>
+   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * </pre>
+   *
+   * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+   * @return The idempotencyBytesMax.
+   */
+  @java.lang.Override
+  public long getIdempotencyBytesMax() {
+    return idempotencyBytesMax_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -428,6 +486,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000800) != 0)) {
       output.writeUInt64(12, sessionsMax_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      output.writeUInt64(13, storeBytesMax_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      output.writeUInt64(14, idempotencyBytesMax_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -485,6 +549,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000800) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(12, sessionsMax_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(13, storeBytesMax_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(14, idempotencyBytesMax_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -561,6 +633,16 @@ private static final long serialVersionUID = 0L;
       if (getSessionsMax()
           != other.getSessionsMax()) return false;
     }
+    if (hasStoreBytesMax() != other.hasStoreBytesMax()) return false;
+    if (hasStoreBytesMax()) {
+      if (getStoreBytesMax()
+          != other.getStoreBytesMax()) return false;
+    }
+    if (hasIdempotencyBytesMax() != other.hasIdempotencyBytesMax()) return false;
+    if (hasIdempotencyBytesMax()) {
+      if (getIdempotencyBytesMax()
+          != other.getIdempotencyBytesMax()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -624,6 +706,16 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + SESSIONS_MAX_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getSessionsMax());
+    }
+    if (hasStoreBytesMax()) {
+      hash = (37 * hash) + STORE_BYTES_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getStoreBytesMax());
+    }
+    if (hasIdempotencyBytesMax()) {
+      hash = (37 * hash) + IDEMPOTENCY_BYTES_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getIdempotencyBytesMax());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -782,6 +874,8 @@ private static final long serialVersionUID = 0L;
       }
       historyBytesMax_ = 0L;
       sessionsMax_ = 0L;
+      storeBytesMax_ = 0L;
+      idempotencyBytesMax_ = 0L;
       return this;
     }
 
@@ -866,6 +960,14 @@ private static final long serialVersionUID = 0L;
         result.sessionsMax_ = sessionsMax_;
         to_bitField0_ |= 0x00000800;
       }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.storeBytesMax_ = storeBytesMax_;
+        to_bitField0_ |= 0x00001000;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.idempotencyBytesMax_ = idempotencyBytesMax_;
+        to_bitField0_ |= 0x00002000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -948,6 +1050,12 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasSessionsMax()) {
         setSessionsMax(other.getSessionsMax());
+      }
+      if (other.hasStoreBytesMax()) {
+        setStoreBytesMax(other.getStoreBytesMax());
+      }
+      if (other.hasIdempotencyBytesMax()) {
+        setIdempotencyBytesMax(other.getIdempotencyBytesMax());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1037,6 +1145,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000800;
               break;
             } // case 96
+            case 104: {
+              storeBytesMax_ = input.readUInt64();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
+            case 112: {
+              idempotencyBytesMax_ = input.readUInt64();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 112
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1823,6 +1941,126 @@ private static final long serialVersionUID = 0L;
     public Builder clearSessionsMax() {
       bitField0_ = (bitField0_ & ~0x00000800);
       sessionsMax_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long storeBytesMax_ ;
+    /**
+     * <pre>
+     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+     * 32nd idempotency keys, whatever their own limits say.
+     * </pre>
+     *
+     * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+     * @return Whether the storeBytesMax field is set.
+     */
+    @java.lang.Override
+    public boolean hasStoreBytesMax() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+     * 32nd idempotency keys, whatever their own limits say.
+     * </pre>
+     *
+     * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+     * @return The storeBytesMax.
+     */
+    @java.lang.Override
+    public long getStoreBytesMax() {
+      return storeBytesMax_;
+    }
+    /**
+     * <pre>
+     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+     * 32nd idempotency keys, whatever their own limits say.
+     * </pre>
+     *
+     * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+     * @param value The storeBytesMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStoreBytesMax(long value) {
+
+      storeBytesMax_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+     * 32nd idempotency keys, whatever their own limits say.
+     * </pre>
+     *
+     * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStoreBytesMax() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      storeBytesMax_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long idempotencyBytesMax_ ;
+    /**
+     * <pre>
+     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * </pre>
+     *
+     * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+     * @return Whether the idempotencyBytesMax field is set.
+     */
+    @java.lang.Override
+    public boolean hasIdempotencyBytesMax() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * </pre>
+     *
+     * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+     * @return The idempotencyBytesMax.
+     */
+    @java.lang.Override
+    public long getIdempotencyBytesMax() {
+      return idempotencyBytesMax_;
+    }
+    /**
+     * <pre>
+     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * </pre>
+     *
+     * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+     * @param value The idempotencyBytesMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdempotencyBytesMax(long value) {
+
+      idempotencyBytesMax_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * </pre>
+     *
+     * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIdempotencyBytesMax() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      idempotencyBytesMax_ = 0L;
       onChanged();
       return this;
     }

@@ -243,4 +243,46 @@ public interface LimitsOrBuilder extends
    * @return The sessionsMax.
    */
   long getSessionsMax();
+
+  /**
+   * <pre>
+   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+   * 32nd idempotency keys, whatever their own limits say.
+   * </pre>
+   *
+   * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+   * @return Whether the storeBytesMax field is set.
+   */
+  boolean hasStoreBytesMax();
+  /**
+   * <pre>
+   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
+   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
+   * 32nd idempotency keys, whatever their own limits say.
+   * </pre>
+   *
+   * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
+   * @return The storeBytesMax.
+   */
+  long getStoreBytesMax();
+
+  /**
+   * <pre>
+   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * </pre>
+   *
+   * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+   * @return Whether the idempotencyBytesMax field is set.
+   */
+  boolean hasIdempotencyBytesMax();
+  /**
+   * <pre>
+   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * </pre>
+   *
+   * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
+   * @return The idempotencyBytesMax.
+   */
+  long getIdempotencyBytesMax();
 }

@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// The parts of the store's limit. What is left above growthBytesMax is for what goes on when the store is full:
+// deletes, releases and the ends of sessions, which write history before they free anything.
+const (
+	// reservePart is the part of the limit that growth must leave free: a twentieth.
+	reservePart = 20
+	// historyPart is the most that history may take of it, so that a full store does not stay full of the past.
+	historyPart = 4
+	// requestPart is the most that tombstones, and that remembered idempotency keys, may take of it.
+	requestPart = 32
+)
+
+// growthBytesMax returns how many bytes the store may have and still grow.
+func growthBytesMax(limits *storev1.Limits) uint64 {
+	return limits.GetStoreBytesMax() - limits.GetStoreBytesMax()/reservePart
+}
+
+// boundParts keeps limits of bytes within their part of the whole store's.
+func boundParts(limits *storev1.Limits) {
+	whole := limits.GetStoreBytesMax()
+	*limits.HistoryBytesMax = min(limits.GetHistoryBytesMax(), max(1, whole/historyPart))
+	*limits.TombstoneBytesMax = min(limits.GetTombstoneBytesMax(), max(1, whole/requestPart))
+	*limits.IdempotencyBytesMax = min(limits.GetIdempotencyBytesMax(), max(1, whole/requestPart))
+}
+
+// needSpace refuses what makes the state grow once the store has reached the part of its limit that is for growth. It
+// looks at the state as the command has left it so far, so a transaction may first delete and then put.
+func (c *command) needSpace() error {
+	limits, err := c.effectiveLimits()
+	if err != nil || c.rows.bytes < growthBytesMax(limits) {
+		return err
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
+		fmt.Sprintf("store has %d bytes: from %d on it grows no more", c.rows.bytes, growthBytesMax(limits)))
+	f.failure.LimitName = "store_bytes_max"
+	f.failure.Limit = limits.GetStoreBytesMax()
+	f.failure.Actual = c.rows.bytes
+	return f
+}
+
+// needSpaceFor is needSpace for a value that comes with the release of a lock, which goes on in a full store: a value
+// that is no longer than the one before needs no space.
+func (c *command) needSpaceFor(old *storev1.KeyRecord, value []byte) error {
+	if len(value) <= len(old.GetValue()) {
+		return nil
+	}
+	return c.needSpace()
+}
+
+// Usage says how full a store is.
+type Usage struct {
+	// Bytes is the size of the state: all rows, with their history.
+	Bytes uint64
+	// BytesMax is the limit.
+	BytesMax uint64
+	// GrowthBytesMax is from where on nothing is taken that makes the state grow.
+	GrowthBytesMax uint64
+	// Full says that Bytes has reached GrowthBytesMax.
+	Full bool
+}
+
+// Usage returns how full the store is. One that is not bootstrapped is empty.
+func (r *Reader) Usage() (Usage, error) {
+	limits, err := r.Limits()
+	if err != nil {
+		return Usage{}, err
+	}
+	a, err := r.Applied()
+	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
+		return Usage{}, err
+	}
+	most := growthBytesMax(limits)
+	return Usage{
+		Bytes: a.StoreBytes, BytesMax: limits.GetStoreBytesMax(), GrowthBytesMax: most, Full: a.StoreBytes >= most,
+	}, nil
+}
+
+// countBytes returns the bytes of all rows but the applied record.
+func countBytes(rows rowReader) (uint64, error) {
+	total := uint64(0)
+	err := rows.scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
+		if row[0] != rowApplied {
+			total += uint64(len(row) + len(value))
+		}
+		return true, nil
+	})
+	return total, err
+}
