@@ -21,7 +21,9 @@ func (m *model) apply(cmd *storev1.Command) string {
 			return r.retry(digest)
 		}
 		answer := m.attempt(cmd)
-		m.keyed[string(cmd.GetIdempotencyKey())] = modelResult{digest, answer}
+		if !readsOnly(cmd) {
+			m.keep(string(cmd.GetIdempotencyKey()), modelResult{digest, answer})
+		}
 		return answer
 	default:
 		return m.attempt(cmd)
@@ -64,7 +66,9 @@ func (m *model) applyInWindow(cmd *storev1.Command, id windowID, digest string) 
 	w.done = max(w.done, rid.GetDoneBelow())
 	maps.DeleteFunc(w.results, func(n uint64, _ modelResult) bool { return n < w.done })
 	answer := m.attempt(cmd)
-	w.results[rid.GetSequence()] = modelResult{digest, answer}
+	if !readsOnly(cmd) {
+		w.results[rid.GetSequence()] = modelResult{digest, answer}
+	}
 	m.bury(cmd)
 	return answer
 }

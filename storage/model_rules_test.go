@@ -105,3 +105,27 @@ func overlapping(ops []*storev1.Op) bool {
 	}
 	return twice(values) || twice(locks)
 }
+
+// readsOnly says whether a command is a transaction that changes nothing, whichever way it goes.
+func readsOnly(cmd *storev1.Command) bool {
+	txn := cmd.GetTxn()
+	if txn == nil {
+		return false
+	}
+	for _, op := range slices.Concat(txn.GetThenOps(), txn.GetElseOps()) {
+		if op.GetGet() == nil && op.GetCheck() == nil && op.GetList() == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// keep remembers a keyed call, and forgets the oldest above the limit.
+func (m *model) keep(key string, r modelResult) {
+	m.keyed[key] = r
+	m.keyedAge = append(m.keyedAge, key)
+	for len(m.keyedAge) > orDefault(m.limits.GetIdempotencyKeysMax(), 100_000) {
+		delete(m.keyed, m.keyedAge[0])
+		m.keyedAge = m.keyedAge[1:]
+	}
+}

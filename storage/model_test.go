@@ -74,6 +74,7 @@ type model struct {
 	ended     map[string]bool
 	windows   map[windowID]*modelWindow
 	keyed     map[string]modelResult
+	keyedAge  []string // oldest first
 	limits    *storev1.Limits
 
 	changed bool            // by the present command

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
@@ -13,8 +14,6 @@ const (
 	// idempotencyKeyBytesMin and idempotencyKeyBytesMax bound idempotency keys: shorter ones meet by chance.
 	idempotencyKeyBytesMin = 16
 	idempotencyKeyBytesMax = 128
-	// keyedForgottenMax is how many keyed calls one call forgets, after the limit was lowered.
-	keyedForgottenMax = 4
 	// appliedNo says in a failure that no earlier attempt was applied.
 	appliedNo = 2
 )
@@ -54,6 +53,12 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
 }
 
+// remembers says whether the result of a command is worth keeping: what only reads may as well be done again.
+func remembers(cmd *storev1.Command) bool {
+	txn, ok := cmd.GetKind().(*storev1.Command_Txn)
+	return !ok || slices.ContainsFunc(txn.Txn.GetThenOps(), writes) || slices.ContainsFunc(txn.Txn.GetElseOps(), writes)
+}
+
 // recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
 func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
 	value, ok, err := rows.get(row)
@@ -73,51 +78,6 @@ func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
 
 func encodeRequest(digest []byte, result *storev1.Result) ([]byte, error) {
 	return encode(&storev1.RequestRecord{FormatVersion: recordFormat, Digest: digest, Result: result})
-}
-
-// keyedRow returns the row of an idempotency key, which belongs to one caller.
-func keyedRow(principal string, key []byte) []byte {
-	return append(appendEscaped([]byte{rowIdempotency}, principal), key...)
-}
-
-// keyedMemory keeps results under idempotency keys: the last so many of the whole store.
-type keyedMemory struct {
-	row    []byte
-	digest []byte
-}
-
-func (m *keyedMemory) recall(c *command) (*storev1.Result, error) {
-	return recallRow(c.rows, m.row, m.digest)
-}
-
-func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
-	value, err := encodeRequest(m.digest, result)
-	if err != nil {
-		return err
-	}
-	limits, err := c.effectiveLimits()
-	if err != nil {
-		return err
-	}
-	c.rows.set(m.row, value)
-	c.rows.set(numberRow(rowKeyed, c.state.KeyedRequests), m.row)
-	c.state.KeyedRequests++
-	for range keyedForgottenMax {
-		if c.state.KeyedRequests-c.state.KeyedForgotten <= uint64(limits.GetIdempotencyKeysMax()) {
-			return nil
-		}
-		number := numberRow(rowKeyed, c.state.KeyedForgotten)
-		c.state.KeyedForgotten++
-		row, ok, err := c.rows.get(number)
-		if err != nil {
-			return err
-		}
-		if ok {
-			c.rows.remove(row)
-			c.rows.remove(number)
-		}
-	}
-	return nil
 }
 
 // windowMemory keeps results under a session's request ids: the open window of its present epoch. What an earlier

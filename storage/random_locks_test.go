@@ -35,6 +35,8 @@ func (g *generator) lockCommand(cmd *storev1.Command) {
 			WaitersMax:        new(uint32(g.rng.IntN(3) * 3)),
 			HoldersMax:        new(uint32(g.rng.IntN(3) * 2)),
 			SessionObjectsMax: new(uint32(g.rng.IntN(3) * 4)),
+
+			IdempotencyKeysMax: new(uint32(g.rng.IntN(3) * 5)),
 		}}}
 	}
 }
