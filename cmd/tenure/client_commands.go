@@ -11,6 +11,7 @@ import (
 func clientCommands(env *environment) []*cobra.Command {
 	commands := []*cobra.Command{
 		newStatusCommand(env),
+		newMemberCommand(env),
 		newSessionCommand(env),
 		newKVCommand(env),
 		newLockCommand(env),

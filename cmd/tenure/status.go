@@ -53,6 +53,9 @@ func statusRows(answer *tenurev1.GetStatusResponse) [][]string {
 	var rows [][]string
 	for _, p := range answer.GetProblems() {
 		rows = append(rows, []string{"Problem", printable(p.GetName()) + ": " + printable(p.GetMessage())})
+		if p.GetRunbook() != "" {
+			rows = append(rows, []string{"", "see " + printable(p.GetRunbook())})
+		}
 	}
 	leader := "none: nothing can be written until there is one"
 	if answer.GetLeader() != "" {
@@ -71,23 +74,4 @@ func statusRows(answer *tenurev1.GetStatusResponse) [][]string {
 		{"Watches", strconv.FormatUint(answer.GetWatches(), 10)},
 		{"On disk", fmt.Sprintf("%d bytes", answer.GetDiskBytes())},
 	}...)
-}
-
-// memberRows returns the table of members.
-func memberRows(members []*tenurev1.Member) [][]string {
-	rows := [][]string{{"MEMBER", "ID", "ROLE", "GRPC", "HTTP", "PEERS", "VERSION"}}
-	for _, m := range members {
-		role := "follower"
-		switch {
-		case m.GetLeader():
-			role = "leader"
-		case m.GetLearner():
-			role = "learner"
-		}
-		rows = append(rows, []string{
-			orDash(m.GetName()), strconv.FormatUint(m.GetId(), 10), role, orDash(m.GetClientAddress()),
-			orDash(m.GetHttpAddress()), orDash(m.GetPeerAddress()), orDash(m.GetVersion()),
-		})
-	}
-	return rows
 }
