@@ -226,10 +226,14 @@ func (m *model) runLock(cmd *storev1.Command) string {
 
 func (m *model) takeOver(t *storev1.TakeOverSession) string {
 	id, s := m.session(&storev1.SessionRef{SessionId: t.GetSessionId()})
+	if t.GetReplacesEpoch() == s.epoch-1 && s.taker != "" && s.taker == string(t.GetInstanceId()) {
+		return fmt.Sprint(s.epoch)
+	}
 	if t.GetReplacesEpoch() != s.epoch {
 		refuse("EPOCH_MISMATCH")
 	}
 	s.epoch++
+	s.taker = string(t.GetInstanceId())
 	m.sessions[id] = s
 	m.changed = true
 	for key, l := range m.locks {

@@ -44,6 +44,7 @@ type modelLock struct {
 
 type modelSession struct {
 	epoch   uint64
+	taker   string // instance of the last takeover
 	deletes bool
 	delay   bool
 }

@@ -24,7 +24,8 @@ func (g *generator) lockCommand(cmd *storev1.Command) {
 		cmd.Kind = &storev1.Command_BreakLock{BreakLock: g.breakLock()}
 	case n < 89:
 		cmd.Kind = &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
-			SessionId: numberedID(g.session()), ReplacesEpoch: uint64(1 + g.rng.IntN(2)), InstanceId: g.value(),
+			SessionId: numberedID(g.session()), ReplacesEpoch: uint64(1 + g.rng.IntN(2)),
+			InstanceId: [][]byte{nil, []byte("i"), []byte("j")}[g.rng.IntN(3)],
 		}}
 	case n < 91:
 		cmd.Kind = &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: g.decidedIn()}}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -17,6 +18,9 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 		return nil, invalid("instance id is longer than 64 bytes")
 	}
 	r := s.record
+	if tookOver(r, t) {
+		return &storev1.TakeOverSessionResult{Epoch: r.GetEpoch()}, nil
+	}
 	if t.GetReplacesEpoch() != r.GetEpoch() {
 		f := broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
 			fmt.Sprintf("session %s is at epoch %d, not %d", s.id, r.GetEpoch(), t.GetReplacesEpoch()))
@@ -51,6 +55,13 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 		}
 	}
 	return &storev1.TakeOverSessionResult{Epoch: r.GetEpoch()}, nil
+}
+
+// tookOver says whether a takeover has been done already, by the same instance: its answer was lost, and it may have it
+// again. An instance without id cannot be told from another.
+func tookOver(r *storev1.SessionRecord, t *storev1.TakeOverSession) bool {
+	return t.GetReplacesEpoch() > 0 && r.GetEpoch() == t.GetReplacesEpoch()+1 &&
+		len(t.GetInstanceId()) > 0 && bytes.Equal(r.GetInstanceId(), t.GetInstanceId())
 }
 
 // renewHold ends a hold and makes a new one of it in the same step; nobody can come between.

@@ -1545,9 +1545,10 @@ type TakeOverSession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch that is replaced; another one fails.
+	// Epoch that is replaced; another one fails, unless this very instance has replaced it: then nothing changes, and the
+	// answer is the same again.
 	ReplacesEpoch uint64 `protobuf:"varint,2,opt,name=replaces_epoch,json=replacesEpoch,proto3" json:"replaces_epoch,omitempty"`
-	// The new process instance.
+	// The new process instance; one without id cannot repeat a takeover whose answer it lost.
 	InstanceId []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	// Network address the request came from.
 	PeerAddress   string `protobuf:"bytes,4,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
