@@ -25,8 +25,10 @@ const (
 	requestBytesMaxDefault = 3 << 19 // 1.5 MiB
 	callsMaxDefault        = 10_000
 	streamsMaxDefault      = 1024
-	stopGraceDefault       = 5 * time.Second
-	ttlFloor               = 2 * time.Second
+	// streamSessionsMaxDefault keeps what a stream remembers below about 20 MiB.
+	streamSessionsMaxDefault = 128 << 10
+	stopGraceDefault         = 5 * time.Second
+	ttlFloor                 = 2 * time.Second
 )
 
 // Errors of Validate.
@@ -78,6 +80,9 @@ type Config struct {
 	CallsMax int
 	// StreamsMax is how many calls and streams one client connection may have open; 0 is 1 024. More wait in the client.
 	StreamsMax int
+	// StreamSessionsMax is how many sessions one KeepAlive stream renews; 0 is 131 072. A renewal of one more is refused
+	// with LIMIT_EXCEEDED; another stream may bring it.
+	StreamSessionsMax int
 	// StopGrace is how long calls may go on after the member was told to stop; 0 is 5 s.
 	StopGrace time.Duration
 
@@ -118,6 +123,7 @@ func (c Config) withDefaults() Config {
 	setInt(&c.RequestBytesMax, requestBytesMaxDefault)
 	setInt(&c.CallsMax, callsMaxDefault)
 	setInt(&c.StreamsMax, streamsMaxDefault)
+	setInt(&c.StreamSessionsMax, streamSessionsMaxDefault)
 	if c.Tick == 0 {
 		c.Tick = tickDefault
 	}
@@ -172,7 +178,7 @@ func (c Config) Validate() error {
 	if c.ElectionTicks < 5 || c.ElectionTicks > 1000 {
 		problems = append(problems, fmt.Errorf("%w: election ticks %d must be 5 to 1000", ErrConfig, c.ElectionTicks))
 	}
-	if c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StopGrace < 0 {
+	if c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StreamSessionsMax < 1 || c.StopGrace < 0 {
 		problems = append(problems, fmt.Errorf("%w: limits of requests must be larger than zero", ErrConfig))
 	}
 	return errors.Join(problems...)
@@ -224,6 +230,7 @@ func (c Config) ttlMin() time.Duration {
 
 // requestLimits bound what a member takes from clients.
 type requestLimits struct {
-	requestBytesMax int
-	callsMax        int
+	requestBytesMax   int
+	callsMax          int
+	streamSessionsMax int
 }

@@ -1,6 +1,13 @@
 package server
 
-import "google.golang.org/grpc/status"
+import (
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/storage"
+)
 
 // NewError makes an error of the API, for tests of the table.
 var NewError = newError
@@ -9,3 +16,25 @@ var NewError = newError
 func ToStatus(err error, requestID string) (s *status.Status, internal bool) {
 	return toStatus(err, requestID)
 }
+
+// KnownSessions are the sessions that a stream renewed, for tests that give the time.
+type KnownSessions struct{ known *knownSessions }
+
+// NewKnownSessions returns those of a new stream.
+func NewKnownSessions(sessionsMax int, now func() time.Time) KnownSessions {
+	return KnownSessions{newKnownSessions(sessionsMax, now)}
+}
+
+// Renew renews a session as a stream does, and reports whether the stream had room for it, and knew it already.
+func (k KnownSessions) Renew(id storage.SessionID, ttl time.Duration) (ok, known bool) {
+	if _, known = k.known.renewal(id); known {
+		return true, true
+	}
+	if ok, _ = k.known.room(0); ok {
+		k.known.add(id, expiry.Ref{}, ttl)
+	}
+	return ok, false
+}
+
+// Len returns how many there are.
+func (k KnownSessions) Len() int { return len(k.known.byID) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -37,7 +36,7 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 	k := &keeper{
 		api:    a,
 		stream: stream,
-		known:  map[storage.SessionID]expiry.Ref{},
+		known:  newKnownSessions(a.limits.streamSessionsMax, time.Now),
 		news:   make(chan struct{}, 1),
 		slots:  make(chan struct{}, renewalMessagesMax),
 		done:   make(chan struct{}),
@@ -71,8 +70,8 @@ type keeper struct {
 	slots  chan struct{} // one element for each message that waits
 	done   chan struct{} // closed when nobody takes messages any more
 
-	mu     sync.Mutex                       // guards what follows
-	known  map[storage.SessionID]expiry.Ref // sessions that this stream renewed
+	mu     sync.Mutex // guards what follows
+	known  *knownSessions
 	queue  []*renewalMessage
 	far    []farVerdict // what the leader said, where that is another member
 	hints  []*tenurev1.SessionHint
@@ -133,6 +132,7 @@ func (k *keeper) ring() {
 // receive notes that renewals came.
 func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
 	m := &renewalMessage{request: request, renewals: make([]expiry.Renewal, len(request.GetRenewals()))}
+	var forgotten []storage.SessionID
 	k.mu.Lock()
 	for i, r := range request.GetRenewals() {
 		id, err := storage.ParseSessionID(r.GetSessionId())
@@ -140,13 +140,22 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
 			m.refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID)
 			continue
 		}
-		ref, known := k.known[id]
+		ref, known := k.known.renewal(id)
 		if !known {
+			ok, idle := k.known.room(len(m.strange))
+			forgotten = append(forgotten, idle...)
+			if !ok {
+				m.refuse(i, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED)
+				continue
+			}
 			m.strange = append(m.strange, i)
 		}
 		m.renewals[i] = expiry.Renewal{ID: id, Epoch: r.GetEpoch(), Ref: ref}
 	}
 	k.mu.Unlock()
+	if len(forgotten) > 0 {
+		k.api.hints.remove(k, forgotten...)
+	}
 	k.api.timers.Receive(m.renewals)
 	k.mu.Lock()
 	closed := k.closed
@@ -169,7 +178,7 @@ func (k *keeper) close() {
 	queue := k.queue
 	k.queue = nil
 	k.mu.Unlock()
-	k.api.hints.remove(k, slices.Collect(maps.Keys(k.known))...) // Nobody writes known any more.
+	k.api.hints.remove(k, k.known.all()...) // Nobody writes known any more.
 	for _, m := range queue {
 		k.api.timers.Release(m.renewals)
 	}
@@ -306,7 +315,7 @@ func (k *keeper) answerOne(m *renewalMessage, term uint64, proofErr error) error
 func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
 	for _, i := range m.strange {
 		k.mu.Lock()
-		_, known := k.known[m.renewals[i].ID]
+		known := k.known.has(m.renewals[i].ID)
 		k.mu.Unlock()
 		if known {
 			continue // An earlier message brought what was needed.
@@ -367,7 +376,7 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 	case expiry.Renewed:
 		v.Ttl = k.duration(r.TTL)
 		if r.Searched {
-			k.remember(r.ID, r.Ref)
+			k.remember(r.ID, r.Ref, r.TTL)
 		}
 		return nil
 	case expiry.Superseded:
@@ -387,12 +396,11 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 }
 
 // remember notes where the session is, so that its next renewal needs no search and no secret.
-func (k *keeper) remember(id storage.SessionID, ref expiry.Ref) {
+func (k *keeper) remember(id storage.SessionID, ref expiry.Ref, ttl time.Duration) {
 	k.mu.Lock()
-	_, known := k.known[id]
-	k.known[id] = ref
+	added := k.known.add(id, ref, ttl)
 	k.mu.Unlock()
-	if !known {
+	if added {
 		k.api.hints.add(id, k)
 	}
 }
@@ -400,7 +408,7 @@ func (k *keeper) remember(id storage.SessionID, ref expiry.Ref) {
 // forget notes that the session is gone.
 func (k *keeper) forget(id storage.SessionID) {
 	k.mu.Lock()
-	delete(k.known, id)
+	k.known.remove(id)
 	k.mu.Unlock()
 	k.api.hints.remove(k, id)
 }

@@ -64,7 +64,7 @@ func (k *keeper) relayOne(m *renewalMessage) error {
 		}
 		r := &slab[i]
 		r.id, r.epoch, r.sink, r.at = m.renewals[i].ID, asked.GetEpoch(), far, i
-		if _, r.proven = k.known[r.id]; !r.proven {
+		if r.proven = k.known.has(r.id); !r.proven {
 			r.secret = hashed(asked.GetSecret())
 		}
 		renewals = append(renewals, r)
@@ -95,7 +95,7 @@ func (k *keeper) takeFar() error {
 			if f.refused == 0 {
 				v.Ttl = k.duration(f.ttl)
 			}
-			k.learn(f.of.message.renewals[f.at].ID, f.refused)
+			k.learn(f.of.message.renewals[f.at].ID, f.refused, f.ttl)
 			verdicts = append(verdicts, v)
 			if f.of.left--; f.of.left == 0 {
 				<-k.slots
@@ -111,14 +111,14 @@ func (k *keeper) takeFar() error {
 }
 
 // learn notes what a verdict of the leader says about a session.
-func (k *keeper) learn(id storage.SessionID, refused tenurev1.ErrorReason) {
+func (k *keeper) learn(id storage.SessionID, refused tenurev1.ErrorReason, ttl time.Duration) {
 	k.mu.Lock()
-	_, known := k.known[id]
+	known := k.known.has(id)
 	k.mu.Unlock()
 	switch refused {
 	case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
 		if !known {
-			k.remember(id, expiry.Ref{})
+			k.remember(id, expiry.Ref{}, ttl)
 		}
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
 		k.forget(id)

@@ -279,7 +279,9 @@ func (r *running) applied(o storage.Outcome) {
 
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
-	limits := requestLimits{requestBytesMax: r.config.RequestBytesMax, callsMax: r.config.CallsMax}
+	limits := requestLimits{
+		requestBytesMax: r.config.RequestBytesMax, callsMax: r.config.CallsMax, streamSessionsMax: r.config.StreamSessionsMax,
+	}
 	metrics, err := newCallMetrics(r.config.Registry)
 	if err != nil {
 		return err
