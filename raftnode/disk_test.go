@@ -164,7 +164,7 @@ func replaceDir(t *testing.T, fs vfs.FS, copied, dir string) {
 // puts runs a member over a disk for some puts and stops it.
 func puts(t *testing.T, fs vfs.FS, n int, cut bool) {
 	t.Helper()
-	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	m := start(t, raftnode.Options{FS: fs, Dir: "/data", Snapshots: raftnode.SnapshotOptions{TailEntries: 1}})
 	for i := range n {
 		propose(t, m.Node, put(fmt.Sprintf("k%d", i), "v"))
 	}
@@ -299,8 +299,16 @@ func TestReappliedTailGivesTheSameState(t *testing.T) {
 	}
 }
 
-// received is a disk on which a snapshot of a later state of the same member lies ready to be installed.
-func received(t *testing.T) (fs *vfs.MemFS, snap *raftpb.Snapshot, want string) {
+// arrival is a member's disk, and a snapshot of a later state of the same member.
+type arrival struct {
+	fs   *vfs.MemFS
+	snap *raftpb.Snapshot
+	want string // index of the snapshot
+	// place lays the snapshot ready to be installed. A start removes what lies there.
+	place func()
+}
+
+func received(t *testing.T) arrival {
 	t.Helper()
 	ahead := vfs.NewCrashableMem()
 	puts(t, ahead, 5, false)
@@ -311,22 +319,30 @@ func received(t *testing.T) (fs *vfs.MemFS, snap *raftpb.Snapshot, want string) 
 		t.Fatal(err)
 	}
 	newest := c.Hold()
-	copyDir(t, ahead, "/data/snap/"+newest.Name, behind, "/data/snap-in/from-the-leader")
-	if err := errors.Join(datadir.SyncDir(behind, "/data/snap-in"), datadir.SyncDir(behind, "/data")); err != nil {
-		t.Fatal(err)
+	return arrival{
+		fs: behind,
+		snap: &raftpb.Snapshot{
+			Data:     []byte("from-the-leader"),
+			Metadata: &raftpb.SnapshotMetadata{Index: new(newest.Manifest.Index), Term: new(newest.Manifest.Term)},
+		},
+		want: fmt.Sprint(newest.Manifest.Index),
+		place: func() {
+			copyDir(t, ahead, "/data/snap/"+newest.Name, behind, "/data/snap-in/from-the-leader")
+			if err := errors.Join(datadir.SyncDir(behind, "/data/snap-in"), datadir.SyncDir(behind, "/data")); err != nil {
+				t.Fatal(err)
+			}
+		},
 	}
-	return behind, &raftpb.Snapshot{
-		Data:     []byte("from-the-leader"),
-		Metadata: &raftpb.SnapshotMetadata{Index: new(newest.Manifest.Index), Term: new(newest.Manifest.Term)},
-	}, fmt.Sprint(newest.Manifest.Index)
 }
 
 func TestInstallSnapshot(t *testing.T) {
-	fs, snap, want := received(t)
+	a := received(t)
+	fs, snap, want := a.fs, a.snap, a.want
 	n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.place()
 	old := n.Store()
 	if err = raftnode.Install(n, snap); err != nil {
 		t.Fatalf("install: %v", err)
@@ -355,17 +371,19 @@ func TestInstallSnapshot(t *testing.T) {
 }
 
 func TestDamagedSnapshotsAreNotInstalled(t *testing.T) {
-	fs, snap, _ := received(t)
+	a := received(t)
+	fs, snap := a.fs, a.snap
+	n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.place()
 	names, err := fs.List("/data/snap-in/from-the-leader/data")
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
 	if err = datadir.WriteFile(fs, "/data/snap-in/from-the-leader/data", names[i], []byte("junk")); err != nil {
-		t.Fatal(err)
-	}
-	n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
-	if err != nil {
 		t.Fatal(err)
 	}
 	if err := raftnode.Install(n, snap); !errors.Is(err, checkpoint.ErrInvalid) {
@@ -384,7 +402,8 @@ func TestDamagedSnapshotsAreNotInstalled(t *testing.T) {
 func TestCrashesDuringAnInstallation(t *testing.T) {
 	before, after := 0, 0
 	for round := range 4 {
-		fs, snap, want := received(t)
+		a := received(t)
+		fs, snap, want := a.fs, a.snap, a.want
 		tk := &taker{
 			mem: fs, model: newModel(1, 0), gap: 1, max: 1000, rng: rand.New(rand.NewPCG(9, uint64(round))),
 		}
@@ -392,6 +411,7 @@ func TestCrashesDuringAnInstallation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		a.place()
 		if err := raftnode.Install(n, snap); err != nil {
 			t.Fatalf("install: %v", err)
 		}

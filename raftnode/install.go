@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
@@ -114,10 +115,11 @@ func (n *Node) installSnapshot(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 	if err := n.disk.recordInstall(in, hs); err != nil {
 		return err
 	}
+	oldEpoch := n.disk.epoch
 	if err := n.disk.swapState(in); err != nil {
 		return err
 	}
-	if err := n.replaceStore(in); err != nil {
+	if err := n.replaceStore(in, oldEpoch); err != nil {
 		return err
 	}
 	n.log.Info("installed snapshot", zap.Uint64("index", in.ID.Index), zap.Uint64("term", in.ID.Term))
@@ -126,7 +128,7 @@ func (n *Node) installSnapshot(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 
 // replaceStore opens the installed state machine in place of the old one, which is closed and removed once its readers
 // are gone.
-func (n *Node) replaceStore(in raftlog.Install) error {
+func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	n.storeMu.Lock()
 	defer n.storeMu.Unlock()
 	next, err := n.disk.openStore(n.o)
@@ -143,16 +145,28 @@ func (n *Node) replaceStore(in raftlog.Install) error {
 	if err := n.snaps.Forget(); err != nil {
 		return err
 	}
-	n.retire(old)
+	n.retire(old, oldEpoch)
+	n.metrics.snapshotsInstalled.Inc()
+	if n.o.Snapshots.OnInstalled != nil {
+		n.o.Snapshots.OnInstalled(next.Applied())
+	}
 	n.janitor.ring()
 	return nil
 }
 
-// retire closes a state machine that was replaced.
-func (n *Node) retire(old *storage.Store) {
-	epoch := n.disk.epoch
+// retireGrace is how long a state machine that was replaced can still be read by those who asked for it before.
+const retireGrace = time.Second
+
+// retire closes a state machine that was replaced, once its readers are gone, and removes it.
+func (n *Node) retire(old *storage.Store, epoch uint64) {
 	n.background.Go(func() {
-		err := errors.Join(old.Close(), n.dir.RemoveOtherStates(epoch))
+		grace := time.NewTimer(retireGrace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+		case <-n.done:
+		}
+		err := errors.Join(old.Close(), n.dir.FS().RemoveAll(n.dir.StatePath(epoch)))
 		if err != nil {
 			n.log.Warn("remove replaced state machine", zap.Error(err))
 		}

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
-	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -98,6 +97,9 @@ func (j *janitor) work(wanted bool) error {
 	if err := n.cutLog(); err != nil {
 		return err
 	}
+	if err := n.cleanStaged(); err != nil {
+		return err
+	}
 	if n.rlog.SizeBytes() > n.o.LogBytesMax {
 		return n.Store().AsyncFlush()
 	}
@@ -127,7 +129,7 @@ func (n *Node) makeCheckpoint() error {
 }
 
 // cutLog forgets the entries that nobody needs: those that are durable in the state machine and in a checkpoint, from
-// which a member that fell behind can start.
+// which a member that fell behind can start. A tail stays for members that were away for a moment.
 func (n *Node) cutLog() error {
 	store := n.Store()
 	to, err := store.DurableApplied()
@@ -141,7 +143,7 @@ func (n *Node) cutLog() error {
 		if m == nil {
 			return nil
 		}
-		to = min(to, m.Index)
+		to = min(to, n.keptBehind(m.Index))
 	}
 	first, err := n.rlog.FirstIndex()
 	if err != nil || to < first {
@@ -153,6 +155,17 @@ func (n *Node) cutLog() error {
 	n.metrics.truncations.Inc()
 	n.log.Debug("cut raft log", zap.Uint64("index", to))
 	return nil
+}
+
+// keptBehind returns the index up to which the log may be cut when a checkpoint at index exists.
+func (n *Node) keptBehind(index uint64) uint64 {
+	o := n.o.Snapshots
+	to := max(index-min(index, o.TailEntries), n.rlog.IndexBehind(index, o.TailBytes))
+	// Members that listen, and those that a snapshot is on its way to, go on from where they are, within reason.
+	if floor := n.peers.floor.Load(); floor != 0 && n.rlog.SizeBytes() < n.o.LogBytesMax {
+		to = min(to, floor)
+	}
+	return to
 }
 
 // Checkpoint makes a checkpoint now and cuts the log behind it.
@@ -171,14 +184,5 @@ func (n *Node) snapshot() (*raftpb.Snapshot, error) {
 		n.janitor.want()
 		return nil, raft.ErrSnapshotTemporarilyUnavailable
 	}
-	members, err := core.UnmarshalConfState(m.ConfState)
-	if err != nil {
-		return nil, err
-	}
-	return &raftpb.Snapshot{
-		Data: []byte(m.Name()),
-		Metadata: &raftpb.SnapshotMetadata{
-			ConfState: members, Index: new(m.Index), Term: new(m.Term),
-		},
-	}, nil
+	return snapshotOf(m)
 }

@@ -69,6 +69,7 @@ func (t *turn) wait(ended <-chan struct{}) bool {
 	case <-t.ticks:
 		t.ticked++
 		t.events = append(t.events, core.Tick{})
+		t.n.peers.tick(t.n.core, t.n.o.ElectionTicks)
 	case c := <-t.n.confChanges:
 		c.answer <- t.n.core.ApplyConfChange(c.change)
 	case <-t.n.mail.wake:
@@ -105,8 +106,8 @@ func (n *Node) perform(fx *core.Effects) {
 	}
 	n.appendQ.push(fx.Append)
 	n.applyQ.push(fx.Apply)
-	if len(fx.Send) > 0 {
-		n.o.Transport.Send(append([]*raftpb.Message(nil), fx.Send...))
+	if msgs := n.couriers.take(fx.Send); len(msgs) > 0 {
+		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}
 	for _, d := range fx.Reads {
 		n.readers.finish(d, n.explain(d.Err))
@@ -124,6 +125,10 @@ func (n *Node) leadershipChanged(l core.Leadership) {
 	n.metrics.leaderships.Inc()
 	// Tasks of an earlier term end here; those of this one begin when its first entry is applied.
 	n.tasks.lead(0)
+	if l.Role != core.RoleLeader {
+		// Raft does not take a snapshot of an earlier term.
+		n.couriers.recall(ErrNotLeader)
+	}
 	fields := []zap.Field{zap.Uint64("term", l.Term), zap.Uint64("leader", l.Leader)}
 	switch {
 	case l.Role == core.RoleLeader:

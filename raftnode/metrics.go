@@ -17,7 +17,12 @@ type metrics struct {
 	leaderships  prometheus.Counter
 	checkpoints  prometheus.Counter
 	truncations  prometheus.Counter
-	collectors   []prometheus.Collector
+
+	snapshotsSent, snapshotsFailed, snapshotsReceived, snapshotsInstalled prometheus.Counter
+	snapshotBytesSent, snapshotBytesReceived                              prometheus.Counter
+	snapshotSeconds                                                       prometheus.Histogram
+
+	collectors []prometheus.Collector
 }
 
 func newMetrics(n *Node) *metrics {
@@ -47,6 +52,14 @@ func newMetrics(n *Node) *metrics {
 	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
+	m.snapshotsSent = counter("tenure_snapshot_sent_total", "Snapshots that a member took whole.")
+	m.snapshotsFailed = counter("tenure_snapshot_send_failures_total", "Attempts to send a snapshot that failed.")
+	m.snapshotsReceived = counter("tenure_snapshot_received_total", "Snapshots received whole.")
+	m.snapshotsInstalled = counter("tenure_snapshot_installed_total", "Snapshots that took the state machine's place.")
+	m.snapshotBytesSent = counter("tenure_snapshot_sent_bytes_total", "Bytes of snapshots sent.")
+	m.snapshotBytesReceived = counter("tenure_snapshot_received_bytes_total", "Bytes of snapshots received.")
+	m.snapshotSeconds = histogram("tenure_snapshot_send_seconds", "Time of sending one snapshot.",
+		prometheus.ExponentialBuckets(10e-3, 2, 18)) // 10 ms to 22 min
 	m.gauges(n)
 	return m
 }
@@ -56,6 +69,7 @@ func (m *metrics) gauges(n *Node) {
 	gauge := func(name, help string, value func() float64) {
 		m.collectors = append(m.collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
+	storeGauges(gauge, n)
 	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.Load().lead.Term) })
 	gauge("tenure_raft_is_leader", "1 while this member leads.", func() float64 {
 		if l := n.view.Load().lead; l.Leader != 0 && l.Leader == n.identity.MemberID {
@@ -81,6 +95,7 @@ func (m *metrics) gauges(n *Node) {
 		first, _ := n.rlog.FirstIndex() // from memory, without error
 		return float64(first)
 	})
+	gauge("tenure_snapshot_sending", "Snapshots being sent.", func() float64 { return float64(n.couriers.sending()) })
 	gauge("tenure_raft_checkpoint_index", "Index of the newest checkpoint.", func() float64 {
 		if c := n.snaps.Newest(); c != nil {
 			return float64(c.Index)

@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -40,8 +41,12 @@ type Node struct {
 	proposals *envelope.Queue
 	readers   *readers
 	view      atomic.Pointer[view]
+	peers     peerWatch
 	tasks     *leaderTasks
 	janitor   *janitor
+	couriers  *couriers
+	inbox     *transfer.Inbox
+	staged    atomic.Pointer[stagedSnapshot] // the last snapshot that raft was told of
 	metrics   *metrics
 	hide      func() // unregisters the metrics
 
@@ -105,6 +110,8 @@ func newNode(o Options, d *disk) (*Node, error) {
 	}
 	n.store.Store(d.store)
 	n.janitor = newJanitor(n)
+	n.couriers = newCouriers(n)
+	n.inbox = transfer.NewInbox(d.dir.FS(), d.dir.SnapInPath())
 	n.tasks = newLeaderTasks(n)
 	n.core, err = core.New(core.Config{
 		ID:             d.identity.MemberID,
@@ -181,6 +188,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.loop(runCtx)
 
 	close(n.done)
+	n.couriers.recall(ErrStopped)
 	n.readers.close(ErrStopped)
 	n.appendQ.close()
 	n.applyQ.close()
@@ -207,7 +215,7 @@ func (n *Node) closeDisk(flush bool) error {
 		}
 	}
 	n.state.Store(nodeClosed)
-	return errors.Join(err, n.disk.close())
+	return errors.Join(err, n.inbox.Close(), n.disk.close())
 }
 
 // Close gives back a node that was never run.

@@ -60,6 +60,8 @@ type Options struct {
 	// Transport carries messages to peers. Nil takes connections to the peers' addresses if there is a PeerListener; else
 	// it drops the messages and reports the peers unreachable.
 	Transport Transport
+	// Snapshots says how members that fell behind are helped.
+	Snapshots SnapshotOptions
 	// OnApplied sees every applied batch, in order, before the proposers get their results. It runs on the apply
 	// goroutine and must not block. After a restart it sees batches again that were not durable in the state machine.
 	OnApplied func(storage.Outcome)
@@ -81,6 +83,8 @@ type genesis struct {
 	clusterID, historyID [16]byte
 	memberID             uint64
 	voters               []uint64
+	// empty begins with nothing at all, and waits for a snapshot.
+	empty bool
 }
 
 // Transport carries messages to peers.
@@ -123,4 +127,5 @@ func (o *Options) setDefaults() {
 	if o.PendingBytesMax == 0 {
 		o.PendingBytesMax = pendingBytesMaxDefault
 	}
+	o.Snapshots.setDefaults(o.CheckpointLogBytes)
 }

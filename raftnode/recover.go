@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -155,6 +156,10 @@ func (d *disk) restart(o Options) (err error) {
 			return err
 		}
 	}
+	// Opened, a state machine that is missing would be made, empty.
+	if _, err = o.FS.Stat(d.dir.StatePath(d.epoch)); err != nil {
+		return fmt.Errorf("%w: the state machine that CURRENT names: %w", datadir.ErrDamaged, err)
+	}
 	if d.store, err = d.openStore(o); err != nil {
 		return err
 	}
@@ -162,6 +167,10 @@ func (d *disk) restart(o Options) (err error) {
 		if err = d.endInstall(install); err != nil {
 			return err
 		}
+	}
+	// What a crash left of snapshots on their way is begun anew.
+	if err = transfer.RemoveExcept(o.FS, d.dir.SnapInPath()); err != nil {
+		return err
 	}
 	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
 		return err

@@ -24,6 +24,9 @@ type Checkpoint struct {
 	old  bool // a newer one took its place; removed when refs falls to zero
 }
 
+// Path returns the checkpoint's directory.
+func (c *Checkpoint) Path() string { return c.dir }
+
 // DataPath returns the directory of the checkpoint's files.
 func (c *Checkpoint) DataPath(fs vfs.FS) string { return DataPath(fs, c.dir) }
 

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type Manifest struct {
 	ClusterVersion uint32 `json:"cluster_version"`
 	// Files are the files in the data directory, by name.
 	Files []File `json:"files"`
+	// CRC32C is the checksum of the manifest with a zero in this field. WriteManifest sets it.
+	CRC32C uint32 `json:"crc32c"`
 }
 
 // File is one file of a checkpoint.
@@ -61,10 +64,22 @@ func (m *Manifest) SizeBytes() int64 {
 
 // ReadManifest reads the manifest of the checkpoint in dir.
 func ReadManifest(fs vfs.FS, dir string) (*Manifest, error) {
+	_, m, err := ReadManifestRaw(fs, dir)
+	return m, err
+}
+
+// ReadManifestRaw also returns the manifest's bytes, as they are sent to other members.
+func ReadManifestRaw(fs vfs.FS, dir string) ([]byte, *Manifest, error) {
 	raw, err := datadir.ReadFile(fs, fs.PathJoin(dir, manifestFile))
 	if err != nil {
-		return nil, fmt.Errorf("read manifest: %w", err)
+		return nil, nil, fmt.Errorf("read manifest: %w", err)
 	}
+	m, err := DecodeManifest(raw)
+	return raw, m, err
+}
+
+// DecodeManifest reads a manifest and refuses one that was changed.
+func DecodeManifest(raw []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("%w: manifest: %w", ErrInvalid, err)
@@ -72,20 +87,48 @@ func ReadManifest(fs vfs.FS, dir string) (*Manifest, error) {
 	if m.Format != formatVersion || m.Index == 0 || m.Term == 0 {
 		return nil, fmt.Errorf("%w: manifest of format %d, index %d, term %d", ErrInvalid, m.Format, m.Index, m.Term)
 	}
+	// The same manifest has one text only, so a changed byte shows whatever it stands for.
+	again, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, raw) {
+		return nil, fmt.Errorf("%w: manifest does not have its checksum", ErrInvalid)
+	}
 	for _, f := range m.Files {
-		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, `/\`) {
+		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, `/\`) || f.SizeBytes < 0 {
 			return nil, fmt.Errorf("%w: file name %q", ErrInvalid, f.Name)
 		}
 	}
 	return m, nil
 }
 
+// encode writes a manifest with its checksum, always the same way.
+func (m *Manifest) encode() ([]byte, error) {
+	c := *m
+	c.CRC32C = 0
+	raw, err := json.MarshalIndent(&c, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	c.CRC32C = crc32.Checksum(raw, crc32.MakeTable(crc32.Castagnoli))
+	if raw, err = json.MarshalIndent(&c, "", " "); err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	return raw, nil
+}
+
 // WriteManifest writes a manifest durably.
 func WriteManifest(fs vfs.FS, dir string, m *Manifest) error {
-	raw, err := json.MarshalIndent(m, "", " ")
+	raw, err := m.encode()
 	if err != nil {
-		return fmt.Errorf("encode manifest: %w", err)
+		return err
 	}
+	return WriteManifestRaw(fs, dir, raw)
+}
+
+// WriteManifestRaw writes a manifest durably that another member encoded.
+func WriteManifestRaw(fs vfs.FS, dir string, raw []byte) error {
 	return datadir.WriteFile(fs, dir, manifestFile, raw)
 }
 

@@ -257,6 +257,8 @@ func (e Receive) step(c *Core, _ *Effects) {
 func (e AppendDone) step(c *Core, _ *Effects) {
 	c.appends -= e.Done.Entries
 	for _, m := range e.Done.Responses {
+		// An installed snapshot is applied: reads up to its index need not wait for the entries behind it.
+		c.applied = max(c.applied, m.GetSnapshot().GetMetadata().GetIndex())
 		_ = c.rn.Step(m)
 	}
 }

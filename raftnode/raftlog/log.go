@@ -227,6 +227,14 @@ func (l *Log) SizeBytesFrom(index uint64) uint64 {
 	return l.sizer.from(max(index, l.truncated.Index))
 }
 
+// IndexBehind returns an index behind which, up to and with the entry at index, lie roughly bytesMax bytes of entries,
+// never more.
+func (l *Log) IndexBehind(index, bytesMax uint64) uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.sizer.behind(index, bytesMax)
+}
+
 // Appended returns how many entries were appended since Open.
 func (l *Log) Appended() uint64 { return l.appended.Load() }
 

@@ -1,6 +1,11 @@
 package raftlog
 
-import raftpb "go.etcd.io/raft/v3/raftpb"
+import (
+	"math"
+	"slices"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+)
 
 // tail holds the newest entries in memory, so that raft in steady state never reads the disk. It is bounded by bytes and
 // entries; what falls out at the front is read from Pebble.
@@ -128,6 +133,30 @@ func (s *sizer) from(index uint64) uint64 {
 		before = m.before
 	}
 	return s.total - before
+}
+
+// behind returns the lowest index whose entries up to and with the one at index have at most so many bytes, as the marks
+// tell.
+func (s *sizer) behind(index, bytesMax uint64) uint64 {
+	end := s.total
+	for _, m := range slices.Backward(s.marks) {
+		if m.index > index {
+			end = m.before
+		} else if end-m.before > bytesMax {
+			return min(index, s.next(m.index)-1)
+		}
+	}
+	return 0
+}
+
+// next returns the index of the mark after the one at index, or the largest there is.
+func (s *sizer) next(index uint64) uint64 {
+	for _, m := range s.marks {
+		if m.index > index {
+			return m.index
+		}
+	}
+	return math.MaxUint64
 }
 
 func (s *sizer) reset() { *s = sizer{} }

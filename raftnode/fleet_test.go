@@ -1,0 +1,291 @@
+package raftnode_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/protobuf/proto"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/raftnode"
+)
+
+// fleet runs members that come and go, over wires that also carry snapshots.
+type fleet struct {
+	t       *testing.T
+	w       *wires
+	options func(id uint64, o *raftnode.Options)
+
+	disks map[uint64]vfs.FS
+	stops map[uint64]func() error
+
+	// breakAfter ends every stream of a snapshot after so many chunks; 0 never.
+	breakAfter int
+
+	mu      sync.Mutex // guards what follows
+	streams int        // snapshots begun
+	broken  int
+	resumed int // streams on which the receiver had something already
+}
+
+func newFleet(t *testing.T, options func(id uint64, o *raftnode.Options)) *fleet {
+	f := &fleet{
+		t: t, options: options, disks: map[uint64]vfs.FS{}, stops: map[uint64]func() error{},
+		w: &wires{nodes: map[uint64]*raftnode.Node{}, rng: rand.New(rand.NewPCG(1, 2))},
+	}
+	t.Cleanup(func() {
+		for id := range f.stops {
+			f.stop(id)
+		}
+	})
+	return f
+}
+
+// begin starts the first members, with ids from 1.
+func (f *fleet) begin(voters uint64) {
+	f.t.Helper()
+	for id := uint64(1); id <= voters; id++ {
+		f.start(id, func(o raftnode.Options) raftnode.Options { return raftnode.WithGenesis(o, id, voters) })
+	}
+}
+
+// start runs a member on its disk, a new one if it has none.
+func (f *fleet) start(id uint64, with ...func(raftnode.Options) raftnode.Options) *raftnode.Node {
+	f.t.Helper()
+	if f.disks[id] == nil {
+		f.disks[id] = vfs.NewMem()
+	}
+	o := raftnode.Options{FS: f.disks[id], Dir: "/data", Transport: fleetPort{port: port{w: f.w, self: id}, f: f}}
+	if f.options != nil {
+		f.options(id, &o)
+	}
+	for _, w := range with {
+		o = w(o)
+	}
+	n, err := raftnode.Open(o)
+	if err != nil {
+		f.t.Fatalf("open member %d: %v", id, err)
+	}
+	f.w.mu.Lock()
+	f.w.nodes[id] = n
+	f.w.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	f.stops[id] = sync.OnceValue(func() error {
+		cancel()
+		err := <-ended
+		f.w.mu.Lock()
+		delete(f.w.nodes, id)
+		f.w.mu.Unlock()
+		return err
+	})
+	return n
+}
+
+// stop ends a member in order.
+func (f *fleet) stop(id uint64) {
+	if err := f.stops[id](); err != nil {
+		f.t.Errorf("member %d: %v", id, err)
+	}
+	delete(f.stops, id)
+}
+
+func (f *fleet) node(id uint64) *raftnode.Node {
+	f.w.mu.Lock()
+	defer f.w.mu.Unlock()
+	return f.w.nodes[id]
+}
+
+// leader waits for a member that leads.
+func (f *fleet) leader() *raftnode.Node {
+	f.t.Helper()
+	var found *raftnode.Node
+	f.await("a leader", func() bool {
+		f.w.mu.Lock()
+		defer f.w.mu.Unlock()
+		for id, n := range f.w.nodes {
+			if s := n.Status(); f.w.cut != id && s.Role == "leader" && n.Store().Applied().Term == s.Term {
+				found = n
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// await waits for a state of the fleet.
+func (f *fleet) await(what string, is func() bool) {
+	f.t.Helper()
+	for range 6000 {
+		if is() {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	f.t.Fatalf("waited in vain for %s", what)
+}
+
+// put writes a key through whoever leads, until it is acknowledged.
+func (f *fleet) put(key, value string) {
+	f.t.Helper()
+	for range 1000 {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_, err := f.leader().Propose(ctx, put(key, value))
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	f.t.Fatalf("put %s: no success", key)
+}
+
+// agree waits until all running members have applied the same, and compares them.
+func (f *fleet) agree(ids ...uint64) {
+	f.t.Helper()
+	f.await("all members at the same index", func() bool {
+		want := f.leader().Store().Applied().Index
+		for _, id := range ids {
+			if f.node(id).Store().Applied().Index != want {
+				return false
+			}
+		}
+		return true
+	})
+	want := f.leader().Store().Applied()
+	text := dump(f.t, f.leader())
+	for _, id := range ids {
+		got := f.node(id).Store().Applied()
+		if got.Index == want.Index && (got.Checksum != want.Checksum || dump(f.t, f.node(id)) != text) {
+			f.t.Errorf("member %d at index %d: checksum %x, want %x", id, got.Index, got.Checksum, want.Checksum)
+		}
+	}
+}
+
+// fleetPort is a member's end of the wires, snapshots included.
+type fleetPort struct {
+	port
+	f *fleet
+}
+
+// OpenSnapshot opens a stream to a member.
+func (p fleetPort) OpenSnapshot(ctx context.Context, to uint64) (raftnode.SnapshotStream, error) {
+	n := p.w.route(p.self, to)
+	if n == nil {
+		return nil, errors.New("unreachable")
+	}
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	p.f.streams++
+	s := &snapshotPipe{
+		ctx: ctx, requests: make(chan *peerv1.SendSnapshotRequest), answers: make(chan *peerv1.SendSnapshotResponse, 4),
+		sent: make(chan struct{}), ended: make(chan struct{}), left: p.f.breakAfter, p: p, to: to,
+	}
+	go func() {
+		defer close(s.ended)
+		s.err = n.ReceiveSnapshot(receivingEnd{s})
+	}()
+	return s, nil
+}
+
+// snapshotPipe is a stream in memory.
+type snapshotPipe struct {
+	ctx      context.Context
+	requests chan *peerv1.SendSnapshotRequest
+	answers  chan *peerv1.SendSnapshotResponse
+	sent     chan struct{} // closed by CloseSend
+	ended    chan struct{} // closed when the receiver returned err
+	err      error
+	left     int // chunks until the stream breaks; 0 never
+	p        fleetPort
+	to       uint64
+}
+
+var errCut = errors.New("connection is cut")
+
+func (s *snapshotPipe) Send(m *peerv1.SendSnapshotRequest) error {
+	if s.left > 0 {
+		if s.left--; s.left == 0 {
+			s.p.f.mu.Lock()
+			s.p.f.broken++
+			s.p.f.mu.Unlock()
+			close(s.requests)
+			return errCut
+		}
+	}
+	if s.p.w.route(s.p.self, s.to) == nil {
+		return errCut
+	}
+	select {
+	case s.requests <- proto.CloneOf(m):
+		return nil
+	case <-s.ended:
+		return io.EOF
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+func (s *snapshotPipe) Recv() (*peerv1.SendSnapshotResponse, error) {
+	select {
+	case m := <-s.answers:
+		return s.count(m), nil
+	case <-s.ended:
+		if len(s.answers) > 0 {
+			return s.count(<-s.answers), nil
+		}
+		if s.err == nil {
+			return nil, io.EOF
+		}
+		return nil, s.err
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+func (s *snapshotPipe) count(m *peerv1.SendSnapshotResponse) *peerv1.SendSnapshotResponse {
+	if len(m.GetHave()) > 0 {
+		s.p.f.mu.Lock()
+		defer s.p.f.mu.Unlock()
+		s.p.f.resumed++
+	}
+	return m
+}
+
+func (s *snapshotPipe) CloseSend() error {
+	close(s.sent)
+	return nil
+}
+
+// receivingEnd is the other end of a pipe.
+type receivingEnd struct{ s *snapshotPipe }
+
+func (r receivingEnd) Recv() (*peerv1.SendSnapshotRequest, error) {
+	select {
+	case m, ok := <-r.s.requests:
+		if !ok {
+			return nil, errCut
+		}
+		return m, nil
+	case <-r.s.sent:
+		return nil, io.EOF
+	case <-r.s.ctx.Done():
+		return nil, r.s.ctx.Err()
+	}
+}
+
+func (r receivingEnd) Send(m *peerv1.SendSnapshotResponse) error {
+	select {
+	case r.s.answers <- m:
+		return nil
+	case <-r.s.ctx.Done():
+		return r.s.ctx.Err()
+	}
+}

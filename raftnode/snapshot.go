@@ -1,0 +1,350 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/transfer"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// SnapshotOptions says how members that fell behind are helped. The zero value is good.
+type SnapshotOptions struct {
+	// BytesPerSecond bounds how fast one snapshot is sent, so that it does not starve what else the network carries; 0 is
+	// 64 MiB, below zero is no bound.
+	BytesPerSecond int64
+	// TailEntries and TailBytes bound how much log is kept behind a checkpoint, so that a member that was away for a
+	// moment needs no snapshot; 0 is 10 000, and 16 MiB or a quarter of Options.CheckpointLogBytes if that is less.
+	TailEntries, TailBytes uint64
+	// OnInstalled is told of every snapshot that took the state machine's place, before anything is applied to it. Watches
+	// and waits that look at what was applied have to look again. It must not block.
+	OnInstalled func(storage.Applied)
+}
+
+const (
+	snapshotBytesPerSecondDefault = 64 << 20
+	tailEntriesDefault            = 10_000
+	tailBytesDefault              = 16 << 20
+	// snapshotRetry is how long a member waits after a transfer that failed, before raft may ask for it again.
+	snapshotRetry = time.Second
+	// roomPercent is how much room a snapshot needs to be received, in parts of its size.
+	roomPercent = 105
+)
+
+func (o *SnapshotOptions) setDefaults(checkpointLogBytes uint64) {
+	if o.BytesPerSecond == 0 {
+		o.BytesPerSecond = snapshotBytesPerSecondDefault
+	}
+	if o.TailEntries == 0 {
+		o.TailEntries = tailEntriesDefault
+	}
+	if o.TailBytes == 0 {
+		o.TailBytes = min(tailBytesDefault, checkpointLogBytes/4)
+	}
+}
+
+// SnapshotTransport is a Transport that carries snapshots too, on connections of their own.
+type SnapshotTransport interface {
+	// OpenSnapshot opens a stream to a member. It ends with ctx.
+	OpenSnapshot(ctx context.Context, to uint64) (SnapshotStream, error)
+}
+
+// SnapshotStream is the sender's end of a snapshot's stream.
+type SnapshotStream = transfer.Stream
+
+// SnapshotSource is the receiver's end of a snapshot's stream.
+type SnapshotSource interface {
+	Recv() (*peerv1.SendSnapshotRequest, error)
+	Send(m *peerv1.SendSnapshotResponse) error
+}
+
+// Errors of a snapshot that is refused; the sender tries again later.
+var (
+	// ErrSnapshotNotNeeded says that the receiver is not behind the snapshot.
+	ErrSnapshotNotNeeded = errors.New("snapshot is older than the member's state")
+	// ErrNoRoom says that the receiver's disk has no room for the snapshot.
+	ErrNoRoom = errors.New("not enough room on the disk")
+)
+
+// couriers send snapshots, at most one to each member.
+type couriers struct {
+	n *Node
+
+	mu   sync.Mutex // guards away
+	away map[uint64]context.CancelCauseFunc
+}
+
+func newCouriers(n *Node) *couriers {
+	return &couriers{n: n, away: map[uint64]context.CancelCauseFunc{}}
+}
+
+// take picks the snapshots out of messages for peers and sends them. It runs on the loop and does not block.
+func (c *couriers) take(msgs []*raftpb.Message) []*raftpb.Message {
+	rest := msgs
+	for i, m := range msgs {
+		if m.GetType() != raftpb.MsgSnap {
+			continue
+		}
+		c.start(m)
+		rest = slices.Concat(msgs[:i], c.take(msgs[i+1:]))
+		break
+	}
+	return rest
+}
+
+func (c *couriers) start(m *raftpb.Message) {
+	n, to := c.n, m.GetTo()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c.mu.Lock()
+	_, busy := c.away[to]
+	if !busy {
+		c.away[to] = cancel
+	}
+	c.mu.Unlock()
+	if busy {
+		// The one under way was announced in an earlier term; it ends soon.
+		cancel(nil)
+		n.ReportSnapshot(to, false)
+		return
+	}
+	n.background.Go(func() {
+		defer cancel(nil)
+		err := c.carry(ctx, cancel, m)
+		c.mu.Lock()
+		delete(c.away, to)
+		c.mu.Unlock()
+		if err != nil {
+			n.metrics.snapshotsFailed.Inc()
+			n.log.Warn("sending a snapshot failed", zap.Uint64("to", to), zap.Error(err))
+			retry := time.NewTimer(snapshotRetry)
+			defer retry.Stop()
+			select {
+			case <-retry.C:
+			case <-ctx.Done():
+			}
+		}
+		n.ReportSnapshot(to, err == nil)
+	})
+}
+
+// recall ends every transfer: this member does not lead any more, or stops.
+func (c *couriers) recall(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.away {
+		cancel(why)
+	}
+}
+
+// sending counts the transfers under way.
+func (c *couriers) sending() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.away)
+}
+
+// carry sends the newest checkpoint, which may be newer than what raft announced.
+func (c *couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m *raftpb.Message) (err error) {
+	n := c.n
+	carrier, ok := n.o.Transport.(SnapshotTransport)
+	if !ok {
+		return errors.New("transport carries no snapshots")
+	}
+	held := n.snaps.Hold()
+	if held == nil {
+		n.janitor.want()
+		return errors.New("there is no checkpoint yet")
+	}
+	defer func() { err = errors.Join(err, n.releaseCheckpoint(held)) }()
+	message, err := announce(m, held.Manifest)
+	if err != nil {
+		return err
+	}
+	if !isMember(message.GetSnapshot().GetMetadata().GetConfState(), m.GetTo()) {
+		n.janitor.want()
+		return errors.New("the newest checkpoint does not know the member yet")
+	}
+	raw, err := proto.Marshal(message)
+	if err != nil {
+		return fmt.Errorf("encode snapshot: %w", err)
+	}
+	begin := time.Now()
+	n.log.Info("sends a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
+		zap.Int64("size_bytes", held.Manifest.SizeBytes()))
+	stream, err := carrier.OpenSnapshot(ctx, m.GetTo())
+	if err != nil {
+		return fmt.Errorf("open stream: %w", err)
+	}
+	err = transfer.Send(ctx, cancel, stream, transfer.Source{
+		FS: n.dir.FS(), Dir: held.Path(), Message: raw, BytesPerSecond: n.o.Snapshots.BytesPerSecond,
+		Sent: func(bytes int) { n.metrics.snapshotBytesSent.Add(float64(bytes)) },
+	})
+	if err == nil {
+		n.metrics.snapshotsSent.Inc()
+		n.metrics.snapshotSeconds.Observe(time.Since(begin).Seconds())
+	}
+	return err
+}
+
+// releaseCheckpoint gives a checkpoint back. One that cannot be removed is a failed disk, which stops the member by
+// itself.
+func (n *Node) releaseCheckpoint(held *checkpoint.Checkpoint) error { return n.snaps.Release(held) }
+
+// announce makes the message that announces a checkpoint.
+func announce(m *raftpb.Message, manifest *checkpoint.Manifest) (*raftpb.Message, error) {
+	s, err := snapshotOf(manifest)
+	if err != nil {
+		return nil, err
+	}
+	return &raftpb.Message{
+		Type: raftpb.MsgSnap.Enum(), To: new(m.GetTo()), From: new(m.GetFrom()), Term: new(m.GetTerm()), Snapshot: s,
+	}, nil
+}
+
+// snapshotOf is what raft knows of a checkpoint.
+func snapshotOf(m *checkpoint.Manifest) (*raftpb.Snapshot, error) {
+	members, err := core.UnmarshalConfState(m.ConfState)
+	if err != nil {
+		return nil, err
+	}
+	return &raftpb.Snapshot{
+		Data: []byte(m.Name()),
+		Metadata: &raftpb.SnapshotMetadata{
+			ConfState: members, Index: new(m.Index), Term: new(m.Term),
+		},
+	}, nil
+}
+
+// isMember reports whether a member is in a configuration, in whatever role.
+func isMember(cs *raftpb.ConfState, id uint64) bool {
+	for _, set := range [][]uint64{cs.GetVoters(), cs.GetLearners(), cs.GetVotersOutgoing(), cs.GetLearnersNext()} {
+		if slices.Contains(set, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReceiveSnapshot takes a snapshot that a peer sends and hands it to raft, which installs it unless it is not needed any
+// more. An error ends the stream; what was received stays, and the next attempt goes on from there.
+func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
+	if err := n.stopping(); err != nil {
+		return err
+	}
+	first, err := s.Recv()
+	if err != nil {
+		return fmt.Errorf("receive snapshot: %w", err)
+	}
+	message := &raftpb.Message{}
+	if err = proto.Unmarshal(first.GetMessage(), message); err != nil {
+		return fmt.Errorf("decode snapshot: %w", err)
+	}
+	manifest, err := checkpoint.DecodeManifest(first.GetManifest())
+	if err != nil {
+		return err
+	}
+	if err = n.checkSnapshot(message, manifest); err != nil {
+		return err
+	}
+	r, err := n.inbox.Begin(first.GetManifest())
+	if err != nil {
+		return err
+	}
+	if err = s.Send(&peerv1.SendSnapshotResponse{Have: r.Have}); err != nil {
+		return fmt.Errorf("answer the sender: %w", err)
+	}
+	n.log.Info("receives a snapshot", zap.Uint64("from", message.GetFrom()), zap.Uint64("index", manifest.Index),
+		zap.Int64("size_bytes", manifest.SizeBytes()))
+	if err = n.receiveChunks(r, s); err != nil {
+		return err
+	}
+	name, err := r.Finish()
+	if err != nil {
+		return err
+	}
+	n.metrics.snapshotsReceived.Inc()
+	if message.Snapshot, err = snapshotOf(manifest); err != nil {
+		return err
+	}
+	message.Snapshot.Data = []byte(name)
+	n.staged.Store(&stagedSnapshot{name: name, index: manifest.Index})
+	n.mail.put(core.Receive{Message: message})
+	if err := s.Send(&peerv1.SendSnapshotResponse{Stored: true}); err != nil {
+		return fmt.Errorf("answer the sender: %w", err)
+	}
+	return nil
+}
+
+func (n *Node) receiveChunks(r *transfer.Reception, s SnapshotSource) error {
+	for {
+		m, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("receive snapshot: %w", err)
+		}
+		if err := n.stopping(); err != nil {
+			return err
+		}
+		if err := r.Chunk(m); err != nil {
+			return err
+		}
+		n.metrics.snapshotBytesReceived.Add(float64(len(m.GetData())))
+	}
+}
+
+// checkSnapshot refuses what would not be installed.
+func (n *Node) checkSnapshot(message *raftpb.Message, m *checkpoint.Manifest) error {
+	meta := message.GetSnapshot().GetMetadata()
+	if message.GetType() != raftpb.MsgSnap || message.GetTo() != n.identity.MemberID ||
+		meta.GetIndex() != m.Index || meta.GetTerm() != m.Term {
+		return fmt.Errorf("%w: announced as %v to %x, index %d term %d; its manifest says index %d term %d",
+			ErrSnapshotMismatch, message.GetType(), message.GetTo(), meta.GetIndex(), meta.GetTerm(), m.Index, m.Term)
+	}
+	if applied := n.Store().Applied().Index; m.Index <= applied {
+		return fmt.Errorf("%w: at index %d, applied %d", ErrSnapshotNotNeeded, m.Index, applied)
+	}
+	if _, newest := storage.ClusterVersions(); m.ClusterVersion > newest {
+		return fmt.Errorf("%w: cluster version %d, this program knows up to %d",
+			storage.ErrUnknownFormat, m.ClusterVersion, newest)
+	}
+	usage, err := n.dir.FS().GetDiskUsage(n.dir.Path())
+	if need := uint64(m.SizeBytes()) / 100 * roomPercent; err == nil && usage.AvailBytes < need {
+		return fmt.Errorf("%w: the snapshot needs %d bytes, %d are free", ErrNoRoom, need, usage.AvailBytes)
+	}
+	return nil
+}
+
+// stagedSnapshot is a received snapshot that raft was told of.
+type stagedSnapshot struct {
+	name  string
+	index uint64
+}
+
+// cleanStaged removes received snapshots that raft did not want.
+func (n *Node) cleanStaged() error {
+	n.storeMu.Lock()
+	defer n.storeMu.Unlock()
+	s := n.staged.Load()
+	if s == nil || n.Store().Applied().Index < s.index {
+		return nil
+	}
+	if err := n.inbox.Clean(); err != nil {
+		return err
+	}
+	n.staged.CompareAndSwap(s, nil)
+	return nil
+}

@@ -1,0 +1,124 @@
+package raftnode_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// smallLogs makes members that keep little log.
+func smallLogs(_ uint64, o *raftnode.Options) {
+	o.CheckpointLogBytes = 64 << 10
+	o.Snapshots.TailEntries = 50
+}
+
+// A member that was away while the log was cut past its end comes back by a snapshot, even if every stream breaks again
+// and again, and has all that the others have.
+func TestAMemberBehindTheLogComesBack(t *testing.T) {
+	for name, breakAfter := range map[string]int{"in one go": 0, "streams break": 5} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				installed := atomic.Int32{}
+				f := newFleet(t, func(id uint64, o *raftnode.Options) {
+					smallLogs(id, o)
+					if id == 3 {
+						o.Snapshots.OnInstalled = func(a storage.Applied) { installed.Add(int32(min(a.Index, 1))) }
+					}
+				})
+				f.breakAfter = breakAfter
+				f.begin(3)
+				f.put("before", "1")
+				f.w.setCut(3)
+				value := strings.Repeat("v", 16<<10)
+				for i := range 200 {
+					f.put(fmt.Sprintf("k%d", i), value+fmt.Sprint(i))
+				}
+				leader := f.leader()
+				if err := leader.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+				f.await("a log that begins behind the member's end", func() bool {
+					return leader.Status().FirstIndex > f.node(3).Status().LastIndex+1
+				})
+				f.w.setCut(0)
+				f.put("after", "1")
+				f.agree(1, 2, 3)
+				if installed.Load() == 0 {
+					t.Error("no snapshot was installed")
+				}
+				if breakAfter > 0 && (f.broken == 0 || f.resumed == 0) {
+					t.Errorf("%d streams broke, %d were resumed", f.broken, f.resumed)
+				}
+				t.Logf("%d streams, %d broken, %d resumed", f.streams, f.broken, f.resumed)
+			})
+		})
+	}
+}
+
+// A member that is away for a moment finds what it lacks in the log, also when a checkpoint was made meanwhile.
+func TestAMemberThatWasBrieflyAwayNeedsNoSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, nil)
+		f.begin(3)
+		f.put("before", "1")
+		f.w.setCut(3)
+		for i := range 500 {
+			f.put(fmt.Sprintf("k%d", i), "v")
+		}
+		for id := uint64(1); id <= 2; id++ {
+			if err := f.node(id).Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			raftnode.CutLog(t, f.node(id))
+		}
+		f.w.setCut(0)
+		f.agree(1, 2, 3)
+		if f.streams != 0 {
+			t.Errorf("%d snapshots were sent", f.streams)
+		}
+	})
+}
+
+// A reader that was opened before a snapshot came reads on from the state that was replaced.
+func TestReadersOutliveAnInstallation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, smallLogs)
+		f.begin(3)
+		f.put("before", "1")
+		f.agree(1, 2, 3)
+		old := f.node(3).Store()
+		r := old.NewReader()
+		f.w.setCut(3)
+		for i := range 100 {
+			f.put(fmt.Sprintf("k%d", i), string(make([]byte, 4000)))
+		}
+		if err := f.leader().Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		f.w.setCut(0)
+		f.agree(1, 2, 3)
+		if f.node(3).Store() == old {
+			t.Fatal("no snapshot was installed")
+		}
+		<-time.After(10 * time.Second)
+		if _, ok, err := r.Get("before"); !ok || err != nil {
+			t.Errorf("read from the replaced state: got %v %v", ok, err)
+		}
+		if _, ok, err := r.Get("k99"); ok || err != nil {
+			t.Errorf("the replaced state changed: got %v %v", ok, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		f.await("the replaced state to be removed", func() bool {
+			_, err := f.disks[3].Stat("/data/sm-1")
+			return err != nil
+		})
+	})
+}
