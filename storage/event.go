@@ -35,6 +35,9 @@ func (c *command) emitPut(n name, k *storev1.KeyRecord, head *storev1.LockHead, 
 		Change:         change,
 		Previous:       previous,
 	}
+	if k.GetCreateRevision() != c.revision {
+		put.CreateTimeMs = k.GetCreateTimeMs()
+	}
 	if i, earlier := c.toldPut(n); earlier != nil {
 		put.Previous = earlier.GetPrevious()
 		if earlier.GetChange() == storev1.KeyChange_KEY_CHANGE_PUT {

@@ -613,7 +613,9 @@ type KeyPut struct {
 	// What moved it.
 	Change KeyChange `protobuf:"varint,9,opt,name=change,proto3,enum=tenure.store.v1.KeyChange" json:"change,omitempty"`
 	// The value before; unset when the key was missing.
-	Previous      *PreviousValue `protobuf:"bytes,10,opt,name=previous,proto3" json:"previous,omitempty"`
+	Previous *PreviousValue `protobuf:"bytes,10,opt,name=previous,proto3" json:"previous,omitempty"`
+	// Wall clock of the creation, in milliseconds since the Unix epoch; unset in the event of the creation itself.
+	CreateTimeMs  int64 `protobuf:"varint,11,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -716,6 +718,13 @@ func (x *KeyPut) GetPrevious() *PreviousValue {
 		return x.Previous
 	}
 	return nil
+}
+
+func (x *KeyPut) GetCreateTimeMs() int64 {
+	if x != nil {
+		return x.CreateTimeMs
+	}
+	return 0
 }
 
 // KeyDeleted says that a key lost its value.
@@ -1758,7 +1767,7 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x04kind\"A\n" +
 	"\rPreviousValue\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\rR\x05index\"\xe1\x02\n" +
+	"\x05index\x18\x02 \x01(\rR\x05index\"\x87\x03\n" +
 	"\x06KeyPut\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +
@@ -1772,7 +1781,8 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x10bound_session_id\x18\b \x01(\fR\x0eboundSessionId\x122\n" +
 	"\x06change\x18\t \x01(\x0e2\x1a.tenure.store.v1.KeyChangeR\x06change\x12:\n" +
 	"\bprevious\x18\n" +
-	" \x01(\v2\x1e.tenure.store.v1.PreviousValueR\bprevious\"\x84\x01\n" +
+	" \x01(\v2\x1e.tenure.store.v1.PreviousValueR\bprevious\x12$\n" +
+	"\x0ecreate_time_ms\x18\v \x01(\x03R\fcreateTimeMs\"\x84\x01\n" +
 	"\n" +
 	"KeyDeleted\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12:\n" +
