@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,7 +11,6 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -53,20 +50,8 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 		StoreBytes:        usage.Bytes,
 		StoreBytesMax:     usage.BytesMax,
 	}
-	if usage.Full {
-		response.Problems = append(response.Problems, &tenurev1.StatusProblem{
-			Name: "store-full",
-			Message: fmt.Sprintf("The state has %d bytes; from %d on nothing is taken that makes it grow. Delete keys, end "+
-				"sessions, or raise the limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax),
-		})
-	}
-	if status.Leader == 0 {
-		response.Problems = append(response.Problems, &tenurev1.StatusProblem{
-			Name:    "no-leader",
-			Message: "This member knows no leader: writes and linearizable reads fail until most members can talk to each other.",
-		})
-	}
-	return response, nil
+	response.Problems, err = a.problems(status, usage, response.GetMembers())
+	return response, err
 }
 
 // storeUsage says how full the store is.
@@ -74,40 +59,6 @@ func (a *api) storeUsage() (storage.Usage, error) {
 	r := a.node.Store().NewReader()
 	usage, err := r.Usage()
 	return usage, errors.Join(err, r.Close())
-}
-
-// members returns the members as this one knows them: of others, their ids.
-func (a *api) members(status raftnode.Status) []*tenurev1.Member {
-	var members []*tenurev1.Member
-	add := func(ids []uint64, learner bool) {
-		for _, id := range ids {
-			m := &tenurev1.Member{Id: id, Learner: learner, Leader: id == status.Leader}
-			if id == status.MemberID {
-				m.Name = a.self.name
-				m.ClientAddress = a.self.clientAddr
-				m.HttpAddress = a.self.httpAddr
-				m.PeerAddress = a.self.peerAddr
-				m.Zone = a.self.zone
-				m.Version = a.self.version
-			}
-			members = append(members, m)
-		}
-	}
-	add(status.Voters, false)
-	add(status.Learners, true)
-	slices.SortFunc(members, func(x, y *tenurev1.Member) int { return strings.Compare(x.GetName(), y.GetName()) })
-	return members
-}
-
-// ListMembers serves ClusterService.
-func (a *api) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
-	if err := a.node.ReadIndex(ctx); err != nil {
-		return nil, err
-	}
-	return &tenurev1.ListMembersResponse{
-		Header:  a.header(a.node.Store().Applied()),
-		Members: a.members(a.node.Status()),
-	}, nil
 }
 
 // GetLimits serves ClusterService.

@@ -272,7 +272,7 @@ func fromNode(err error) *apiError {
 		return unknownOutcome(err)
 	case errors.As(err, &hint) && hint.Leader != 0:
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead").
-			with("leader", strconv.FormatUint(hint.Leader, 10))
+			with("leader_id", strconv.FormatUint(hint.Leader, 10))
 	case errors.Is(err, raftnode.ErrNotLeader):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead")
 	case errors.Is(err, raftnode.ErrNoLeader), errors.Is(err, raftnode.ErrTransferring):

@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -36,6 +38,8 @@ type gate struct {
 	limits   requestLimits
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	inFlight atomic.Int64
+	// leader returns who leads and where clients reach it; zero and empty where that is not known.
+	leader func() (id uint64, address string)
 }
 
 // unary is the interceptor for calls with one answer.
@@ -141,6 +145,7 @@ func (g *gate) recovered(method string, err *error) {
 func (g *gate) refuse(method string, err error) (tenurev1.ErrorReason, error) {
 	e := toAPI(err)
 	if e != nil {
+		g.addLeader(e)
 		s, _ := toStatus(e, "")
 		return e.reason, s.Err()
 	}
@@ -148,6 +153,20 @@ func (g *gate) refuse(method string, err error) (tenurev1.ErrorReason, error) {
 	s, _ := toStatus(err, id)
 	g.log.Error("call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))
 	return tenurev1.ErrorReason_ERROR_REASON_INTERNAL, s.Err()
+}
+
+// addLeader tells a client that was not served where the leader is.
+func (g *gate) addLeader(e *apiError) {
+	if codeOf(e.reason) != codes.Unavailable || g.leader == nil {
+		return
+	}
+	id, address := g.leader()
+	if id != 0 {
+		e.add("leader_id", strconv.FormatUint(id, 10))
+	}
+	if address != "" {
+		e.add("leader", address)
+	}
 }
 
 // newRequestID returns what ties an INTERNAL answer to its line in the log.

@@ -328,6 +328,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	}
 	r.health = &health{node: r.node, stopping: stopping, services: map[string]bool{"": true}}
 	r.relayed.api.Store(r.api)
+	r.gate.leader = r.api.leaderHint
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
 	r.background(context.WithoutCancel(stopping), relay.run)
