@@ -51,6 +51,10 @@ build: ## build bin/tenure, one static binary
 run: build ## build, then run one member on a temporary store
 	$(TENURE) serve --dev
 
+.PHONY: cluster
+cluster: build ## build, then run three members on this machine; CLUSTER_DATA=DIR keeps what they store
+	@tools/cluster.sh $(TENURE) $(CLUSTER_DATA)
+
 ## Test
 
 .PHONY: test

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Runs a cluster of three members on this machine, until Ctrl-C stops all of them.
+#
+#   tools/cluster.sh TENURE [DATA-DIR]
+#
+# Members listen on 127.0.0.1: gRPC on 7400, 7410 and 7420, HTTP one above, peers two above; CLUSTER_PORT sets the first.
+# Without DATA-DIR everything is lost at the end. With it, a second start goes on where the first one ended.
+set -euo pipefail
+
+tenure=$1
+data=${2:-}
+base=${CLUSTER_PORT:-7400}
+if [ -z "$data" ]; then
+  data=$(mktemp -d "${TMPDIR:-/tmp}/tenure-cluster-XXXXXX")
+  remove=$data
+fi
+mkdir -p "$data"
+
+cluster=
+endpoints=
+for i in 0 1 2; do
+  cluster+=${cluster:+,}tenure-$((i + 1))=127.0.0.1:$((base + 10 * i + 2))
+  endpoints+=${endpoints:+,}127.0.0.1:$((base + 10 * i))
+done
+
+members=()
+finish() {
+  trap - EXIT INT TERM
+  # The signal to stop; a member that has ended already needs none.
+  for pid in "${members[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  for pid in "${members[@]}"; do wait "$pid" 2>/dev/null || true; done
+  if [ -n "${remove:-}" ]; then rm -rf "$remove"; fi
+}
+trap finish EXIT
+trap 'exit 0' INT TERM
+
+for i in 0 1 2; do
+  name=tenure-$((i + 1))
+  "$tenure" serve --name "$name" --data-dir "$data/$name" --initial-cluster "$cluster" \
+    --listen "127.0.0.1:$((base + 10 * i))" --http "127.0.0.1:$((base + 10 * i + 1))" \
+    --peer "127.0.0.1:$((base + 10 * i + 2))" >"$data/$name.out" 2>"$data/$name.log" &
+  members+=($!)
+done
+
+# A member prints its addresses when it serves.
+for i in 0 1 2; do
+  name=tenure-$((i + 1))
+  until grep -q '^tenure: serving' "$data/$name.out" 2>/dev/null; do
+    if ! kill -0 "${members[$i]}" 2>/dev/null; then
+      echo "error: $name did not start:" >&2
+      tail -n 20 "$data/$name.log" >&2
+      exit 1
+    fi
+    sleep 0.1
+  done
+done
+
+cat <<END
+Three members serve. Their logs: $data/tenure-*.log
+
+  export TENURE_ENDPOINTS=$endpoints
+  tenure status
+  tenure lock jobs/nightly -- sleep 60
+  kill -9 ${members[0]}                         # stop one; the others go on
+  curl http://127.0.0.1:$((base + 11))/v1/status
+
+Ctrl-C stops all of them${remove:+, and removes what they stored}.
+END
+wait
