@@ -168,6 +168,7 @@ func (t *hintTeller) released(e *storev1.Event, r *storev1.LockReleased) {
 		t.lost(e, &storev1.LockLost{
 			Key: r.GetKey(), LockIndex: r.GetLockIndex(), FencingToken: r.GetFencingToken(),
 			SessionId: r.GetSessionId(), Owner: r.GetOwner(), Mode: r.GetMode(), Permits: r.GetPermits(),
+			SessionName: r.GetSessionName(),
 		})
 	default:
 	}
@@ -182,7 +183,7 @@ func (t *hintTeller) lost(e *storev1.Event, l *storev1.LockLost) {
 	hold := holdToProto(&storev1.HoldState{
 		Key: l.GetKey(), LockIndex: l.GetLockIndex(), FencingToken: l.GetFencingToken(),
 		SessionId: l.GetSessionId(), Owner: l.GetOwner(), Mode: l.GetMode(), Permits: l.GetPermits(),
-		Delayed: true, LostTimeMs: e.GetWallTimeMs(),
+		SessionName: l.GetSessionName(), Delayed: true, LostTimeMs: e.GetWallTimeMs(),
 	}, t.api.history(), t.api.timers)
 	if hold.GetDelayLeft().AsDuration() == 0 {
 		hold.DelayLeft = nil // There is no delay, or only the leader knows of it.

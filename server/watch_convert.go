@@ -65,6 +65,7 @@ func (c *eventConverter) keyValue(e *storev1.Event, p *storev1.KeyPut) *tenurev1
 		LockIndex:      p.GetLockIndex(),
 		SessionId:      sessionText(p.GetSessionId()),
 		BoundSessionId: sessionText(p.GetBoundSessionId()),
+		CreateTime:     timeToProto(p.GetCreateTimeMs()),
 		ModTime:        timeToProto(e.GetWallTimeMs()),
 	}
 	if c.keysOnly {
@@ -163,17 +164,19 @@ func (c *eventConverter) addLockEvent(out *tenurev1.Event, e *storev1.Event) {
 		out.HoldEndCause, out.Reason = holdEndToProto(r.GetCause()), r.GetReason()
 		out.Hold = c.hold(holdFacts{r.GetKey(), r.GetLockIndex(), r.GetFencingToken(), r.GetSessionId()})
 		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = r.GetOwner(), modeToProto(r.GetMode()), r.GetPermits()
+		out.Hold.SessionName = r.GetSessionName()
 	case *storev1.Event_LockLost:
 		l := kind.LockLost
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_LOST, l.GetKey()
 		out.HoldEndCause, out.Reason = holdEndToProto(l.GetCause()), l.GetReason()
 		out.Hold = c.hold(holdFacts{l.GetKey(), l.GetLockIndex(), l.GetFencingToken(), l.GetSessionId()})
 		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = l.GetOwner(), modeToProto(l.GetMode()), l.GetPermits()
-		out.Hold.LostTime = out.GetTime()
+		out.Hold.SessionName, out.Hold.LostTime = l.GetSessionName(), out.GetTime()
 	case *storev1.Event_LockDelayBegun:
 		d := kind.LockDelayBegun
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_BEGUN, d.GetKey()
-		out.Hold = c.hold(holdFacts{d.GetKey(), d.GetLockIndex(), d.GetFencingToken(), nil})
+		out.Hold = c.hold(holdFacts{d.GetKey(), d.GetLockIndex(), d.GetFencingToken(), d.GetSessionId()})
+		out.Hold.Owner, out.Hold.SessionName = d.GetOwner(), d.GetSessionName()
 		out.Hold.DelayLeft = msToProto(d.GetDelayMs())
 	case *storev1.Event_LockDelayEnded:
 		d := kind.LockDelayEnded
