@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"math"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
@@ -216,9 +217,8 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		c.rows.set(numberedRow(rowWait, l.name, place), appendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
 	}
 	position := l.head.GetWaiters()
-	if position == 0 && fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits) {
-		// Only a freeze stands before it.
-		if err = c.markUngranted(l.name, true); err != nil {
+	if position == 0 {
+		if err = c.markFirst(l, limits, ask); err != nil {
 			return nil, err
 		}
 	}
@@ -243,6 +243,18 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		Outcome: &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: place, Position: position}},
 		Lock:    state,
 	}, err
+}
+
+// markFirst notes what else than the holds of others the first waiter of a lock waits for.
+func (c *command) markFirst(l *lock, limits *storev1.Limits, ask request) error {
+	switch {
+	case fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits): // Only a freeze stands before it.
+		return c.markUngranted(l.name, true)
+	case fits(l.head, math.MaxUint32, ask.mode, ask.permits):
+		return c.markBlocked(l.name, true)
+	default:
+		return nil
+	}
 }
 
 // cancelWait gives a place up. Where the grant came first, it says so and leaves the hold.

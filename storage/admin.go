@@ -15,13 +15,18 @@ const clusterVersionMin, clusterVersionMax = 1, 1
 // ClusterVersions returns the oldest and the newest cluster version that this program can follow.
 func ClusterVersions() (oldest, newest uint32) { return clusterVersionMin, clusterVersionMax }
 
-// setLimits changes the replicated limits that are given; zero sets one back to its default.
+// setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
+// lets waiters in at once.
 func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if s.GetLimits().GetSessionObjectsMax() > endObjectsMax {
 		return nil, invalid(fmt.Sprintf("session_objects_max is more than the %d that one command can end", endObjectsMax))
 	}
 	if s.GetLimits().GetHistoryMs() < 0 {
 		return nil, invalid("history_ms is negative")
+	}
+	before, err := c.effectiveLimits()
+	if err != nil {
+		return nil, err
 	}
 	r := &storev1.LimitsRecord{}
 	value, ok, err := c.rows.get([]byte{rowLimits})
@@ -44,7 +49,11 @@ func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	}
 	c.rows.set([]byte{rowLimits}, value)
 	c.limits = nil
-	return &storev1.Result{}, nil
+	after, err := c.effectiveLimits()
+	if err != nil || after.GetHoldersMax() <= before.GetHoldersMax() {
+		return &storev1.Result{}, err
+	}
+	return &storev1.Result{}, c.holdersRaised()
 }
 
 // dropZeros unsets all limits that are zero.

@@ -16,8 +16,8 @@
 //   - A command takes effect whole or not at all. A broken rule is a value, the Failure of the Result; it never is a Go
 //     error. An error of Apply means that the disk failed, or that the log holds what this program does not know. It is
 //     final: the member must stop.
-//   - The revision moves by one exactly when a command emits events; all of them share it. Failed commands, compaction
-//     and changes of limits emit none.
+//   - The revision moves by one exactly when a command emits events; all of them share it. Failed commands
+//     and compaction emit none.
 //   - The checksum rolls over all entries and the rows that they wrote, in the order they were written. Members with the
 //     same index have the same checksum, or one of them is broken.
 //   - A Reader is one snapshot. It never waits for Apply, and Apply never waits for it.

@@ -53,7 +53,7 @@ func dumpRow(row, value []byte) (string, error) {
 	case rowObjects:
 		n, _ := binary.Uvarint(value)
 		return dumpName(row) + " " + strconv.FormatUint(n, 10), nil
-	case rowDelay, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
+	case rowBlocked, rowSweep, rowDelay, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
 		return fmt.Sprintf("%s %x", dumpName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -100,7 +100,7 @@ func recordOf(kind byte) record {
 func dumpName(row []byte) string {
 	kind := string(row[:1])
 	switch row[0] {
-	case rowKey, rowLock, rowUngranted:
+	case rowKey, rowLock, rowUngranted, rowBlocked:
 		if n, ok := cutNameRow(row); ok {
 			return fmt.Sprintf("%s %d %q", kind, n.ns, n.key)
 		}

@@ -9,6 +9,7 @@ import (
 // The first byte of every row says what the row is. These are on disk: they never change and are never reused.
 const (
 	rowApplied     byte = 'a' // applied record
+	rowBlocked     byte = 'b' // namespace, key; locks whose first waiter waits only for a higher limit of holders
 	rowObjects     byte = 'c' // session → number of its objects
 	rowDelay       byte = 'd' // namespace, key, lock_index → lock-delay in milliseconds; every delayed hold
 	rowEnded       byte = 'e' // number → ended session
@@ -30,6 +31,7 @@ const (
 	rowTombstone   byte = 't' // revision, session, epoch; windows of ended sessions, oldest first
 	rowHistory     byte = 'v' // revision, index → event
 	rowWait        byte = 'w' // namespace, key, place → longest wait in milliseconds; waits with a time-out
+	rowSweep       byte = 'y' // last blocked lock that was looked at since the limit of holders was raised
 	rowWindow      byte = 'z' // session, epoch → head of a request window
 )
 

@@ -34,7 +34,7 @@ func (g *generator) lockCommand(cmd *storev1.Command) {
 	default:
 		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: &storev1.Limits{
 			WaitersMax:        new(uint32(g.rng.IntN(3) * 3)),
-			HoldersMax:        new(uint32(g.rng.IntN(3) * 2)),
+			HoldersMax:        new(uint32(g.rng.IntN(4))),
 			SessionObjectsMax: new(uint32(g.rng.IntN(3) * 4)),
 
 			IdempotencyKeysMax: new(uint32(g.rng.IntN(3) * 5)),

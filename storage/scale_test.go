@@ -157,6 +157,49 @@ func TestManyGrantsAreCut(t *testing.T) {
 	}
 }
 
+// TestRaisedLimitIsCut raises the limit of holders when more locks wait for that than one command grants. The rest is
+// granted by GrantWaiters, in bounded steps that come to an end.
+func TestRaisedLimitIsCut(t *testing.T) {
+	const grantsMax, locks, each = 4096, 9000, 3000
+	const shared = storev1.LockMode_LOCK_MODE_SHARED
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	limit := func(n uint32) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: &storev1.Limits{HoldersMax: &n}}}}
+	}
+	r.sessions(0, 3*locks/each)
+	r.apply(limit(1))
+	for i := range uint64(locks) {
+		key := fmt.Sprint(i)
+		r.apply(
+			acquireCommand(key, i/each, "", shared),
+			acquireCommand(key, locks/each+i/each, "", shared),
+			acquireCommand(key, 2*locks/each+i/each, "", shared),
+		)
+	}
+	granted := map[string]bool{}
+	next := limit(2)
+	for steps := 0; ; steps++ {
+		out, _ := r.apply(next)
+		grants := 0
+		for _, e := range out.Events {
+			if g := e.GetLockGranted(); g != nil {
+				grants++
+				granted[g.GetKey()] = true
+			}
+		}
+		if grants > grantsMax || steps > 5 {
+			t.Fatalf("step %d: got %d grants, want at most %d in a few steps", steps, grants, grantsMax)
+		}
+		if out.Applied.GrantsLeft == 0 {
+			break
+		}
+		next = &storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: 1}}}
+	}
+	if len(granted) != locks {
+		t.Errorf("got grants of %d locks, want all %d", len(granted), locks)
+	}
+}
+
 // TestEndIsCut ends sessions that have together more than one command may end.
 func TestEndIsCut(t *testing.T) {
 	const each = 1500

@@ -3248,7 +3248,7 @@ func (x *Compact) GetEventsMax() uint32 {
 	return 0
 }
 
-// SetLimits changes replicated limits; fields that are unset stay.
+// SetLimits changes replicated limits; fields that are unset stay. A higher limit of holders lets waiters in at once.
 type SetLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new limits.
@@ -3678,7 +3678,9 @@ type Member struct {
 	// Version of its program; for people.
 	BinaryVersion string `protobuf:"bytes,11,opt,name=binary_version,json=binaryVersion,proto3" json:"binary_version,omitempty"`
 	// How often it was started on its directory. One that counts fewer runs on an older copy of it.
-	Starts        uint64 `protobuf:"varint,12,opt,name=starts,proto3" json:"starts,omitempty"`
+	Starts uint64 `protobuf:"varint,12,opt,name=starts,proto3" json:"starts,omitempty"`
+	// Whether it is kept from being promoted when it has caught up; learners only.
+	StayLearner   bool `protobuf:"varint,13,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3795,6 +3797,13 @@ func (x *Member) GetStarts() uint64 {
 		return x.Starts
 	}
 	return 0
+}
+
+func (x *Member) GetStayLearner() bool {
+	if x != nil {
+		return x.StayLearner
+	}
+	return false
 }
 
 var File_tenure_store_v1_command_proto protoreflect.FileDescriptor
@@ -4082,7 +4091,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\tPutMember\x12/\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x1e\n" +
 	"\fDeleteMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\xea\x02\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\x8d\x03\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x12\n" +
@@ -4098,7 +4107,8 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\alearner\x18\n" +
 	" \x01(\bR\alearner\x12%\n" +
 	"\x0ebinary_version\x18\v \x01(\tR\rbinaryVersion\x12\x16\n" +
-	"\x06starts\x18\f \x01(\x04R\x06starts*n\n" +
+	"\x06starts\x18\f \x01(\x04R\x06starts\x12!\n" +
+	"\fstay_learner\x18\r \x01(\bR\vstayLearner*n\n" +
 	"\x0fSessionBehavior\x12 \n" +
 	"\x1cSESSION_BEHAVIOR_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18SESSION_BEHAVIOR_RELEASE\x10\x01\x12\x1b\n" +

@@ -1,0 +1,87 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// blockedSweptMax is how many locks one command moves from those blocked by the limit of holders to those left for
+// GrantWaiters.
+const blockedSweptMax = 4096
+
+// markBlocked notes whether the first waiter of a lock waits for nothing but a higher limit of holders.
+func (c *command) markBlocked(n name, blocked bool) error {
+	row := nameRow(rowBlocked, n)
+	_, marked, err := c.rows.get(row)
+	if err != nil || marked == blocked {
+		return err
+	}
+	if blocked {
+		c.rows.set(row, nil)
+	} else {
+		c.rows.remove(row)
+	}
+	return nil
+}
+
+// holdersRaised lets waiters in that a lower limit of holders kept out: as many as this command may grant, the others by
+// GrantWaiters.
+func (c *command) holdersRaised() error {
+	_, sweeping, err := c.rows.get([]byte{rowSweep})
+	if err != nil {
+		return err
+	}
+	if !sweeping {
+		c.state.GrantsLeft++
+	}
+	c.rows.set([]byte{rowSweep}, nil) // A sweep under way begins anew.
+	frozen, err := isFrozen(c.rows)
+	if err != nil || frozen {
+		return err
+	}
+	return c.grantLeft()
+}
+
+// sweepBlocked moves on, by key, through the locks that were blocked when the limit of holders was raised, and marks
+// them as left ungranted. Those that are blocked again stay behind, so it comes to an end.
+func (c *command) sweepBlocked() error {
+	last, sweeping, err := c.rows.get([]byte{rowSweep})
+	if err != nil || !sweeping {
+		return err
+	}
+	from := []byte{rowBlocked}
+	if len(last) > 0 {
+		from = append(bytes.Clone(last), 0)
+	}
+	var names []name
+	more := false
+	err = c.rows.scan(from, []byte{rowBlocked + 1}, func(row, _ []byte) (bool, error) {
+		if more = len(names) == blockedSweptMax; more {
+			return false, nil
+		}
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: blocked lock", ErrCorrupt)
+		}
+		names = append(names, n)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err = c.markBlocked(n, false); err != nil {
+			return err
+		}
+		if err = c.markUngranted(n, true); err != nil {
+			return err
+		}
+	}
+	if more {
+		c.rows.set([]byte{rowSweep}, nameRow(rowBlocked, names[len(names)-1]))
+		return nil
+	}
+	c.rows.remove([]byte{rowSweep})
+	c.state.GrantsLeft--
+	return nil
+}

@@ -1,0 +1,212 @@
+package storage
+
+import (
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// touch notes that waiters of a lock may be granted at the end of the command.
+func (c *command) touch(n name) {
+	if c.isTouched[n] {
+		return
+	}
+	if c.isTouched == nil {
+		c.isTouched = make(map[name]bool)
+	}
+	c.isTouched[n] = true
+	c.touched = append(c.touched, n)
+}
+
+// grantTouched grants to the waiters of all locks that the command touched, in the order it touched them.
+func (c *command) grantTouched() error {
+	if c.grantsLater {
+		return nil
+	}
+	touched := c.touched
+	c.touched, c.isTouched = nil, nil
+	for _, n := range touched {
+		if err := c.grantQueue(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grantQueue grants to a lock's waiters from the first on, until one does not fit. Nobody passes: where it stops, for
+// whatever reason, all behind wait on. What the command has no room for is left to GrantWaiters.
+func (c *command) grantQueue(n name) error {
+	l, err := c.lock(n)
+	if err != nil {
+		return err
+	}
+	var stop queueStop
+	if l.head.GetWaiters() > 0 {
+		var next []*place
+		if next, stop, err = c.nextGrants(l); err != nil {
+			return err
+		}
+		for _, p := range next {
+			if err := c.grantPlace(l, p); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.markBlocked(n, stop == stopLimit); err != nil {
+		return err
+	}
+	return c.markUngranted(n, stop == stopLeft)
+}
+
+// queueStop says what the first waiter waits for, once all before it were granted.
+type queueStop int
+
+const (
+	stopOthers queueStop = iota // for holds of others, or nobody waits
+	stopLeft                    // for GrantWaiters, or the end of a freeze
+	stopLimit                   // for nothing but a higher limit of holders
+)
+
+// nextGrants returns the places to grant now, and what the next one waits for.
+func (c *command) nextGrants(l *lock) (next []*place, stop queueStop, err error) {
+	frozen, err := isFrozen(c.rows)
+	if err != nil {
+		return nil, stopOthers, err
+	}
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return nil, stopOthers, err
+	}
+	after := proto.CloneOf(l.head)
+	from := nameRows(rowPlace, l.name)
+	err = c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
+		p := &place{waiter: &storev1.WaiterRecord{}}
+		var ok bool
+		if _, p.number, ok = cutNumberedRow(row); !ok {
+			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.key)
+		}
+		if err = decode(value, p.waiter); err != nil {
+			return false, err
+		}
+		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
+			if fits(after, math.MaxUint32, p.waiter.GetMode(), p.waiter.GetPermits()) {
+				stop = stopLimit
+			}
+			return false, nil
+		}
+		if frozen || c.granted+len(next) >= grantsMax {
+			stop = stopLeft
+			return false, nil
+		}
+		after.Mode = p.waiter.GetMode()
+		after.Holders++
+		after.PermitsHeld += p.waiter.GetPermits()
+		next = append(next, p)
+		return true, nil
+	})
+	return next, stop, err
+}
+
+// grantPlace turns a place into a hold, and writes the key as the waiter wished.
+func (c *command) grantPlace(l *lock, p *place) error {
+	id := SessionID(p.waiter.GetSessionId())
+	r, err := c.sessionRecord(id)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return fmt.Errorf("%w: place %d of %q without session", ErrCorrupt, p.number, l.name.key)
+	}
+	c.removePlace(l, p)
+	ask := request{
+		session: session{id: id, record: r},
+		owner:   p.waiter.GetOwner(),
+		mode:    p.waiter.GetMode(),
+		permits: p.waiter.GetPermits(),
+		limit:   l.head.GetLimit(),
+		place:   p.number,
+	}
+	if _, err := c.grant(l, ask); err != nil {
+		return err
+	}
+	return c.keyGranted(l, ask.mode, p.waiter.GetValue(), p.waiter.GetFlags())
+}
+
+// keyGranted does to a key what a grant from AcquireLock does: a missing one is made, a given value is written, and an
+// EXCLUSIVE grant moves an existing one.
+func (c *command) keyGranted(l *lock, mode storev1.LockMode, value []byte, flags uint64) error {
+	k, err := c.keyRecord(l.name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case value != nil || k == nil:
+		_, err = c.writeKey(l.name, l.head, k, write{value: value, flags: flags})
+	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
+		err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
+	}
+	return err
+}
+
+// markUngranted notes whether a lock's waiters are left to GrantWaiters.
+func (c *command) markUngranted(n name, left bool) error {
+	row := nameRow(rowUngranted, n)
+	_, marked, err := c.rows.get(row)
+	if err != nil || marked == left {
+		return err
+	}
+	if left {
+		c.rows.set(row, nil)
+		c.state.GrantsLeft++
+		return nil
+	}
+	c.rows.remove(row)
+	c.state.GrantsLeft--
+	return nil
+}
+
+// grantWaiters grants what earlier commands left because of their size.
+func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error) {
+	if err := c.checkTerm(g.GetTerm()); err != nil {
+		return nil, err
+	}
+	frozen, err := isFrozen(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	if frozen {
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, "grants are frozen after a restore")
+	}
+	return &storev1.Result{}, c.grantLeft()
+}
+
+// grantLeft grants to the waiters of locks that were left ungranted, by key, as many as one command may.
+func (c *command) grantLeft() error {
+	if err := c.sweepBlocked(); err != nil {
+		return err
+	}
+	var names []name
+	err := c.rows.scan([]byte{rowUngranted}, []byte{rowUngranted + 1}, func(row, _ []byte) (bool, error) {
+		n, ok := cutNameRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: lock left ungranted", ErrCorrupt)
+		}
+		names = append(names, n)
+		return len(names) < grantsMax, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if c.granted >= grantsMax {
+			return nil
+		}
+		if err := c.grantQueue(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
