@@ -5,12 +5,14 @@ import (
 	"sort"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 const (
-	// eventBytes is what an event costs beside its key and value.
-	eventBytes = 256
+	// eventBytes is what an event costs in memory beside what it says: about what its messages take when decoded.
+	eventBytes = 384
 	// ringSlotsMin is the size of an empty ring.
 	ringSlotsMin = 1024
 )
@@ -35,7 +37,7 @@ type ring struct {
 	bytesMax, eventsMax int
 
 	mu        sync.RWMutex // guards what follows
-	events    []*storev1.Event
+	events    []slot
 	tail      uint64
 	head      uint64
 	bytes     int
@@ -44,21 +46,25 @@ type ring struct {
 	published bool
 }
 
-func newRing(bytesMax, eventsMax int) *ring {
-	return &ring{bytesMax: bytesMax, eventsMax: eventsMax, events: make([]*storev1.Event, ringSlotsMin)}
+// slot holds an event and its size.
+type slot struct {
+	event *storev1.Event
+	bytes int
 }
 
-func (r *ring) at(slot uint64) *storev1.Event { return r.events[slot&uint64(len(r.events)-1)] }
+func newRing(bytesMax, eventsMax int) *ring {
+	return &ring{bytesMax: bytesMax, eventsMax: eventsMax, events: make([]slot, ringSlotsMin)}
+}
 
-// size returns what an event counts in bytes.
+func (r *ring) at(n uint64) *slot { return &r.events[n&uint64(len(r.events)-1)] }
+
+// size returns what an event counts in bytes: at least what it keeps in memory.
 func size(e *storev1.Event) int {
 	switch kind := e.GetKind().(type) {
-	case *storev1.Event_KeyPut:
+	case *storev1.Event_KeyPut: // What is left out is small, and this is by far the most frequent.
 		return eventBytes + len(kind.KeyPut.GetKey()) + len(kind.KeyPut.GetValue())
-	case *storev1.Event_KeyDeleted:
-		return eventBytes + len(kind.KeyDeleted.GetKey())
 	default:
-		return eventBytes
+		return eventBytes + proto.Size(e)
 	}
 }
 
@@ -82,15 +88,16 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 		if r.head-r.tail == uint64(len(r.events)) {
 			r.grow()
 		}
-		r.events[r.head&uint64(len(r.events)-1)] = e
+		newest := slot{event: e, bytes: size(e)}
+		*r.at(r.head) = newest
 		r.head++
-		r.bytes += size(e)
+		r.bytes += newest.bytes
 	}
 	for r.bytes > r.bytesMax || int(r.head-r.tail) > r.eventsMax {
-		slot := &r.events[r.tail&uint64(len(r.events)-1)]
-		r.bytes -= size(*slot)
-		r.base = (*slot).GetRevision()
-		*slot = nil
+		oldest := r.at(r.tail)
+		r.bytes -= oldest.bytes
+		r.base = oldest.event.GetRevision()
+		*oldest = slot{}
 		r.tail++
 	}
 }
@@ -106,9 +113,9 @@ func (r *ring) skip(base uint64) {
 }
 
 func (r *ring) grow() {
-	events := make([]*storev1.Event, 2*len(r.events))
-	for slot := r.tail; slot < r.head; slot++ {
-		events[slot&uint64(len(events)-1)] = r.at(slot)
+	events := make([]slot, 2*len(r.events))
+	for n := r.tail; n < r.head; n++ {
+		events[n&uint64(len(events)-1)] = *r.at(n)
 	}
 	r.events = events
 }
@@ -125,7 +132,7 @@ func (r *ring) find(p Position, caughtUp bool) (uint64, bool) {
 	if p.Revision < r.base || p.Revision == r.base && p.Index != Whole {
 		return 0, false
 	}
-	n := sort.Search(int(r.head-r.tail), func(i int) bool { return p.before(r.at(r.tail + uint64(i))) })
+	n := sort.Search(int(r.head-r.tail), func(i int) bool { return p.before(r.at(r.tail+uint64(i)).event) })
 	return r.tail + uint64(n), true
 }
 
@@ -137,8 +144,8 @@ func (r *ring) fetch(slots []uint64) ([]*storev1.Event, bool) {
 		return nil, false
 	}
 	events := make([]*storev1.Event, len(slots))
-	for i, slot := range slots {
-		events[i] = r.at(slot)
+	for i, n := range slots {
+		events[i] = r.at(n).event
 	}
 	return events, true
 }
@@ -163,13 +170,14 @@ func (r *ring) read(from, end uint64, eventsMax, bytesMax int) chunk {
 	end = min(end, r.head)
 	bytes := 0
 	for c.to = c.from; c.to < end; c.to++ {
-		e := r.at(c.to)
+		s := r.at(c.to)
+		e := s.event
 		if (len(c.events) >= eventsMax || bytes >= bytesMax) && e.GetRevision() != c.revision {
 			return c
 		}
 		c.events = append(c.events, e)
 		c.revision = e.GetRevision()
-		bytes += size(e)
+		bytes += s.bytes
 	}
 	if c.to == r.head {
 		c.revision = r.revision
