@@ -207,6 +207,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		WaitMs:        a.GetWaitMs(),
 		QueueTimeMs:   c.wallMs,
 		QueueRevision: c.revision,
+		Ordinal:       l.head.GetQueued(),
 	})
 	if err != nil {
 		return nil, err
@@ -222,7 +223,9 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 			return nil, err
 		}
 	}
-	l.head.Waiters++
+	if err = c.joinQueue(l, place); err != nil {
+		return nil, err
+	}
 	if l.head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED {
 		l.head.Mode, l.head.Limit = ask.mode, ask.limit
 	}

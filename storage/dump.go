@@ -53,7 +53,7 @@ func dumpRow(row, value []byte) (string, error) {
 	case rowObjects:
 		n, _ := binary.Uvarint(value)
 		return dumpName(row) + " " + strconv.FormatUint(n, 10), nil
-	case rowBlocked, rowSweep, rowDelay, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
+	case rowBlocked, rowSweep, rowQueuePart, rowDelay, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
 		return fmt.Sprintf("%s %x", dumpName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -104,7 +104,7 @@ func dumpName(row []byte) string {
 		if n, ok := cutNameRow(row); ok {
 			return fmt.Sprintf("%s %d %q", kind, n.ns, n.key)
 		}
-	case rowHold, rowPlace, rowDelay, rowWait:
+	case rowHold, rowPlace, rowQueuePart, rowDelay, rowWait:
 		if n, number, ok := cutNumberedRow(row); ok {
 			return fmt.Sprintf("%s %d %q %d", kind, n.ns, n.key, number)
 		}

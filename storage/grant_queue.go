@@ -120,7 +120,9 @@ func (c *command) grantPlace(l *lock, p *place) error {
 	if r == nil {
 		return fmt.Errorf("%w: place %d of %q without session", ErrCorrupt, p.number, l.name.key)
 	}
-	c.removePlace(l, p)
+	if err = c.removePlace(l, p); err != nil {
+		return err
+	}
 	ask := request{
 		session: session{id: id, record: r},
 		owner:   p.waiter.GetOwner(),

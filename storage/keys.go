@@ -24,6 +24,7 @@ const (
 	rowLimits      byte = 'm' // replicated limits
 	rowMember      byte = 'n' // member id → member
 	rowObject      byte = 'o' // session, kind, namespace, key (, owner) → object of a session
+	rowQueuePart   byte = 'p' // namespace, key, number → waiters of a part of a queue, and the first place of it
 	rowPlace       byte = 'q' // namespace, key, place → waiter
 	rowRequest     byte = 'r' // session, epoch, sequence → remembered request
 	rowSession     byte = 's' // session → live session

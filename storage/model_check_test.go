@@ -201,7 +201,12 @@ func stateOf(t *testing.T, s *storage.Store) string {
 		}
 		waiters, _, waitersErr := r.Waiters(l.State.GetKey(), 0, 0)
 		must(waitersErr)
-		for _, w := range waiters {
+		for i, w := range waiters {
+			before, positionErr := r.Position(w.Key, w.Place)
+			must(positionErr)
+			if before != i {
+				t.Fatalf("place %d of %q: got position %d, want %d", w.Place, w.Key, before, i)
+			}
 			fmt.Fprintf(&b, "  wait %d %x %q %s %d\n", w.Place, w.Record.GetSessionId(), w.Record.GetOwner(), w.Record.GetMode(), w.Record.GetPermits())
 		}
 	}

@@ -39,19 +39,21 @@ func (w *work) place(n name, number uint64) (*place, error) {
 }
 
 // removePlace takes the rows of a place away. What the place was to its session is the caller's.
-func (c *command) removePlace(l *lock, p *place) {
+func (c *command) removePlace(l *lock, p *place) error {
 	id := SessionID(p.waiter.GetSessionId())
 	c.rows.remove(numberedRow(rowPlace, l.name, p.number))
 	c.rows.remove(ownerRow(id, objectPlace, l.name, p.waiter.GetOwner()))
 	if p.waiter.GetWaitMs() > 0 {
 		c.rows.remove(numberedRow(rowWait, l.name, p.number))
 	}
-	l.head.Waiters--
+	return c.leaveQueue(l, p.waiter.GetOrdinal())
 }
 
 // leave ends a wait without a grant. Those behind may have waited only for this one.
 func (c *command) leave(l *lock, p *place, cause storev1.WaitEndCause, reason string) error {
-	c.removePlace(l, p)
+	if err := c.removePlace(l, p); err != nil {
+		return err
+	}
 	if err := c.dropObject(SessionID(p.waiter.GetSessionId())); err != nil {
 		return err
 	}

@@ -93,17 +93,6 @@ func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bo
 	return page, more, err
 }
 
-// Position returns how many waiters stand before a place.
-func (r *Reader) Position(key string, place uint64) (int, error) {
-	n := name{key: key}
-	before := 0
-	err := r.rows.scan(nameRows(rowPlace, n), numberedRow(rowPlace, n, place), func(_, _ []byte) (bool, error) {
-		before++
-		return true, nil
-	})
-	return before, err
-}
-
 // Locks returns locks whose keys begin with prefix and come after a key, also free ones that are remembered, at most
 // limit, and whether there are more; zero or less is no limit.
 func (r *Reader) Locks(prefix, after string, limit int) ([]LockInfo, bool, error) {

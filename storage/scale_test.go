@@ -76,6 +76,29 @@ func (r *rig) holder(key string) *storev1.HoldState {
 	return l.State.GetHolds()[0]
 }
 
+// checkPositions demands the right position of every so-manyth waiter, and of the first and last.
+func (r *rig) checkPositions(key string, stride int) {
+	r.t.Helper()
+	reader := r.store.NewReader()
+	defer func() {
+		if err := reader.Close(); err != nil {
+			r.t.Error(err)
+		}
+	}()
+	waiters, _, err := reader.Waiters(key, 0, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i, w := range waiters {
+		if i%stride != 0 && i != len(waiters)-1 {
+			continue
+		}
+		if got, err := reader.Position(key, w.Place); got != i || err != nil {
+			r.t.Fatalf("place %d: got position %d, %v, want %d", w.Place, got, err, i)
+		}
+	}
+}
+
 // TestThousandWaitersAreGrantedInOrder hands a lock through 1 000 waiters, every tenth of whose sessions ends while it
 // waits, and crashes half way. Each hand-over is one command.
 func TestThousandWaitersAreGrantedInOrder(t *testing.T) {
@@ -104,6 +127,7 @@ func TestThousandWaitersAreGrantedInOrder(t *testing.T) {
 			t.Fatalf("got holder %x with token %d after %d, want session %d", h.GetSessionId(), h.GetFencingToken(), token, i)
 		}
 		token = h.GetFencingToken()
+		r.checkPositions("lock", 50)
 		if i == waiters/2 {
 			if err := r.store.Flush(); err != nil {
 				t.Fatal(err)

@@ -438,7 +438,9 @@ type LockHead struct {
 	// Session of an EXCLUSIVE valid hold, 16 bytes; else empty. Shown with the key.
 	ExclusiveSessionId []byte `protobuf:"bytes,11,opt,name=exclusive_session_id,json=exclusiveSessionId,proto3" json:"exclusive_session_id,omitempty"`
 	// Last lost or released holds, newest last, at most 8; for people.
-	Past          []*PastHold `protobuf:"bytes,12,rep,name=past,proto3" json:"past,omitempty"`
+	Past []*PastHold `protobuf:"bytes,12,rep,name=past,proto3" json:"past,omitempty"`
+	// Waiters that ever joined the queue since it was empty; numbers them.
+	Queued        uint64 `protobuf:"varint,13,opt,name=queued,proto3" json:"queued,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +557,13 @@ func (x *LockHead) GetPast() []*PastHold {
 		return x.Past
 	}
 	return nil
+}
+
+func (x *LockHead) GetQueued() uint64 {
+	if x != nil {
+		return x.Queued
+	}
+	return 0
 }
 
 // PastHold remembers why a holder is one no more.
@@ -853,7 +862,9 @@ type WaiterRecord struct {
 	// Revision of the queueing.
 	QueueRevision uint64 `protobuf:"varint,10,opt,name=queue_revision,json=queueRevision,proto3" json:"queue_revision,omitempty"`
 	// Whether another call than the one that queued came to wait on the place.
-	Found         bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
+	Found bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
+	// How many joined the queue before it since it was empty, whether or not they still wait.
+	Ordinal       uint64 `protobuf:"varint,12,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -963,6 +974,13 @@ func (x *WaiterRecord) GetFound() bool {
 		return x.Found
 	}
 	return false
+}
+
+func (x *WaiterRecord) GetOrdinal() uint64 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
 }
 
 // SessionRecord is a live session.
@@ -1799,7 +1817,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\vmod_time_ms\x18\t \x01(\x03R\tmodTimeMs\x12%\n" +
 	"\x0evalue_revision\x18\n" +
 	" \x01(\x04R\rvalueRevision\x12*\n" +
-	"\x11value_event_index\x18\v \x01(\rR\x0fvalueEventIndex\"\xb3\x03\n" +
+	"\x11value_event_index\x18\v \x01(\rR\x0fvalueEventIndex\"\xcb\x03\n" +
 	"\bLockHead\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x14\n" +
@@ -1814,7 +1832,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\fmod_revision\x18\n" +
 	" \x01(\x04R\vmodRevision\x120\n" +
 	"\x14exclusive_session_id\x18\v \x01(\fR\x12exclusiveSessionId\x12-\n" +
-	"\x04past\x18\f \x03(\v2\x19.tenure.store.v1.PastHoldR\x04past\"\xb7\x02\n" +
+	"\x04past\x18\f \x03(\v2\x19.tenure.store.v1.PastHoldR\x04past\x12\x16\n" +
+	"\x06queued\x18\r \x01(\x04R\x06queued\"\xb7\x02\n" +
 	"\bPastHold\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12!\n" +
@@ -1845,7 +1864,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05cause\x18\v \x01(\x0e2\x1d.tenure.store.v1.HoldEndCauseR\x05cause\x12 \n" +
 	"\flost_time_ms\x18\f \x01(\x03R\n" +
 	"lostTimeMs\x12!\n" +
-	"\fsession_name\x18\r \x01(\tR\vsessionName\"\xe8\x02\n" +
+	"\fsession_name\x18\r \x01(\tR\vsessionName\"\x82\x03\n" +
 	"\fWaiterRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1d\n" +
 	"\n" +
@@ -1859,7 +1878,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\rqueue_time_ms\x18\t \x01(\x03R\vqueueTimeMs\x12%\n" +
 	"\x0equeue_revision\x18\n" +
 	" \x01(\x04R\rqueueRevision\x12\x14\n" +
-	"\x05found\x18\v \x01(\bR\x05foundB\b\n" +
+	"\x05found\x18\v \x01(\bR\x05found\x12\x18\n" +
+	"\aordinal\x18\f \x01(\x04R\aordinalB\b\n" +
 	"\x06_value\"\xa2\x04\n" +
 	"\rSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +

@@ -1,0 +1,112 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// queuePartSize is how many waiters, by the order in which they joined, are counted together. A place finds its
+// position from the counts of the parts before its own and from the places of its own part, however long the queue is.
+// It must never change: the counts are state.
+const queuePartSize = 256
+
+// queuePart is one part of a queue: how many of it still wait, and where it begins.
+type queuePart struct {
+	waiters, firstPlace uint64
+}
+
+func queuePartRow(n name, ordinal uint64) []byte {
+	return numberedRow(rowQueuePart, n, ordinal/queuePartSize)
+}
+
+func decodeQueuePart(value []byte) (queuePart, error) {
+	v, err := cutUint64s(value, 2)
+	if err != nil {
+		return queuePart{}, fmt.Errorf("part of a queue: %w", err)
+	}
+	return queuePart{waiters: v[0], firstPlace: v[1]}, nil
+}
+
+// readQueuePart returns the part that a waiter of an ordinal belongs to; one where nobody waits is empty.
+func readQueuePart(rows rowReader, n name, ordinal uint64) (queuePart, error) {
+	value, ok, err := rows.get(queuePartRow(n, ordinal))
+	if err != nil || !ok {
+		return queuePart{}, err
+	}
+	return decodeQueuePart(value)
+}
+
+// joinQueue counts a new last waiter.
+func (c *command) joinQueue(l *lock, place uint64) error {
+	ordinal := l.head.GetQueued()
+	part, err := readQueuePart(c.rows, l.name, ordinal)
+	if err != nil {
+		return err
+	}
+	if part.waiters == 0 {
+		part.firstPlace = place
+	}
+	c.rows.set(queuePartRow(l.name, ordinal), appendUint64s(nil, part.waiters+1, part.firstPlace))
+	l.head.Waiters++
+	l.head.Queued++
+	return nil
+}
+
+// leaveQueue counts a waiter less. An empty queue counts anew.
+func (c *command) leaveQueue(l *lock, ordinal uint64) error {
+	part, err := readQueuePart(c.rows, l.name, ordinal)
+	if err != nil {
+		return err
+	}
+	switch row := queuePartRow(l.name, ordinal); part.waiters {
+	case 0:
+		return fmt.Errorf("%w: queue of %q has no part of waiter %d", ErrCorrupt, l.name.key, ordinal)
+	case 1:
+		c.rows.remove(row)
+	default:
+		c.rows.set(row, appendUint64s(nil, part.waiters-1, part.firstPlace))
+	}
+	l.head.Waiters--
+	if l.head.GetWaiters() == 0 {
+		l.head.Queued = 0
+	}
+	return nil
+}
+
+// Position returns how many waiters stand before a place; zero if nobody has it. It reads a few hundred rows, however
+// long the queue is.
+func (r *Reader) Position(key string, place uint64) (int, error) {
+	n := name{key: key}
+	value, ok, err := r.rows.get(numberedRow(rowPlace, n, place))
+	if err != nil || !ok {
+		return 0, err
+	}
+	w := &storev1.WaiterRecord{}
+	if err = decode(value, w); err != nil {
+		return 0, fmt.Errorf("place in %q: %w", key, err)
+	}
+	before := uint64(0)
+	own := queuePartRow(n, w.GetOrdinal())
+	err = r.rows.scan(nameRows(rowQueuePart, n), own, func(_, value []byte) (bool, error) {
+		earlier, partErr := decodeQueuePart(value)
+		before += earlier.waiters
+		return true, partErr
+	})
+	if err != nil {
+		return 0, err
+	}
+	part, err := readQueuePart(r.rows, n, w.GetOrdinal())
+	if err != nil {
+		return 0, err
+	}
+	from, to := numberedRow(rowPlace, n, part.firstPlace), numberedRow(rowPlace, n, place)
+	if place <= part.firstPlace {
+		return int(before), nil
+	}
+	err = r.rows.scan(from, to, func(_, _ []byte) (bool, error) {
+		before++
+		return true, nil
+	})
+	return int(before), err
+}
