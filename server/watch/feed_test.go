@@ -33,6 +33,22 @@ type feed struct {
 // newFeed starts a hub that runs until the test ends.
 func newFeed(t testing.TB, o watch.Options) *feed {
 	t.Helper()
+	f := newSteppedFeed(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f.hub.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: got %v, want nil", err)
+		}
+	})
+	return f
+}
+
+// newSteppedFeed makes a hub that looks at what it was told only in Step.
+func newSteppedFeed(t testing.TB, o watch.Options) *feed {
+	t.Helper()
 	f := &feed{}
 	o.History = f.history
 	hub, err := watch.New(o)
@@ -40,15 +56,6 @@ func newFeed(t testing.TB, o watch.Options) *feed {
 		t.Fatal(err)
 	}
 	f.hub = hub
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- hub.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: got %v, want nil", err)
-		}
-	})
 	return f
 }
 

@@ -158,10 +158,10 @@ func (h *Hub) pass() bool {
 		g.found = nil
 	}
 	h.notified.Store(&mark{slot: c.to, revision: c.revision})
+	h.metrics.wakes.Add(float64(len(touched)))
 	for _, g := range touched {
 		g.wake()
 	}
-	h.metrics.wakes.Add(float64(len(touched)))
 	return c.to < end
 }
 

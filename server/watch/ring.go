@@ -132,7 +132,7 @@ func (r *ring) find(p Position, caughtUp bool) (uint64, bool) {
 	if p.Revision < r.base || p.Revision == r.base && p.Index != Whole {
 		return 0, false
 	}
-	n := sort.Search(int(r.head-r.tail), func(i int) bool { return p.before(r.at(r.tail+uint64(i)).event) })
+	n := sort.Search(int(r.head-r.tail), func(i int) bool { return p.before(r.at(r.tail + uint64(i)).event) })
 	return r.tail + uint64(n), true
 }
 
