@@ -1,0 +1,140 @@
+package tenure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Patience of calls.
+const (
+	// attemptPatience is how long an attempt may be without answer before another one is made.
+	attemptPatience = 5 * time.Second
+	// leaderlessPatience is how long a member may know no leader before another one is asked.
+	leaderlessPatience = 2 * time.Second
+)
+
+// attempt makes a call once. It must do the same when it is made again.
+type attempt func(ctx context.Context, l *conn.Link) error
+
+// caller makes calls: for a client or under a session.
+type caller interface {
+	// read makes a call that changes nothing.
+	read(ctx context.Context, f attempt) error
+	// change makes a call that is applied once; f puts the options into its request.
+	change(ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error) error
+}
+
+// read makes a call that changes nothing.
+func (c *Client) read(ctx context.Context, f attempt) error { return c.retry(ctx, f, true) }
+
+// change makes a call that is applied once, by an idempotency key.
+func (c *Client) change(
+	ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error,
+) error {
+	key := randomBytes(16)
+	return c.retry(ctx, func(ctx context.Context, l *conn.Link) error {
+		return f(ctx, l, &tenurev1.CallOptions{IdempotencyKey: key})
+	}, false)
+}
+
+// retry makes attempts, on one member after another, until one is answered or ctx ends.
+// Reading tells that nothing can be applied.
+func (c *Client) retry(ctx context.Context, f attempt, reading bool) error {
+	pauses := &backoff.Backoff{}
+	r := retrying{reading: reading}
+	for {
+		l, err := c.pool.Get(ctx)
+		if err != nil {
+			if errors.Is(err, conn.ErrClosed) {
+				return errClientClosed()
+			}
+			return interrupted(ctx, r.sent, err)
+		}
+		err = r.once(ctx, l, f)
+		l.Release()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && again(err):
+			return interrupted(ctx, r.sent, r.last)
+		case !again(err):
+			return fromRPC(err)
+		}
+		if !pauses.Wait(ctx) {
+			return interrupted(ctx, r.sent, r.last)
+		}
+	}
+}
+
+// retrying is what is known of the attempts of a call.
+type retrying struct {
+	reading    bool
+	sent       bool // Whether an attempt may have been applied.
+	last       error
+	leaderless time.Time
+}
+
+// once makes one attempt, and gives the link up if it is to blame.
+func (r *retrying) once(ctx context.Context, l *conn.Link, f attempt) error {
+	before := l.Answers()
+	attempting, cancel := context.WithTimeout(ctx, attemptPatience)
+	err := f(attempting, l)
+	timedOut := attempting.Err() != nil && ctx.Err() == nil
+	cancel()
+	if err == nil || !again(err) {
+		l.Answered()
+		return err
+	}
+	r.last = err
+	info := infoOf(err)
+	r.sent = r.sent || !r.reading && info.GetMetadata()["applied"] != string(AppliedNo)
+	switch {
+	case timedOut && l.Answers() == before, reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		l.Fail()
+	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+		reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER:
+		r.noLeader(l)
+	default:
+		r.leaderless = time.Time{}
+	}
+	return err
+}
+
+// noLeader gives a member some time to find a leader, and then asks another.
+func (r *retrying) noLeader(l *conn.Link) {
+	switch now := time.Now(); {
+	case r.leaderless.IsZero():
+		r.leaderless = now
+	case now.Sub(r.leaderless) > leaderlessPatience:
+		r.leaderless = time.Time{}
+		l.Fail()
+	}
+}
+
+// errMoved ends what is under way on a connection that another one replaces.
+var errMoved = errors.New("moved to another member")
+
+// onLink returns a context for a stream on a link: it ends when the stream should move to another link. Call end after.
+func onLink(ctx context.Context, l *conn.Link) (inner context.Context, end func()) {
+	inner, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-l.Retired():
+			cancel(errMoved)
+		case <-l.Broken():
+			cancel(status.Error(codes.Unavailable, "the connection broke"))
+		case <-inner.Done():
+		}
+	}()
+	return inner, func() { cancel(nil); <-ended }
+}

@@ -1,0 +1,176 @@
+package tenure
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/tenure-io/tenure/clients/go/internal/clock"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Times of a client.
+const (
+	// closePatience bounds how long Close tries to tell the cluster.
+	closePatience = 5 * time.Second
+	// pingEvery and pingPatience find a connection on which nothing comes back.
+	pingEvery    = 10 * time.Second
+	pingPatience = 5 * time.Second
+)
+
+// messageBytesMax is more than any message of a member.
+const messageBytesMax = 4 << 20
+
+// Client talks to a cluster over one connection, which follows the cluster: see Open.
+type Client struct {
+	target   *target
+	space    space
+	pool     *conn.Pool
+	clock    func() time.Duration
+	instance []byte
+	program  string
+
+	mu       sync.Mutex // Guards what follows.
+	closed   bool
+	sessions []*Session
+
+	streams group // Watches, caches and observers.
+	running group // The pool.
+}
+
+// Open returns a client for a connection string such as "tenure://h1:7400,h2:7400/namespace?ttl=15s". The members named are
+// those to begin with; the client learns of others. The namespace is put in front of every key, and taken off again. Open does
+// not wait for a member: the first call does.
+func Open(target string, options ...Option) (*Client, error) {
+	t, err := parseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	o := clientOptions{clock: clock.New(), userAgent: "tenure-go"}
+	for _, option := range options {
+		option(&o)
+	}
+	if o.tls != nil && !t.tls {
+		return nil, invalid("WithTLS needs a connection string that begins with tenures://")
+	}
+	c := &Client{
+		target: t, space: newSpace(t.namespace), clock: o.clock, instance: randomBytes(16), program: o.userAgent,
+	}
+	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Dial: o.dial, List: c.listMembers}
+	if o.dial == nil {
+		poolOptions.Dial = conn.GRPC(o.dialer, grpcOptions(t, &o)...)
+	}
+	if o.seed != 0 {
+		poolOptions.Rand = mathrand.New(mathrand.NewPCG(o.seed, o.seed)) //nolint:gosec // For tests.
+	}
+	c.pool = conn.New(poolOptions)
+	c.running.start(c.pool.Run)
+	return c, nil
+}
+
+// grpcOptions returns how gRPC connects.
+func grpcOptions(t *target, o *clientOptions) []grpc.DialOption {
+	security := insecure.NewCredentials()
+	if t.tls {
+		config := o.tls
+		if config == nil {
+			config = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		security = credentials.NewTLS(config)
+	}
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(security),
+		grpc.WithUserAgent(o.userAgent),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingPatience}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(),
+	}
+}
+
+// Close closes the client's sessions, watches and connection, and waits for all that it started. It tells the cluster, for a
+// few seconds at most, so that locks are free at once.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	sessions := slices.Clone(c.sessions)
+	c.mu.Unlock()
+	errs := make([]error, len(sessions))
+	var closing sync.WaitGroup
+	for i, s := range sessions {
+		closing.Go(func() { errs[i] = s.Close() })
+	}
+	closing.Wait()
+	c.streams.stop()
+	c.running.stop()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add takes a session under the client's care.
+func (c *Client) add(s *Session) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errClientClosed()
+	}
+	c.sessions = append(c.sessions, s)
+	return nil
+}
+
+// remove gives a session up.
+func (c *Client) remove(s *Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessions = slices.DeleteFunc(c.sessions, func(other *Session) bool { return other == s })
+}
+
+func errClientClosed() error { return &Error{Kind: ErrClientClosed, Applied: AppliedNo} }
+
+// Namespace returns the namespace of the connection string.
+func (c *Client) Namespace() string { return c.target.namespace }
+
+// Members returns the addresses of the members as the client knows them, and the one it is connected to, if any.
+func (c *Client) Members() (all []string, connectedTo string) { return c.pool.Members() }
+
+// KV returns the keys of the cluster, for calls without a session.
+func (c *Client) KV() *KV { return &KV{space: c.space, caller: c} }
+
+// listMembers asks for the addresses of all members that vote.
+func (c *Client) listMembers(ctx context.Context, l *conn.Link) ([]string, error) {
+	answer, err := tenurev1.NewClusterServiceClient(l).ListMembers(ctx, &tenurev1.ListMembersRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, m := range answer.GetMembers() {
+		if m.GetLearner() {
+			continue
+		}
+		if m.GetClientAddress() == "" {
+			return nil, nil // Not all is known yet.
+		}
+		list = append(list, m.GetClientAddress())
+	}
+	return list, nil
+}
+
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // It never fails; see crypto/rand.
+	return b
+}

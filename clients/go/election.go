@@ -1,0 +1,268 @@
+package tenure
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Election is the election at a key, for a session: its leader is the holder of the key's exclusive lock, and what the leader
+// proclaims is the key's value.
+type Election struct {
+	session *Session
+	key     string
+}
+
+// Election returns the election at a key.
+func (s *Session) Election(key string) *Election { return &Election{session: s, key: key} }
+
+// Campaign stands for election, and returns when it leads, or ctx ended. The value tells others who leads.
+func (e *Election) Campaign(ctx context.Context, value []byte, options ...LockOption) (*Leadership, error) {
+	held, err := e.session.Lock(e.key, append(options, WithValue(value))...).Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Leadership{Held: held}, nil
+}
+
+// Run stands for election, calls lead while leading, and again, until ctx or the session ends or lead fails. The context of lead ends
+// when leadership may be lost; lead should return then. When lead returns nil while it still leads, it resigns and stands again.
+func (e *Election) Run(ctx context.Context, value []byte, lead func(ctx context.Context, l *Leadership) error) error {
+	pauses := &backoff.Backoff{}
+	for {
+		l, err := e.Campaign(ctx, value)
+		if err != nil {
+			if ctx.Err() != nil || e.session.Err() != nil || !passes(err) {
+				return err
+			}
+			if !pauses.Wait(ctx) {
+				return interrupted(ctx, false, err)
+			}
+			continue
+		}
+		pauses.Reset()
+		if err := e.lead(ctx, l, lead); err != nil {
+			return err
+		}
+	}
+}
+
+// lead calls lead once.
+func (e *Election) lead(ctx context.Context, l *Leadership, lead func(ctx context.Context, l *Leadership) error) error {
+	work, cancel := l.Context(ctx)
+	defer cancel()
+	err := lead(work, l)
+	lost := l.Err() != nil
+	_ = l.Close() // The loss is known, and a release that fails goes on behind.
+	switch {
+	case ctx.Err() != nil:
+		return interrupted(ctx, false, nil)
+	case e.session.Err() != nil:
+		return e.session.over()
+	case lost:
+		return nil // What lead returned then is that it was told to stop.
+	}
+	return err
+}
+
+// passes tells whether an error of a campaign may pass while the session lives.
+func passes(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrLockLost) ||
+		errors.Is(err, ErrWaitEnded)
+}
+
+// Leadership is the possession of an election.
+type Leadership struct{ *Held }
+
+// Proclaim changes the value that tells others who leads; ErrStaleToken if somebody else does now.
+func (l *Leadership) Proclaim(ctx context.Context, value []byte) error {
+	return l.session.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+		_, err := tenurev1.NewElectionServiceClient(link).Proclaim(ctx, &tenurev1.ProclaimRequest{
+			Key: l.sequencer.GetKey(), Sequencer: l.sequencer,
+			Content: &tenurev1.ProclaimRequest_Value{Value: value}, Options: o,
+		})
+		return err
+	})
+}
+
+// Resign gives leadership up to the next candidate.
+func (l *Leadership) Resign(ctx context.Context) error { return l.Release(ctx) }
+
+// ResignTo gives leadership up to a candidate that waits, past all others: the one of a session, and of an owner within it.
+// If it does not wait, leadership stays, and the error is ErrCandidateNotFound.
+func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) error {
+	s := l.session
+	if err := l.Err(); err != nil {
+		return err
+	}
+	err := s.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+		o.Owner = l.owner
+		_, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
+			Key: l.sequencer.GetKey(), SessionId: s.id, LockIndex: l.sequencer.GetLockIndex(), ToSessionId: sessionID,
+			ToOwner: owner, Options: o,
+		})
+		return err
+	})
+	if err != nil && AppliedOf(err) == AppliedNo {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.cause == EndNone {
+		// It is given up, or nobody knows: then it is not believed, and given back.
+		delete(s.helds, l.Held)
+		released := make(chan struct{})
+		close(released)
+		l.released = released
+		s.finish(l.Held, EndReleased)
+		if err != nil {
+			s.orphans[l.name()] = &orphan{owner: l.owner}
+		}
+	}
+	return err
+}
+
+// Leader is who leads an election.
+type Leader struct {
+	HoldInfo
+	// Value is what the leader proclaimed.
+	Value []byte
+	// Since is the wall clock's time of the election, for people.
+	Since time.Time
+	// Candidates wait.
+	Candidates int
+}
+
+func leaderOf(l *tenurev1.Leader) *Leader {
+	if l == nil {
+		return nil
+	}
+	return &Leader{
+		HoldInfo: holdInfo(l.GetHold()), Value: l.GetValue(), Since: l.GetSince().AsTime(), Candidates: int(l.GetCandidates()),
+	}
+}
+
+// GetLeader returns who leads the election at a key; nil if nobody does.
+func (c *Client) GetLeader(ctx context.Context, key string) (*Leader, error) {
+	full, err := c.space.fullKey(key)
+	if err != nil {
+		return nil, err
+	}
+	var answer *tenurev1.GetLeaderResponse
+	err = c.read(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		answer, err = tenurev1.NewElectionServiceClient(l).GetLeader(ctx, &tenurev1.GetLeaderRequest{Key: full})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leaderOf(answer.GetLeader()), nil
+}
+
+// Observation is who leads, from a moment on.
+type Observation struct {
+	// Leader is nil while nobody leads.
+	Leader *Leader
+	// Revision that it shows.
+	Revision uint64
+	// Gap tells that changes before this one may have been missed.
+	Gap bool
+}
+
+// Observe returns who leads the election at a key now, and then each change, until ctx ends or the loop is left. An error is the last of the
+// sequence.
+func (c *Client) Observe(ctx context.Context, key string) iter.Seq2[*Observation, error] {
+	return func(yield func(*Observation, error) bool) {
+		full, err := c.space.fullKey(key)
+		o := &observer{client: c, key: full, yield: yield}
+		if err == nil {
+			err = o.run(ctx)
+		}
+		if !errors.Is(err, errLeft) {
+			yield(nil, err)
+		}
+	}
+}
+
+// observer follows an election from member to member, and tells each change once.
+type observer struct {
+	client *Client
+	key    string
+	yield  func(*Observation, error) bool
+
+	told     bool
+	token    uint64 // Of the leader told last.
+	value    string
+	revision uint64
+}
+
+func (o *observer) run(ctx context.Context) error {
+	pauses := &backoff.Backoff{}
+	for {
+		err := o.once(ctx, pauses.Reset)
+		switch {
+		case errors.Is(err, errLeft):
+			return err
+		case ctx.Err() != nil:
+			return interrupted(ctx, false, nil)
+		case errors.Is(err, conn.ErrClosed):
+			return errClientClosed()
+		case errors.Is(err, errMoved):
+			continue
+		case !again(err) && !errors.Is(err, errStreamEnded):
+			return fromRPC(err)
+		}
+		if !pauses.Wait(ctx) {
+			return interrupted(ctx, false, err)
+		}
+	}
+}
+
+// once reads one stream until it breaks. Who observes may hear nothing for long: gRPC's pings find a dead connection.
+func (o *observer) once(ctx context.Context, good func()) error {
+	l, err := o.client.pool.Get(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Release()
+	reading, end := onLink(ctx, l)
+	defer end()
+	stream, err := tenurev1.NewElectionServiceClient(l).Observe(reading, &tenurev1.ObserveRequest{Key: o.key})
+	for first := true; err == nil; first = false {
+		var answer *tenurev1.ObserveResponse
+		if answer, err = stream.Recv(); err != nil {
+			break
+		}
+		l.Answered()
+		good()
+		// What the first answer after a break tells may not be all that happened.
+		if !o.tell(answer, answer.GetGap() || first && o.told) {
+			return errLeft
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return errStreamEnded
+	}
+	if cause := context.Cause(reading); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// tell yields an answer, unless that is what was told last, or older: another member may lag.
+func (o *observer) tell(answer *tenurev1.ObserveResponse, gap bool) bool {
+	token := answer.GetLeader().GetHold().GetSequencer().GetFencingToken()
+	value := string(answer.GetLeader().GetValue())
+	revision := answer.GetHeader().GetRevision()
+	if o.told && (token == o.token && value == o.value || revision < o.revision) {
+		return true
+	}
+	o.told, o.token, o.value, o.revision = true, token, value, revision
+	return o.yield(&Observation{Leader: leaderOf(answer.GetLeader()), Revision: revision, Gap: gap}, nil)
+}

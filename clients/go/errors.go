@@ -1,0 +1,310 @@
+package tenure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// What may go wrong, for errors.Is.
+var (
+	// ErrSessionExpired says that the cluster has ended the session: by its TTL, an operator, or otherwise.
+	ErrSessionExpired = errors.New("session expired")
+	// ErrSessionSuperseded says that another process took the session over. It is final.
+	ErrSessionSuperseded = errors.New("session taken over by another process")
+	// ErrSessionClosed says that the session was closed or exported here.
+	ErrSessionClosed = errors.New("session closed")
+	// ErrClientClosed says that the client was closed.
+	ErrClientClosed = errors.New("client closed")
+	// ErrAuth says that a secret is wrong, or that the caller may not do this.
+	ErrAuth = errors.New("not allowed")
+	// ErrKeyNotFound says that there is no such key.
+	ErrKeyNotFound = errors.New("key not found")
+	// ErrLockNotFound says that nobody holds, waits for, or ever held a lock.
+	ErrLockNotFound = errors.New("lock not found")
+	// ErrSessionNotFound says that nothing is known of a session.
+	ErrSessionNotFound = errors.New("session not found")
+	// ErrCompareFailed says that a revision, version or existence was not as demanded.
+	ErrCompareFailed = errors.New("compare failed")
+	// ErrLockHeld says, in transactions and guards, that a lock is held.
+	ErrLockHeld = errors.New("lock held")
+	// ErrLockDelayed says, in transactions and guards, that a lost lock still counts.
+	ErrLockDelayed = errors.New("lock delayed")
+	// ErrNotHeld says that session and owner do not hold the lock.
+	ErrNotHeld = errors.New("lock not held")
+	// ErrStaleToken says that a sequencer does not hold any more.
+	ErrStaleToken = errors.New("fencing token stale")
+	// ErrModeMismatch says that a lock is in use in another mode or with another limit.
+	ErrModeMismatch = errors.New("lock in use in another mode")
+	// ErrLockLost says that a hold ended other than by its user's release.
+	ErrLockLost = errors.New("lock lost")
+	// ErrReleased says that a hold was released by its user.
+	ErrReleased = errors.New("lock released")
+	// ErrWaitTimedOut says that a lock was not had within the wait that was given.
+	ErrWaitTimedOut = errors.New("wait timed out")
+	// ErrWaitEnded says that an operator ended a wait.
+	ErrWaitEnded = errors.New("wait ended by an operator")
+	// ErrCandidateNotFound says that the named candidate does not wait.
+	ErrCandidateNotFound = errors.New("candidate not found")
+	// ErrCompacted says that the history asked for is forgotten.
+	ErrCompacted = errors.New("revision compacted")
+	// ErrFutureRevision says that a revision is ahead of the cluster.
+	ErrFutureRevision = errors.New("revision ahead of the cluster")
+	// ErrHistoryChanged says that the cluster was restored since.
+	ErrHistoryChanged = errors.New("history changed")
+	// ErrTooSlow says that a watcher read too slowly, and its place in history is forgotten.
+	ErrTooSlow = errors.New("watcher too slow")
+	// ErrTokenInvalid says that a token or sequencer text is damaged, or belongs elsewhere.
+	ErrTokenInvalid = errors.New("token invalid")
+	// ErrUnavailable says that no member gave an answer, and nothing was applied.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrOutcomeUnknown says that the answer was lost: the change may or may not be applied.
+	ErrOutcomeUnknown = errors.New("outcome unknown")
+	// ErrLimit says that a limit is reached.
+	ErrLimit = errors.New("limit reached")
+	// ErrInvalidArgument says that an argument is not allowed.
+	ErrInvalidArgument = errors.New("invalid argument")
+	// ErrFrozen says that grants are frozen after a restore.
+	ErrFrozen = errors.New("grants are frozen after a restore")
+	// ErrNotSupported says that the cluster does not serve this.
+	ErrNotSupported = errors.New("not supported by this cluster")
+	// ErrInternal says that the service has a fault.
+	ErrInternal = errors.New("internal fault of the service")
+)
+
+// Applied tells what is known of a change that failed.
+type Applied string
+
+// What may be known.
+const (
+	AppliedNo      Applied = "no"
+	AppliedYes     Applied = "yes"
+	AppliedUnknown Applied = "unknown"
+)
+
+// Error is what a member, or the library in its place, says about a failed call. Its kind is one of this package's
+// sentinels; errors.Is finds it, and what else is wrapped, such as context.DeadlineExceeded.
+type Error struct {
+	// Kind is the sentinel.
+	Kind error
+	// Reason is the API's, such as KEY_NOT_FOUND; empty if no member said it.
+	Reason string
+	// Applied tells whether the change was made.
+	Applied Applied
+	// Message is for people.
+	Message string
+	// Facts are what else the member said: "leader", "compacted_revision", "resume_token" and so on.
+	Facts map[string]string
+
+	cause error
+}
+
+// Error returns kind and message.
+func (e *Error) Error() string {
+	text := e.Kind.Error()
+	if e.Message != "" && e.Message != text {
+		text += ": " + e.Message
+	}
+	if e.Applied != AppliedNo && !errors.Is(e.Kind, ErrOutcomeUnknown) {
+		text += fmt.Sprintf(" (applied: %s)", e.Applied)
+	}
+	return text
+}
+
+// Unwrap returns the kind and the cause.
+func (e *Error) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.cause}
+}
+
+// KindOf returns the sentinel of this package that an error is, or nil.
+func KindOf(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return nil
+}
+
+// AppliedOf tells what an error says about the change: AppliedUnknown if it says nothing.
+func AppliedOf(err error) Applied {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Applied
+	}
+	return AppliedUnknown
+}
+
+// kinds maps the API's reasons to sentinels. Reasons that are left out go by their gRPC code.
+func kindOfReason(reason tenurev1.ErrorReason) error {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED:
+		return ErrSessionExpired
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED, tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH:
+		return ErrSessionSuperseded
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
+		return ErrSessionNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND:
+		return ErrKeyNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND:
+		return ErrLockNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
+		return ErrCompareFailed
+	case tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD:
+		return ErrLockHeld
+	case tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED:
+		return ErrLockDelayed
+	case tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD:
+		return ErrNotHeld
+	case tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE:
+		return ErrStaleToken
+	case tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH:
+		return ErrModeMismatch
+	case tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND:
+		return ErrCandidateNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED:
+		return ErrCompacted
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
+		return ErrFutureRevision
+	case tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED:
+		return ErrHistoryChanged
+	case tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
+		return ErrTooSlow
+	case tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID:
+		return ErrTokenInvalid
+	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE:
+		return ErrOutcomeUnknown
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
+		return ErrLimit
+	case tenurev1.ErrorReason_ERROR_REASON_FROZEN:
+		return ErrFrozen
+	default:
+		return nil
+	}
+}
+
+// kindOfCode returns the sentinel of an error whose reason has none of its own.
+func kindOfCode(code codes.Code) error {
+	switch code {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
+		return ErrInvalidArgument
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return ErrAuth
+	case codes.ResourceExhausted:
+		return ErrLimit
+	case codes.Unimplemented:
+		return ErrNotSupported
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Aborted:
+		return ErrUnavailable
+	default:
+		return ErrInternal
+	}
+}
+
+// fromRPC returns the error of a call as callers see it.
+func fromRPC(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return &Error{Kind: ErrUnavailable, Applied: AppliedUnknown, Message: err.Error(), cause: err}
+	}
+	e := &Error{Message: s.Message(), Applied: AppliedUnknown, cause: err}
+	if info := infoOf(err); info != nil {
+		e.Reason = strings.TrimPrefix(info.GetReason(), reasonPrefix)
+		e.Facts = info.GetMetadata()
+		e.Applied = Applied(e.Facts["applied"])
+	}
+	if e.Kind = kindOfReason(reasonOf(err)); e.Kind == nil {
+		e.Kind = kindOfCode(s.Code())
+	}
+	if errors.Is(e.Kind, ErrUnavailable) && e.Applied != AppliedNo {
+		e.Kind = ErrOutcomeUnknown
+	}
+	return e
+}
+
+const reasonPrefix = "ERROR_REASON_"
+
+// infoOf returns what a member says about an error, or nil.
+func infoOf(err error) *errdetails.ErrorInfo {
+	s, ok := status.FromError(err)
+	if !ok {
+		return nil
+	}
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info
+		}
+	}
+	return nil
+}
+
+// reasonOf returns the reason of an error, or ERROR_REASON_UNSPECIFIED if it has none that this library knows.
+func reasonOf(err error) tenurev1.ErrorReason {
+	name := infoOf(err).GetReason()
+	if name == "" {
+		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	}
+	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[reasonPrefix+strings.TrimPrefix(name, reasonPrefix)])
+}
+
+// again tells whether another attempt, or another member, may bring a better answer.
+func again(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable:
+		return true
+	case codes.ResourceExhausted:
+		return reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
+	case codes.Canceled, codes.DeadlineExceeded:
+		// Of the connection, or of an attempt; the caller's own end is looked at first.
+		return true
+	default:
+		return false
+	}
+}
+
+// errJeopardy ends calls that waited as long as they may for a session in JEOPARDY.
+var errJeopardy = errors.New("no member answered for longer than the session waits")
+
+// interrupted returns the error of a call whose context ended. Sent tells whether it may have been applied.
+func interrupted(ctx context.Context, sent bool, last error) error {
+	cause := context.Cause(ctx)
+	e := &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: cause.Error()}
+	if sent {
+		e.Kind, e.Applied = ErrOutcomeUnknown, AppliedUnknown
+	}
+	if kind := KindOf(cause); kind != nil {
+		e.Kind = kind
+	} else if !errors.Is(cause, errJeopardy) {
+		e.cause = errors.Join(ctx.Err(), cause)
+	}
+	if last != nil {
+		e.Message += "; " + lastText(last)
+	}
+	return e
+}
+
+// lastText tells of the last attempt.
+func lastText(err error) string {
+	if s, ok := status.FromError(err); ok {
+		return s.Message()
+	}
+	return err.Error()
+}
+
+// invalid returns the error of an argument that is not allowed.
+func invalid(format string, args ...any) error {
+	return &Error{Kind: ErrInvalidArgument, Applied: AppliedNo, Message: fmt.Sprintf(format, args...)}
+}

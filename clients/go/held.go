@@ -1,0 +1,367 @@
+package tenure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// EndCause tells why a hold ended.
+type EndCause string
+
+// Why a hold may end.
+const (
+	// EndNone is that of a hold that has not ended.
+	EndNone EndCause = ""
+	// EndReleased is Release, by this process.
+	EndReleased EndCause = "released"
+
+	endLeaseRanOut   EndCause = "lease_ran_out"
+	endTakenAway     EndCause = "taken_away"
+	endSessionClosed EndCause = "session_closed"
+	endSessionEnded  EndCause = "session_ended"
+	endSuperseded    EndCause = "superseded"
+	endExported      EndCause = "exported"
+)
+
+// How a hold may be lost.
+const (
+	// EndLeaseRanOut is that no renewal was answered in time: an expiry may have given the lock to another.
+	EndLeaseRanOut = endLeaseRanOut
+	// EndTakenAway is that an operator took the lock away, or a check failed.
+	EndTakenAway = endTakenAway
+	// EndSessionClosed is the session's Close.
+	EndSessionClosed = endSessionClosed
+	// EndSessionEnded is the cluster's word that the session ended.
+	EndSessionEnded = endSessionEnded
+	// EndSuperseded is that another process took the session over.
+	EndSuperseded = endSuperseded
+	// EndExported is the session's Export.
+	EndExported = endExported
+)
+
+// endCauseOf returns why holds end with a session that ends so.
+func endCauseOf(cause Cause) EndCause {
+	switch cause {
+	case CauseClosed:
+		return EndSessionClosed
+	case CauseExported:
+		return EndExported
+	case CauseSuperseded:
+		return EndSuperseded
+	default:
+		return EndSessionEnded
+	}
+}
+
+// holdName names one possession of a lock.
+type holdName struct {
+	key       string // With namespace.
+	lockIndex uint64
+}
+
+// Held is one possession of a lock. It ends by Release, or when it may be lost: whatever comes first. Once it ended it
+// stays ended.
+type Held struct {
+	session   *Session
+	sequencer *tenurev1.Sequencer
+	owner     string
+	mode      Mode
+	permits   uint32
+	election  bool
+	inherited bool
+
+	ended chan struct{}
+	// cause and cancels are guarded by the session's mu.
+	cause   EndCause
+	cancels map[int]context.CancelCauseFunc
+	next    int
+	// released is closed when the cluster knows of the release.
+	released chan struct{}
+	result   error
+}
+
+// hold makes a Held of what the cluster granted. Call it under mu.
+func (s *Session) hold(granted *tenurev1.Hold) *Held {
+	h := &Held{
+		session: s, sequencer: granted.GetSequencer(), owner: granted.GetOwner(), mode: Mode(granted.GetMode()),
+		permits: granted.GetPermits(), ended: make(chan struct{}), cancels: map[int]context.CancelCauseFunc{},
+	}
+	s.lookAtLease()
+	switch s.state {
+	case StateClosed:
+		s.finish(h, endCauseOf(s.cause))
+	case StateConnecting, StateJeopardy:
+		s.orphans[h.name()] = &orphan{owner: h.owner}
+		s.finish(h, EndLeaseRanOut)
+	default:
+		s.helds[h] = struct{}{}
+		wake(s.watch)
+	}
+	return h
+}
+
+// adopt is hold for what was inherited. Call it under mu.
+func (s *Session) adopt(granted *tenurev1.Hold) { s.hold(granted).inherited = true }
+
+func (h *Held) name() holdName {
+	return holdName{key: h.sequencer.GetKey(), lockIndex: h.sequencer.GetLockIndex()}
+}
+
+// is tells whether a sequencer names this hold.
+func (h *Held) is(q *tenurev1.Sequencer) bool {
+	return q.GetKey() == h.sequencer.GetKey() && q.GetLockIndex() == h.sequencer.GetLockIndex() &&
+		q.GetFencingToken() == h.sequencer.GetFencingToken()
+}
+
+// endHelds ends all that is held. Call it under mu.
+func (s *Session) endHelds(cause EndCause) {
+	for h := range s.helds {
+		s.endHeld(h, cause)
+	}
+}
+
+// endHeld ends one hold. If the cluster may still count it, it is given back later. Call it under mu.
+func (s *Session) endHeld(h *Held, cause EndCause) {
+	delete(s.helds, h)
+	if cause == EndLeaseRanOut {
+		s.orphans[h.name()] = &orphan{owner: h.owner}
+	}
+	s.finish(h, cause)
+}
+
+// finish tells everybody that a hold ended. Call it under mu.
+func (s *Session) finish(h *Held, cause EndCause) {
+	if h.cause != EndNone {
+		return
+	}
+	h.cause = cause
+	close(h.ended)
+	for _, cancel := range h.cancels {
+		cancel(h.errLocked())
+	}
+	h.cancels = nil
+}
+
+// Key returns the key of the lock.
+func (h *Held) Key() string { return h.session.client.space.own(h.sequencer.GetKey()) }
+
+// Owner returns the name of the hold within the session.
+func (h *Held) Owner() string { return h.owner }
+
+// Mode returns how the lock is held.
+func (h *Held) Mode() Mode { return h.mode }
+
+// Token returns the fencing token: it grows with every grant in the cluster, so a resource that remembers the largest it has
+// seen can refuse a holder that lost an exclusive lock.
+func (h *Held) Token() uint64 { return h.sequencer.GetFencingToken() }
+
+// LockIndex returns the number of the hold on its key.
+func (h *Held) LockIndex() uint64 { return h.sequencer.GetLockIndex() }
+
+// Sequencer returns the proof of the hold, which can be passed on.
+func (h *Held) Sequencer() Sequencer { return sequencerOf(h.sequencer) }
+
+// Session returns the session that holds.
+func (h *Held) Session() *Session { return h.session }
+
+// Safe tells whether the lock is held for certain. It asks the clock, not the cluster.
+func (h *Held) Safe() bool { return h.SafeFor() > 0 }
+
+// SafeFor returns how long the lock is still held for certain if no renewal is answered any more; zero once it ended.
+func (h *Held) SafeFor() time.Duration {
+	s := h.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAtLease()
+	if h.cause != EndNone {
+		return 0
+	}
+	return max(0, s.safeUntil-s.client.clock())
+}
+
+// Lost is closed when the hold ended, also by Release: see Err.
+func (h *Held) Lost() <-chan struct{} { return h.ended }
+
+// Cause tells why the hold ended; EndNone while it has not.
+func (h *Held) Cause() EndCause {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	h.session.lookAtLease()
+	return h.cause
+}
+
+// Err returns nil while the hold has not ended, then ErrReleased or an error that wraps ErrLockLost.
+func (h *Held) Err() error {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	h.session.lookAtLease()
+	return h.errLocked()
+}
+
+func (h *Held) errLocked() error {
+	switch h.cause {
+	case EndNone:
+		return nil
+	case EndReleased:
+		return ErrReleased
+	default:
+		return &Error{
+			Kind: ErrLockLost, Applied: AppliedUnknown,
+			Message: fmt.Sprintf("%s: %s", h.session.client.space.own(h.sequencer.GetKey()), h.cause),
+		}
+	}
+}
+
+// Context returns a context that ends with ctx, and when the hold ends: context.Cause then is what Err returns. Call cancel when
+// the work is done.
+func (h *Held) Context(ctx context.Context) (held context.Context, cancel context.CancelFunc) {
+	s := h.session
+	held, end := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAtLease()
+	if h.cause != EndNone {
+		end(h.errLocked())
+		return held, func() { end(nil) }
+	}
+	number := h.next
+	h.next++
+	h.cancels[number] = end
+	return held, func() {
+		s.mu.Lock()
+		delete(h.cancels, number)
+		s.mu.Unlock()
+		end(nil)
+	}
+}
+
+// ReleaseOption says what to do with the key in the same step.
+type ReleaseOption func(*tenurev1.ReleaseLockRequest)
+
+// ReleasePut writes a value to the key with the release.
+func ReleasePut(value []byte) ReleaseOption {
+	return func(r *tenurev1.ReleaseLockRequest) { r.ValueOp = &tenurev1.ReleaseLockRequest_Put{Put: value} }
+}
+
+// ReleaseDelete deletes the key with the release.
+func ReleaseDelete() ReleaseOption {
+	return func(r *tenurev1.ReleaseLockRequest) { r.ValueOp = &tenurev1.ReleaseLockRequest_Delete{Delete: true} }
+}
+
+// Release gives the lock back. The hold ends at once; the library tells the cluster until it knows, also when ctx ends before that.
+// Release of a hold that was released is fine, of one that was lost an error that wraps ErrLockLost.
+func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
+	s := h.session
+	request := &tenurev1.ReleaseLockRequest{
+		Key: h.sequencer.GetKey(), SessionId: s.id, LockIndex: h.sequencer.GetLockIndex(),
+	}
+	for _, option := range options {
+		option(request)
+	}
+	if err := h.beginRelease(request); err != nil {
+		return err
+	}
+	select {
+	case <-h.released:
+		return h.result
+	case <-ctx.Done():
+		return interrupted(ctx, true, nil)
+	}
+}
+
+// beginRelease ends the hold and starts to tell the cluster.
+func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
+	s := h.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAtLease()
+	switch {
+	case h.cause == EndReleased:
+		return nil
+	case h.cause != EndNone:
+		return h.errLocked()
+	}
+	h.released = make(chan struct{})
+	delete(s.helds, h)
+	s.finish(h, EndReleased)
+	if !s.work.start(func(ctx context.Context) {
+		defer close(h.released)
+		h.result = s.release(ctx, request, h.owner)
+	}) {
+		close(h.released) // The session is being closed, which gives everything back.
+	}
+	return nil
+}
+
+// release tells the cluster of a release until it knows, or the session is over.
+func (s *Session) release(ctx context.Context, request *tenurev1.ReleaseLockRequest, owner string) error {
+	pauses := &backoff.Backoff{}
+	for {
+		err := s.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error {
+			o.Owner = owner
+			request.Options = o
+			_, err := tenurev1.NewLockServiceClient(l).ReleaseLock(ctx, request)
+			return err
+		})
+		switch KindOf(err) { //nolint:errorlint // KindOf returns sentinels.
+		case ErrUnavailable, ErrOutcomeUnknown:
+			if pauses.Wait(ctx) && s.Err() == nil {
+				continue
+			}
+		}
+		return err
+	}
+}
+
+// Close is Release for defer: it gives the lock back, and waits for a few seconds at most until the cluster knows. Of a hold
+// that was lost it returns the error that tells so.
+func (h *Held) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	return h.Release(ctx)
+}
+
+// orphan is a hold that ended here while the cluster may count it still.
+type orphan struct {
+	owner  string
+	giving bool
+}
+
+// giveBackOrphans releases what ended here while the session was in JEOPARDY.
+func (s *Session) giveBackOrphans() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, o := range s.orphans {
+		if o.giving {
+			continue
+		}
+		o.giving = s.work.start(func(ctx context.Context) {
+			_ = s.release(ctx, &tenurev1.ReleaseLockRequest{Key: name.key, SessionId: s.id, LockIndex: name.lockIndex}, o.owner)
+			s.mu.Lock()
+			delete(s.orphans, name)
+			s.mu.Unlock()
+		})
+	}
+}
+
+// reconcile compares what is held with the truth: what the cluster does not count any more has ended.
+func (s *Session) reconcile(truth *tenurev1.AttachSessionResponse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := map[holdName]uint64{}
+	for _, hold := range truth.GetHolds() {
+		q := hold.GetSequencer()
+		held[holdName{key: q.GetKey(), lockIndex: q.GetLockIndex()}] = q.GetFencingToken()
+	}
+	for h := range s.helds {
+		// What was granted after the truth was told cannot be in it.
+		if held[h.name()] != h.Token() && h.Token() <= truth.GetHeader().GetRevision() {
+			s.endHeld(h, EndTakenAway)
+		}
+	}
+}

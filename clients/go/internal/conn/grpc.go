@@ -1,0 +1,76 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+)
+
+// errNoAnswer says that a member did not answer in time.
+var errNoAnswer = errors.New("no answer")
+
+// GRPC returns a Dial that connects by gRPC. The options must carry credentials; dialer may be nil.
+func GRPC(dialer func(context.Context, string) (net.Conn, error), options ...grpc.DialOption) Dial {
+	if dialer == nil {
+		dialer = func(ctx context.Context, address string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		}
+	}
+	return func(ctx context.Context, address string) (Transport, error) {
+		var mu sync.Mutex // Guards cause.
+		cause := errNoAnswer
+		dial := func(ctx context.Context, address string) (net.Conn, error) {
+			c, err := dialer(ctx, address)
+			if err != nil {
+				mu.Lock()
+				cause = err
+				mu.Unlock()
+			}
+			return c, err
+		}
+		all := append([]grpc.DialOption{grpc.WithContextDialer(dial)}, options...)
+		cc, err := grpc.NewClient("passthrough:///"+address, all...)
+		if err != nil {
+			return nil, err
+		}
+		cc.Connect()
+		for state := cc.GetState(); state != connectivity.Ready; state = cc.GetState() {
+			if state == connectivity.TransientFailure || !cc.WaitForStateChange(ctx, state) {
+				_ = cc.Close()
+				mu.Lock()
+				defer mu.Unlock()
+				return nil, cause
+			}
+		}
+		t := &grpcTransport{ClientConn: cc, broken: make(chan struct{})}
+		go t.watch()
+		return t, nil
+	}
+}
+
+// grpcTransport is a gRPC connection that is never mended: what broke is replaced.
+type grpcTransport struct {
+	*grpc.ClientConn
+
+	broken chan struct{}
+}
+
+// watch closes broken when the connection has been lost. Close makes it end, too.
+func (t *grpcTransport) watch() {
+	defer close(t.broken)
+	t.WaitForStateChange(context.Background(), connectivity.Ready)
+}
+
+// Broken is closed when the connection broke.
+func (t *grpcTransport) Broken() <-chan struct{} { return t.broken }
+
+// Close ends the connection, and waits for its watcher.
+func (t *grpcTransport) Close() error {
+	err := t.ClientConn.Close()
+	<-t.broken
+	return err
+}

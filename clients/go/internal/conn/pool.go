@@ -1,0 +1,378 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
+	"github.com/tenure-io/tenure/clients/go/internal/hosts"
+)
+
+// ErrClosed says that the pool was closed.
+var ErrClosed = errors.New("closed")
+
+// UnreachableError says that no member could be connected to.
+type UnreachableError struct {
+	// Addresses are the members that were tried.
+	Addresses []string
+	// Causes are why, one for each address.
+	Causes []error
+}
+
+// Error names the members.
+func (e *UnreachableError) Error() string {
+	text := "no member could be reached"
+	for i, address := range e.Addresses {
+		text += fmt.Sprintf("; %s: %v", address, e.Causes[i])
+	}
+	return text
+}
+
+// Unwrap returns the causes.
+func (e *UnreachableError) Unwrap() []error { return e.Causes }
+
+// Times of a pool.
+const (
+	// dialMin and dialMax bound one attempt to connect to one member.
+	dialMin = 250 * time.Millisecond
+	dialMax = 3 * time.Second
+	// listEvery is how often the list of members is asked for, and listPatience how long that may take.
+	listEvery    = 10 * time.Second
+	listPatience = 5 * time.Second
+)
+
+// Options of a Pool.
+type Options struct {
+	// Members are the addresses to begin with, host:port each; at least one.
+	Members []string
+	// Dial connects to one.
+	Dial Dial
+	// TTL is that of the sessions to come: attempts to connect are short enough to try all members within a third of it.
+	TTL time.Duration
+	// List asks a member for the addresses of all; nil never does. An error, or an empty list, changes nothing.
+	List func(ctx context.Context, l *Link) ([]string, error)
+	// Rand chooses members; nil is seeded at random.
+	Rand *rand.Rand
+}
+
+// Pool keeps one connection.
+type Pool struct {
+	options Options
+	demand  chan struct{}
+	pause   bool           // Whether the next attempt to connect waits; Run's own.
+	closing sync.WaitGroup // Retired links that are being closed.
+
+	mu      sync.Mutex // Guards what follows, and the links' users and gone.
+	hosts   *hosts.List
+	current *Link
+	changed chan struct{} // Closed and replaced when current, tried or closed changes.
+	waiting int
+	tried   uint64 // Rounds over all members that failed.
+	last    *UnreachableError
+	closed  bool
+}
+
+// New returns a pool; Run brings it to life.
+func New(o Options) *Pool {
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // Spreads load; nothing secret hangs on it.
+	}
+	return &Pool{
+		options: o,
+		demand:  make(chan struct{}, 1),
+		hosts:   hosts.New(o.Members, o.Rand),
+		changed: make(chan struct{}),
+	}
+}
+
+// Get returns the current link, waiting for one until ctx ends. Release it.
+func (p *Pool) Get(ctx context.Context) (*Link, error) { return p.get(ctx, false) }
+
+// GetNow is Get, but fails with an *UnreachableError once every member was tried in vain.
+func (p *Pool) GetNow(ctx context.Context) (*Link, error) { return p.get(ctx, true) }
+
+func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting++
+	defer func() { p.waiting-- }()
+	for begun := p.tried; ; {
+		switch {
+		case p.closed:
+			return nil, ErrClosed
+		case p.current != nil:
+			p.current.users++
+			return p.current, nil
+		case now && p.tried > begun:
+			return nil, p.last
+		}
+		select {
+		case p.demand <- struct{}{}:
+		default:
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		var err error
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		p.mu.Lock()
+		if err != nil {
+			if p.last != nil && p.current == nil {
+				err = errors.Join(err, p.last)
+			}
+			return nil, err
+		}
+	}
+}
+
+// Members returns the list of members as it is followed now, sorted, and the address of the one connected to, if any.
+func (p *Pool) Members() (all []string, current string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current != nil {
+		current = p.current.Address
+	}
+	return p.hosts.Members(), current
+}
+
+// Run connects, follows and moves until ctx ends, and then closes everything.
+func (p *Pool) Run(ctx context.Context) {
+	defer p.close()
+	pauses := &backoff.Backoff{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.demand:
+		}
+		link := p.connect(ctx, pauses)
+		for link != nil {
+			next := p.follow(ctx, link)
+			if next == nil && link.Answers() > 0 {
+				pauses = &backoff.Backoff{} // It was a good member; its successor is tried at once.
+				p.pause = false
+			}
+			link = next
+		}
+	}
+}
+
+// connect tries members until one answers, ctx ends, or nobody waits any more.
+func (p *Pool) connect(ctx context.Context, pauses *backoff.Backoff) *Link {
+	round := &UnreachableError{}
+	for p.wanted() {
+		if p.pause && !pauses.Wait(ctx) {
+			return nil
+		}
+		p.pause = true
+		address := p.pick(len(round.Addresses))
+		link, err := p.dial(ctx, address)
+		if err == nil {
+			p.use(link)
+			return link
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		round.Addresses = append(round.Addresses, address)
+		round.Causes = append(round.Causes, err)
+		if p.roundFailed(round) {
+			round = &UnreachableError{}
+		}
+	}
+	return nil
+}
+
+// pick returns the next member to try. After all members that are known it is one of those that were known first: the
+// cluster may have told addresses that cannot be reached from here.
+func (p *Pool) pick(failed int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if failed >= p.hosts.Len() {
+		return p.options.Members[p.options.Rand.IntN(len(p.options.Members))]
+	}
+	return p.hosts.Next()
+}
+
+// roundFailed notes what was tried, and tells whether that was every member.
+func (p *Pool) roundFailed(round *UnreachableError) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = round
+	if len(round.Addresses) < p.hosts.Len() {
+		return false
+	}
+	p.tried++
+	p.notify()
+	return len(round.Addresses) > p.hosts.Len()
+}
+
+func (p *Pool) wanted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting > 0
+}
+
+// dial connects to one member.
+func (p *Pool) dial(ctx context.Context, address string) (*Link, error) {
+	p.mu.Lock()
+	members := p.hosts.Len()
+	p.mu.Unlock()
+	patience := min(dialMax, max(dialMin, p.options.TTL/time.Duration(3*members)))
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	transport, err := p.options.Dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return &Link{
+		Transport: transport, Address: address, pool: p,
+		retired: make(chan struct{}), failed: make(chan struct{}),
+	}, nil
+}
+
+// use makes a link the current one, and retires the one before.
+func (p *Pool) use(link *Link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.current
+	p.current, p.last = link, nil
+	p.hosts.Connected()
+	p.notify()
+	if old != nil {
+		p.retire(old)
+	}
+}
+
+// retire takes a link out of use. Call it under mu.
+func (p *Pool) retire(link *Link) {
+	link.gone = true
+	close(link.retired)
+	if link.users == 0 {
+		p.closing.Go(func() { _ = link.Close() }) // Not under mu: it takes a moment.
+	}
+}
+
+// notify wakes who waits. Call it under mu.
+func (p *Pool) notify() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// drop takes a failed link out of use.
+func (p *Pool) drop(link *Link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	link.gone = true
+	if p.current == link {
+		p.current = nil
+		p.notify()
+	}
+}
+
+// release takes back what Get gave.
+func (p *Pool) release(link *Link) {
+	p.mu.Lock()
+	link.users--
+	last := link.users == 0 && link.gone
+	p.mu.Unlock()
+	if last {
+		_ = link.Close()
+	}
+}
+
+// follow stays with a link, and asks for the list of members now and then. It returns the next link after a move, and nil
+// when the link broke.
+func (p *Pool) follow(ctx context.Context, link *Link) *Link {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		defer cancel() // Asking and dialing end with the link.
+		select {
+		case <-link.Broken():
+		case <-link.failed:
+		case <-stop:
+		}
+	}()
+	defer func() { close(stop); <-watched }()
+	for timer := time.NewTimer(0); ; timer.Reset(p.listPause()) {
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			link.Fail()
+			return nil
+		case <-timer.C:
+		}
+		if next := p.rebalance(ctx, link); next != nil {
+			p.use(next)
+			timer.Stop()
+			return next
+		}
+	}
+}
+
+// listPause returns how long until the list is asked for again: not all clients ask at the same time.
+func (p *Pool) listPause() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return listEvery*9/10 + time.Duration(p.options.Rand.Int64N(int64(listEvery/5)))
+}
+
+// rebalance asks for the list of members, and returns a link to another one if the client should move there and it answers.
+func (p *Pool) rebalance(ctx context.Context, link *Link) *Link {
+	if p.options.List == nil {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, listPatience)
+	list, err := p.options.List(asking, link)
+	cancel()
+	if err != nil || len(list) == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	moves := p.hosts.Update(list, link.Address)
+	p.mu.Unlock()
+	if !moves {
+		return nil
+	}
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		if !p.hosts.Moving() {
+			p.mu.Unlock()
+			return nil // Nobody there answered: better the member that does.
+		}
+		address := p.hosts.Next()
+		p.mu.Unlock()
+		next, err := p.dial(ctx, address)
+		if err == nil && ctx.Err() == nil {
+			return next
+		}
+		if err == nil {
+			_ = next.Close()
+		}
+	}
+	return nil
+}
+
+// close ends all that is left.
+func (p *Pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.notify()
+	current := p.current
+	p.mu.Unlock()
+	if current != nil {
+		current.Fail()
+	}
+	p.closing.Wait()
+}

@@ -1,0 +1,254 @@
+package memnet
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+var (
+	errBroken  = status.Error(codes.Unavailable, "the connection broke")
+	errMissing = status.Error(codes.Unimplemented, "no such method")
+)
+
+// messagesMax is how many messages a stream holds that nobody has read.
+const messagesMax = 64
+
+// connection is one connection; a conn.Transport.
+type connection struct {
+	member *Member
+	broken chan struct{}
+	once   sync.Once
+	calls  sync.WaitGroup // Handlers that run.
+}
+
+func newConnection(m *Member) *connection {
+	return &connection{member: m, broken: make(chan struct{})}
+}
+
+// Broken is closed when the connection broke.
+func (c *connection) Broken() <-chan struct{} { return c.broken }
+
+// Close breaks the connection.
+func (c *connection) Close() error {
+	c.once.Do(func() {
+		close(c.broken)
+		c.member.forget(c)
+	})
+	return nil
+}
+
+// with returns a context that ends with the connection, too.
+func (c *connection) with(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-c.broken:
+			cancel()
+		case <-ctx.Done():
+		case <-done:
+		}
+	}()
+	return ctx, func() { close(done); cancel() }
+}
+
+func (c *connection) lookUp(method string) (service, string, error) {
+	name, method, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
+	s, ok := c.member.services[name]
+	if !ok {
+		return service{}, "", errMissing
+	}
+	return s, method, nil
+}
+
+// Invoke makes a unary call.
+func (c *connection) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
+	s, name, err := c.lookUp(method)
+	if err != nil {
+		return err
+	}
+	for _, m := range s.description.Methods {
+		if m.MethodName != name {
+			continue
+		}
+		inner, cancel := c.with(ctx)
+		defer cancel()
+		if err := c.member.pass(inner); err != nil {
+			return c.failure(ctx, err)
+		}
+		answer, err := m.Handler(s.server, inner, func(request any) error { return copyMessage(request, args) }, nil)
+		if passed := c.member.pass(inner); passed != nil {
+			return c.failure(ctx, passed)
+		}
+		if err != nil {
+			return c.failure(ctx, err)
+		}
+		return copyMessage(reply, answer)
+	}
+	return errMissing
+}
+
+// failure returns what the caller of an interrupted call sees.
+func (c *connection) failure(ctx context.Context, err error) error {
+	select {
+	case <-c.broken:
+		return errBroken
+	default:
+	}
+	if ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.FromContextError(err).Err()
+}
+
+func copyMessage(to, from any) error {
+	target, ok := to.(proto.Message)
+	source, ok2 := from.(proto.Message)
+	if !ok || !ok2 {
+		return errMissing
+	}
+	proto.Reset(target)
+	proto.Merge(target, source)
+	return nil
+}
+
+// NewStream makes a streaming call.
+func (c *connection) NewStream(
+	ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	s, name, err := c.lookUp(method)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.description.Streams {
+		d := &s.description.Streams[i]
+		if d.StreamName != name {
+			continue
+		}
+		select {
+		case <-c.broken:
+			return nil, errBroken
+		default:
+		}
+		inner, cancel := c.with(ctx)
+		st := &stream{
+			c: c, outer: ctx, inner: inner, up: make(chan proto.Message, messagesMax),
+			down: make(chan proto.Message, messagesMax), ended: make(chan struct{}),
+		}
+		go func() {
+			defer cancel()
+			st.err = d.Handler(s.server, &serverStream{st})
+			close(st.ended)
+		}()
+		return &clientStream{st}, nil
+	}
+	return nil, errMissing
+}
+
+// stream is what both ends of a streaming call share.
+type stream struct {
+	c            *connection
+	outer, inner context.Context //nolint:containedctx // A stream has a context by gRPC's definition.
+	up, down     chan proto.Message
+	upClosed     sync.Once
+	ended        chan struct{} // Closed after the handler returned, and err was set.
+	err          error
+}
+
+func send(ctx context.Context, m *Member, ch chan<- proto.Message, message any) error {
+	source, ok := message.(proto.Message)
+	if !ok {
+		return errMissing
+	}
+	if err := m.pass(ctx); err != nil {
+		return err
+	}
+	select {
+	case ch <- proto.Clone(source):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type clientStream struct{ *stream }
+
+func (s *clientStream) Context() context.Context     { return s.outer }
+func (s *clientStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
+func (s *clientStream) Trailer() metadata.MD         { return nil }
+func (s *clientStream) CloseSend() error             { s.upClosed.Do(func() { close(s.up) }); return nil }
+func (s *clientStream) SendMsg(message any) error {
+	select {
+	case <-s.ended:
+		return io.EOF
+	default:
+	}
+	if err := send(s.inner, s.c.member, s.up, message); err != nil {
+		return io.EOF // As gRPC does: the reader is told why.
+	}
+	return nil
+}
+
+func (s *clientStream) RecvMsg(message any) error {
+	if err := s.c.member.pass(s.inner); err != nil {
+		return s.c.failure(s.outer, err)
+	}
+	select {
+	case m := <-s.down:
+		return copyMessage(message, m)
+	default:
+	}
+	select {
+	case m := <-s.down:
+		return copyMessage(message, m)
+	case <-s.inner.Done():
+		select {
+		case <-s.ended:
+		default:
+			return s.c.failure(s.outer, s.inner.Err())
+		}
+	case <-s.ended:
+	}
+	select {
+	case m := <-s.down:
+		return copyMessage(message, m)
+	default:
+	}
+	if s.err == nil {
+		return io.EOF
+	}
+	return s.c.failure(s.outer, s.err)
+}
+
+type serverStream struct{ *stream }
+
+func (s *serverStream) Context() context.Context     { return s.inner }
+func (s *serverStream) SetHeader(metadata.MD) error  { return nil }
+func (s *serverStream) SendHeader(metadata.MD) error { return nil }
+func (s *serverStream) SetTrailer(metadata.MD)       {}
+func (s *serverStream) SendMsg(message any) error {
+	return send(s.inner, s.c.member, s.down, message)
+}
+
+func (s *serverStream) RecvMsg(message any) error {
+	select {
+	case m, ok := <-s.up:
+		if !ok {
+			return io.EOF
+		}
+		return copyMessage(message, m)
+	case <-s.inner.Done():
+		return s.inner.Err()
+	}
+}

@@ -1,0 +1,183 @@
+package tenure
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// ResumeSession takes over the session of a token, made by Session.Export or Session.Token of any of the languages' clients. From
+// then on the process that had it gets ErrSessionSuperseded. What the session holds is had by Session.Holds.
+func (c *Client) ResumeSession(ctx context.Context, token string, options ...SessionOption) (*Session, error) {
+	o := sessionOptions{}
+	for _, option := range options {
+		option(&o)
+	}
+	s := c.newSession(&o)
+	handed, err := s.parseToken(token)
+	if err != nil {
+		s.abort()
+		return nil, err
+	}
+	sent := c.clock()
+	answer, err := s.takeOver(ctx)
+	if err != nil {
+		s.abort()
+		return nil, underSession(err)
+	}
+	s.epoch = answer.GetSession().GetEpoch()
+	s.lockDelay = answer.GetSession().GetLockDelay().AsDuration()
+	s.setTTL(answer.GetSession().GetTtl().AsDuration(), 0)
+	if !handed {
+		s.believedAt = c.clock() + s.ttl
+	}
+	s.inherited = answer.GetHolds()
+	if err := c.add(s); err != nil {
+		s.abort()
+		return nil, err
+	}
+	s.safeUntil = sent // Only a renewal makes it safe.
+	s.begin(false)
+	if err := s.awaitConnected(ctx); err != nil {
+		s.end(CauseExported) // It goes on in the cluster: whoever has the token may try again.
+		s.work.stop()
+		s.tellers.stop()
+		c.remove(s)
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeOver raises the epoch. An answer that was lost is found again: the same instance is then the session's user.
+func (s *Session) takeOver(ctx context.Context) (answer *tenurev1.AttachSessionResponse, err error) {
+	pauses := &backoff.Backoff{}
+	maybe := false
+	for {
+		err = s.client.attemptOnce(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+			request := s.attachRequest(s.epoch)
+			request.TakeOver = true
+			if maybe {
+				request = s.attachRequest(s.epoch + 1)
+			}
+			answer, err = tenurev1.NewSessionServiceClient(l).AttachSession(ctx, request)
+			return err
+		})
+		switch {
+		case err == nil:
+			return answer, nil
+		case maybe && reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH &&
+			infoOf(err).GetMetadata()["epoch"] == strconv.FormatUint(s.epoch, 10):
+			maybe = false // It was not applied.
+			continue
+		case ctx.Err() != nil:
+			return nil, interrupted(ctx, maybe, err)
+		case !again(err):
+			return nil, fromRPC(err)
+		}
+		maybe = maybe || infoOf(err).GetMetadata()["applied"] != string(AppliedNo)
+		if !pauses.Wait(ctx) {
+			return nil, interrupted(ctx, maybe, err)
+		}
+	}
+}
+
+// attemptOnce makes one attempt on whatever link there is.
+func (c *Client) attemptOnce(ctx context.Context, f attempt) error {
+	l, err := c.pool.Get(ctx)
+	if err != nil {
+		return status.Error(codes.Unavailable, err.Error())
+	}
+	defer l.Release()
+	r := retrying{}
+	return r.once(ctx, l, f)
+}
+
+// attachRequest asks for the truth about the session.
+func (s *Session) attachRequest(epoch uint64) *tenurev1.AttachSessionRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts++
+	return &tenurev1.AttachSessionRequest{
+		SessionId: s.id, InstanceId: s.client.instance, Attempt: s.attempts,
+		Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: epoch},
+	}
+}
+
+// awaitConnected waits until the session is CONNECTED, or over.
+func (s *Session) awaitConnected(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		state, changed := s.state, s.changed
+		s.mu.Unlock()
+		switch state {
+		case StateConnected:
+			return nil
+		case StateClosed:
+			return s.over()
+		default:
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return interrupted(ctx, false, nil)
+		}
+	}
+}
+
+// Holds returns what a resumed session inherited, once that can be believed: at once after Export, else one TTL after the
+// resume, when the process that had it cannot believe it any more. Another call returns the same again.
+func (s *Session) Holds(ctx context.Context) ([]*Held, error) {
+	if !s.awaitBelieved(ctx) {
+		if err := s.Err(); err != nil {
+			return nil, s.over()
+		}
+		return nil, interrupted(ctx, false, nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == StateClosed {
+		return nil, s.overLocked()
+	}
+	for _, hold := range s.inherited {
+		s.adopt(hold)
+	}
+	s.inherited = nil
+	var helds []*Held
+	for h := range s.helds {
+		if h.inherited {
+			helds = append(helds, h)
+		}
+	}
+	slices.SortFunc(helds, func(a, b *Held) int {
+		return int(a.sequencer.GetFencingToken()) - int(b.sequencer.GetFencingToken())
+	})
+	return helds, nil
+}
+
+// awaitBelieved waits until what was inherited can be believed, and tells whether that came before ctx or the session ended.
+func (s *Session) awaitBelieved(ctx context.Context) bool {
+	for {
+		left := s.believedAt - s.client.clock()
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(left, lookEvery))
+		select {
+		case <-timer.C:
+		case <-s.done:
+			timer.Stop()
+			return false
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+	}
+}

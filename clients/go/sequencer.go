@@ -1,0 +1,67 @@
+package tenure
+
+import (
+	"context"
+
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/sequencer"
+)
+
+// Sequencer is the proof of a lock that can be passed on: others check it with Client.CheckSequencer, demand it as a
+// guard, or remember its token.
+type Sequencer struct {
+	// Key of the lock, with its namespace.
+	Key string
+	// LockIndex is the number of the hold on this key.
+	LockIndex uint64
+	// SessionID is the session that holds.
+	SessionID string
+	// Token is the fencing token.
+	Token uint64
+	// HistoryID is the line of revisions that the token belongs to.
+	HistoryID string
+}
+
+func sequencerOf(q *tenurev1.Sequencer) Sequencer {
+	return Sequencer{
+		Key: q.GetKey(), LockIndex: q.GetLockIndex(), SessionID: q.GetSessionId(), Token: q.GetFencingToken(),
+		HistoryID: q.GetHistoryId(),
+	}
+}
+
+func (q Sequencer) message() *tenurev1.Sequencer {
+	return &tenurev1.Sequencer{
+		Key: q.Key, LockIndex: q.LockIndex, SessionId: q.SessionID, FencingToken: q.Token, HistoryId: q.HistoryID,
+	}
+}
+
+// String returns the sequencer as text that survives URLs, environment variables and log lines; empty if it cannot be one.
+func (q Sequencer) String() string {
+	text, err := sequencer.Format(q.message())
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// ParseSequencer returns the sequencer of a text.
+func ParseSequencer(text string) (Sequencer, error) {
+	q, err := sequencer.Parse(text)
+	if err != nil {
+		return Sequencer{}, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: err.Error(), cause: err}
+	}
+	return sequencerOf(q), nil
+}
+
+// CheckSequencer tells whether a sequencer still holds and its session lives.
+func (c *Client) CheckSequencer(ctx context.Context, q Sequencer) (bool, error) {
+	var answer *tenurev1.CheckSequencerResponse
+	err := c.read(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		answer, err = tenurev1.NewLockServiceClient(l).CheckSequencer(ctx, &tenurev1.CheckSequencerRequest{
+			Proof: &tenurev1.CheckSequencerRequest_Sequencer{Sequencer: q.message()},
+		})
+		return err
+	})
+	return answer.GetHolds(), err
+}

@@ -1,0 +1,337 @@
+package tenure
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	// secretBytes is the length of a session's secret.
+	secretBytes = 32
+	// textBytesMax is the longest name of a session, and the longest fact about it that this library fills in.
+	textBytesMax = 256
+	// renewEveryMax is how often a session is renewed at least, also one without TTL: then to see that it lives.
+	renewEveryMax = 10 * time.Second
+)
+
+// Session is a claim to be alive, replicated in the cluster: see Client.OpenSession.
+type Session struct {
+	client    *Client
+	id        string
+	secret    []byte
+	epoch     uint64
+	ttl       time.Duration
+	lockDelay time.Duration
+	every     time.Duration
+	// believedAt is when what was inherited by a resume may be believed.
+	believedAt time.Duration
+
+	window  *window
+	poke    chan struct{} // Renews at once.
+	watch   chan struct{} // The guard of the lease looks again.
+	work    group         // Renewing, guarding, giving back.
+	tellers group         // Listeners.
+
+	mu          sync.Mutex // Guards what follows, and all of the session's Helds.
+	state       State
+	cause       Cause
+	changed     chan struct{} // Closed and replaced with each change of state.
+	done        chan struct{} // Closed with StateClosed.
+	safeUntil   time.Duration
+	jeopardy    time.Duration // When JEOPARDY began.
+	graceOver   bool          // Whether calls wait no more in this JEOPARDY.
+	attempts    uint64        // To attach.
+	helds       map[*Held]struct{}
+	orphans     map[holdName]*orphan
+	inherited   []*tenurev1.Hold
+	calls       map[int]context.CancelCauseFunc
+	nextCall    int
+	listeners   []*listener
+	closing     sync.Once
+	closeResult error
+}
+
+// OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only.
+func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Session, error) {
+	o := sessionOptions{ttl: c.target.ttl, lockDelay: c.target.lockDelay, name: c.target.name}
+	for _, option := range options {
+		option(&o)
+	}
+	if o.ttl < 0 {
+		return nil, invalid("the TTL %v is negative", o.ttl)
+	}
+	s := c.newSession(&o)
+	s.secret = randomBytes(secretBytes)
+	request := c.createRequest(s, &o)
+	var answer *tenurev1.CreateSessionResponse
+	sent := c.clock() // The first attempt counts: it may be the one that opened the session.
+	err := c.retry(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		answer, err = tenurev1.NewSessionServiceClient(l).CreateSession(ctx, request)
+		return err
+	}, false)
+	if err != nil {
+		s.abort()
+		return nil, err
+	}
+	s.id, s.epoch = answer.GetSessionId(), answer.GetEpoch()
+	s.lockDelay = answer.GetLockDelay().AsDuration()
+	s.setTTL(answer.GetTtl().AsDuration(), answer.GetKeepaliveInterval().AsDuration())
+	if err := c.add(s); err != nil {
+		s.abort()
+		return nil, err
+	}
+	s.renewed(sent, s.ttl)
+	s.begin(false)
+	return s, nil
+}
+
+// newSession returns a session that is CONNECTING.
+func (c *Client) newSession(o *sessionOptions) *Session {
+	s := &Session{
+		client: c, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
+		changed: make(chan struct{}), done: make(chan struct{}),
+		helds: map[*Held]struct{}{}, orphans: map[holdName]*orphan{}, calls: map[int]context.CancelCauseFunc{},
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range o.onState {
+		s.listen(f)
+	}
+	return s
+}
+
+// abort ends a session that never came to be.
+func (s *Session) abort() {
+	s.end(CauseClosed)
+	s.tellers.stop()
+}
+
+// setTTL takes the TTL that was granted.
+func (s *Session) setTTL(ttl, advised time.Duration) {
+	s.ttl, s.every = ttl, renewEveryMax
+	if ttl > 0 {
+		s.every = min(ttl/3, renewEveryMax)
+	}
+	if advised > 0 {
+		s.every = min(s.every, advised)
+	}
+}
+
+// begin starts renewing and guarding. Attach tells whether to ask for the truth first.
+func (s *Session) begin(attach bool) {
+	s.work.start(func(ctx context.Context) { s.keepAlive(ctx, attach) })
+	if s.ttl > 0 {
+		s.work.start(s.guardLease)
+	}
+}
+
+// createRequest describes a session and its process.
+func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSessionRequest {
+	host, _ := os.Hostname() // Without a name of its own the machine has none here either.
+	who := ""
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	metadata := map[string]string{
+		"host":     clip(host),
+		"pid":      strconv.Itoa(os.Getpid()),
+		"program":  clip(filepath.Base(os.Args[0])),
+		"user":     clip(who),
+		"language": runtime.Version(),
+		"version":  clip(c.program),
+	}
+	for name, value := range o.metadata {
+		metadata[name] = value
+	}
+	name := o.name
+	if name == "" {
+		name = clip(who + "@" + host)
+	}
+	request := &tenurev1.CreateSessionRequest{
+		Name: name, Node: clip(host), Metadata: metadata,
+		Ttl: durationpb.New(o.ttl), Secret: s.secret, InstanceId: c.instance,
+		Options: &tenurev1.CallOptions{IdempotencyKey: randomBytes(16)},
+	}
+	if o.lockDelay != nil {
+		request.LockDelay = durationpb.New(*o.lockDelay)
+	}
+	if o.remove {
+		request.Behavior = tenurev1.SessionBehavior_SESSION_BEHAVIOR_DELETE
+	}
+	return request
+}
+
+// clip cuts text to what a name may have, at the end of a character.
+func clip(text string) string {
+	if len(text) > textBytesMax {
+		text = text[:textBytesMax]
+	}
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// ID returns the session's id, a UUID.
+func (s *Session) ID() string { return s.id }
+
+// TTL returns the TTL as granted; zero is none.
+func (s *Session) TTL() time.Duration { return s.ttl }
+
+// LockDelay returns how long a lock lost by force stays closed to others.
+func (s *Session) LockDelay() time.Duration { return s.lockDelay }
+
+// Epoch returns which taking-over of the session this is, from 1.
+func (s *Session) Epoch() uint64 { return s.epoch }
+
+// State returns how the session stands, as this process knows, and why it is closed if it is.
+func (s *Session) State() (State, Cause) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAtLease()
+	return s.state, s.cause
+}
+
+// Done is closed when the session is over; Err tells why.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Err returns nil while the session is not over, and then ErrSessionExpired, ErrSessionSuperseded, ErrAuth or ErrSessionClosed.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != StateClosed {
+		return nil
+	}
+	return s.cause.err()
+}
+
+// Safe tells whether the session lives for certain, so that what it holds is held.
+func (s *Session) Safe() bool { return s.SafeFor() > 0 }
+
+// SafeFor returns how long the session still lives for certain if no renewal is answered any more.
+func (s *Session) SafeFor() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAtLease()
+	if s.state == StateClosed || s.state == StateJeopardy || s.state == StateConnecting {
+		return 0
+	}
+	return max(0, s.safeUntil-s.client.clock())
+}
+
+// KV returns the keys of the cluster, for calls under the session: exactly once, and ephemeral keys.
+func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: s, session: s} }
+
+// Close ends the session and gives up what it holds, at once and without lock-delay. It tells the cluster for a few seconds at most; if that
+// fails the session ends by its TTL. Close waits for all that the session started. Closing again does nothing.
+func (s *Session) Close() error {
+	s.closing.Do(func() {
+		ended := s.end(CauseClosed)
+		s.work.stop()
+		s.tellers.stop()
+		s.client.remove(s)
+		if ended {
+			s.closeResult = s.destroy()
+		}
+	})
+	return s.closeResult
+}
+
+// destroy tells the cluster that the session is over.
+func (s *Session) destroy() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	// What was inherited may still be believed by another process: then lock-delay protects.
+	clean := s.client.clock() >= s.believedAt
+	err := s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
+		_, err := tenurev1.NewSessionServiceClient(l).DestroySession(ctx, &tenurev1.DestroySessionRequest{
+			SessionId: s.id, Clean: clean, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: s.epoch},
+		})
+		return err
+	}, false)
+	if KindOf(err) == ErrSessionNotFound || KindOf(err) == ErrSessionExpired { //nolint:errorlint // KindOf returns sentinels.
+		return nil
+	}
+	return err
+}
+
+// Export hands the session over to another process: it stops using it without ending it, and returns a token with which
+// Client.ResumeSession goes on. Whoever has the token has the session: keep it as a secret.
+func (s *Session) Export(ctx context.Context) (token string, err error) {
+	// A last renewal gives the next process a whole TTL.
+	_ = s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
+		_, err := tenurev1.NewSessionServiceClient(l).RenewSession(ctx, &tenurev1.RenewSessionRequest{
+			SessionId: s.id, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: s.epoch},
+		})
+		return err
+	}, false)
+	if !s.end(CauseExported) {
+		return "", s.over()
+	}
+	s.work.stop()
+	s.tellers.stop()
+	s.client.remove(s)
+	return s.token(handedOver), nil
+}
+
+// Token returns a token with which another process can resume the session should this one die; store it safely. Whoever
+// resumes while this process lives takes the session away from it, and believes what it inherited only when this process cannot any more.
+func (s *Session) Token() string { return s.token(kept) }
+
+// How a token came to be.
+const (
+	tokenFormat = "ts1"
+	handedOver  = "h"
+	kept        = "k"
+)
+
+func (s *Session) token(how string) string {
+	return strings.Join([]string{
+		tokenFormat, s.id, base64.RawURLEncoding.EncodeToString(s.secret), strconv.FormatUint(s.epoch, 10),
+		strconv.FormatInt(s.ttl.Milliseconds(), 10), how,
+	}, ".")
+}
+
+// parseToken fills in a session from a token, and tells whether it was handed over.
+func (s *Session) parseToken(token string) (handed bool, err error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 6 || parts[0] != tokenFormat || parts[5] != handedOver && parts[5] != kept {
+		return false, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: "not a session token"}
+	}
+	secret, err1 := base64.RawURLEncoding.DecodeString(parts[2])
+	epoch, err2 := strconv.ParseUint(parts[3], 10, 64)
+	ttl, err3 := strconv.ParseInt(parts[4], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil || len(secret) != secretBytes || ttl < 0 {
+		return false, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: "a damaged session token"}
+	}
+	s.id, s.secret, s.epoch = parts[1], secret, epoch
+	s.ttl = time.Duration(ttl) * time.Millisecond
+	return parts[5] == handedOver, nil
+}
+
+// over returns the error of calls under a session that is over.
+func (s *Session) over() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.overLocked()
+}
+
+// overLocked is over under mu.
+func (s *Session) overLocked() error {
+	return &Error{Kind: s.cause.err(), Applied: AppliedNo, Message: fmt.Sprintf("session %s", s.id)}
+}

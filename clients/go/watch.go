@@ -1,0 +1,367 @@
+package tenure
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// A watch that says nothing for as long as silenceMax is taken for dead: a member says something every progressEvery.
+const (
+	progressEvery = 5 * time.Second
+	silenceMax    = 15 * time.Second
+)
+
+// EventType says what an event is about.
+type EventType int32
+
+// The types of events.
+const (
+	// EventInitial is the present state, once and first, of a watch WithInitial.
+	EventInitial = EventType(-1)
+	// EventPut: a key got a value.
+	EventPut = EventType(tenurev1.EventType_EVENT_TYPE_PUT)
+	// EventDeleted: a key lost its value.
+	EventDeleted = EventType(tenurev1.EventType_EVENT_TYPE_DELETED)
+	// EventHolderGranted: a key's exclusive lock was granted, its value unchanged.
+	EventHolderGranted = EventType(tenurev1.EventType_EVENT_TYPE_HOLDER_GRANTED)
+	// EventHolderReleased: a key's exclusive lock was released, its value unchanged.
+	EventHolderReleased = EventType(tenurev1.EventType_EVENT_TYPE_HOLDER_RELEASED)
+	// EventHolderLost: a key's exclusive lock was lost, its value unchanged.
+	EventHolderLost = EventType(tenurev1.EventType_EVENT_TYPE_HOLDER_LOST)
+	// EventLockQueued: a waiter joined a lock's queue.
+	EventLockQueued = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_QUEUED)
+	// EventLockLeft: a waiter left a lock's queue without a grant.
+	EventLockLeft = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_LEFT)
+	// EventLockGranted: a lock was granted.
+	EventLockGranted = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_GRANTED)
+	// EventLockReleased: a lock was given back.
+	EventLockReleased = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_RELEASED)
+	// EventLockLost: a hold was lost by force.
+	EventLockLost = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_LOST)
+	// EventLockDelayBegun: a lock-delay began.
+	EventLockDelayBegun = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_BEGUN)
+	// EventLockDelayEnded: a lock-delay ended.
+	EventLockDelayEnded = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_ENDED)
+	// EventSessionBegun: a session began.
+	EventSessionBegun = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN)
+	// EventSessionTakenOver: a session was taken over.
+	EventSessionTakenOver = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_TAKEN_OVER)
+	// EventSessionEnded: a session ended.
+	EventSessionEnded = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_ENDED)
+)
+
+// Event is one change, or the state at the beginning of a watch.
+type Event struct {
+	Type EventType
+	// Revision of the change, and its order inside the revision.
+	Revision uint64
+	Index    uint32
+	// Key of the key or lock; empty for sessions.
+	Key string
+	// KV is the key after the change, Previous before it if WithPrevious asked and history still has it.
+	KV, Previous *KeyValue
+	// Hold is set with events of locks that are granted, released, lost or delayed.
+	Hold *HoldInfo
+	// SessionID is whose session, hold or place it is.
+	SessionID string
+	// Initial are the keys of an EventInitial.
+	Initial []*KeyValue
+	// ResumeToken is where another watch with the same selection goes on behind this event. Only the last event of each message
+	// has one.
+	ResumeToken string
+	// Message is the event as it came; nil of an EventInitial.
+	Message *tenurev1.Event
+}
+
+// WatchOption selects what is watched, and from where.
+type WatchOption func(*watchOptions)
+
+type watchOptions struct {
+	space   space
+	request *tenurev1.WatchRequest
+	onStart func(revision uint64)
+}
+
+// OnKeys selects keys.
+func OnKeys(keys ...string) WatchOption {
+	return func(o *watchOptions) {
+		for _, key := range keys {
+			o.request.Keys = append(o.request.Keys, o.space.full(key))
+		}
+	}
+}
+
+// OnPrefix selects all keys that begin so; "" is every key of the namespace.
+func OnPrefix(prefix string) WatchOption {
+	return func(o *watchOptions) { o.request.Prefixes = append(o.request.Prefixes, o.space.full(prefix)) }
+}
+
+// OnLocks selects locks by key: their queue, grants, releases, losses and delays.
+func OnLocks(keys ...string) WatchOption {
+	return func(o *watchOptions) {
+		for _, key := range keys {
+			o.request.Locks = append(o.request.Locks, o.space.full(key))
+		}
+	}
+}
+
+// OnLockPrefix selects all locks whose key begins so.
+func OnLockPrefix(prefix string) WatchOption {
+	return func(o *watchOptions) { o.request.LockPrefixes = append(o.request.LockPrefixes, o.space.full(prefix)) }
+}
+
+// OnSessions selects sessions by id.
+func OnSessions(ids ...string) WatchOption {
+	return func(o *watchOptions) { o.request.SessionIds = append(o.request.SessionIds, ids...) }
+}
+
+// WithInitial begins with the present state of the keys that are selected, as one EventInitial.
+func WithInitial() WatchOption {
+	return func(o *watchOptions) { o.request.Initial = true }
+}
+
+// AfterRevision begins after a revision. History, if not empty, is the one that the revision belongs to.
+func AfterRevision(revision uint64, history string) WatchOption {
+	return func(o *watchOptions) { o.request.AfterRevision, o.request.HistoryId = revision, history }
+}
+
+// FromToken goes on where another watch with the same selection stopped: at an Event's ResumeToken.
+func FromToken(token string) WatchOption {
+	return func(o *watchOptions) { o.request.ResumeToken = token }
+}
+
+// WithPrevious asks for the values before changes.
+func WithPrevious() WatchOption {
+	return func(o *watchOptions) { o.request.Previous = true }
+}
+
+// KeysOnly leaves out values.
+func KeysOnly() WatchOption {
+	return func(o *watchOptions) { o.request.KeysOnly = true }
+}
+
+// OnStart is told, once, from which revision the watch tells all that comes after.
+func OnStart(f func(revision uint64)) WatchOption {
+	return func(o *watchOptions) { o.onStart = f }
+}
+
+// Watch returns the changes of what is selected, in order and each once, until ctx ends or the loop is left. Breaks of the connection are
+// mended behind. An error, the last of the sequence, tells that it cannot go on: ctx ended, or ErrCompacted, ErrHistoryChanged,
+// ErrTooSlow and so on. A slow loop costs the cluster nothing.
+func (c *Client) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		o := &watchOptions{space: c.space, request: &tenurev1.WatchRequest{}}
+		for _, option := range options {
+			option(o)
+		}
+		if c.space.prefix != "" && selectsNothing(o.request) {
+			OnPrefix("")(o)
+		}
+		t := &teller{space: c.space, yield: yield, onStart: o.onStart}
+		w := &watcher{client: c, request: o.request, handle: t.take}
+		err := w.run(ctx)
+		if !errors.Is(err, errLeft) {
+			yield(nil, err)
+		}
+	}
+}
+
+func selectsNothing(r *tenurev1.WatchRequest) bool {
+	return len(r.GetKeys())+len(r.GetPrefixes())+len(r.GetLocks())+len(r.GetLockPrefixes())+len(r.GetSessionIds()) == 0 &&
+		!r.GetAllSessions()
+}
+
+// errLeft says that a loop over a watch was left.
+var errLeft = errors.New("the loop was left")
+
+// teller makes events of messages.
+type teller struct {
+	space   space
+	yield   func(*Event, error) bool
+	onStart func(uint64)
+	state   []*KeyValue
+}
+
+// take yields what is in a message.
+func (t *teller) take(message *tenurev1.WatchResponse) error {
+	if started := message.GetStarted(); started != nil && t.onStart != nil {
+		t.onStart(started.GetAfterRevision())
+		t.onStart = nil
+	}
+	if part := message.GetInitial(); part != nil {
+		for _, kv := range part.GetKvs() {
+			t.state = append(t.state, keyValue(t.space, kv))
+		}
+		if !part.GetComplete() {
+			return nil
+		}
+		state := t.state
+		t.state = nil
+		return t.give(&Event{
+			Type: EventInitial, Initial: state, Revision: message.GetHeader().GetRevision(),
+			ResumeToken: message.GetResumeToken(),
+		})
+	}
+	events := message.GetEvents().GetEvents()
+	for i, e := range events {
+		event := t.event(e)
+		if i == len(events)-1 {
+			event.ResumeToken = message.GetResumeToken()
+		}
+		if err := t.give(event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *teller) give(event *Event) error {
+	if !t.yield(event, nil) {
+		return errLeft
+	}
+	return nil
+}
+
+func (t *teller) event(e *tenurev1.Event) *Event {
+	event := &Event{
+		Type: EventType(e.GetType()), Revision: e.GetRevision(), Index: e.GetIndex(), Key: t.space.own(e.GetKey()),
+		KV: keyValue(t.space, e.GetKv()), Previous: keyValue(t.space, e.GetPrevious()), Message: e,
+		SessionID: e.GetSession().GetSessionId(),
+	}
+	if hold := e.GetHold(); hold != nil {
+		info := holdInfo(hold)
+		event.Hold, event.SessionID = &info, info.SessionID
+	}
+	if place := e.GetPlace(); place != nil {
+		event.SessionID = place.GetSessionId()
+	}
+	return event
+}
+
+// watcher follows a watch from member to member: after a break it goes on where it was.
+type watcher struct {
+	client  *Client
+	request *tenurev1.WatchRequest
+	// handle takes each message, whole. While it runs nothing more is read. Its error ends the watch.
+	handle func(*tenurev1.WatchResponse) error
+	// progress is how often the member says something; zero is progressEvery.
+	progress time.Duration
+	// down is called when a stream broke; it may be nil.
+	down func()
+
+	begun bool
+	parts []*tenurev1.WatchResponse // Of the initial state, until it is complete.
+}
+
+// handlerError is what a handler returned.
+type handlerError struct{ error }
+
+func (e *handlerError) Unwrap() error { return e.error }
+
+// run follows the watch until ctx ends, the handler fails, or the watch is refused.
+func (w *watcher) run(ctx context.Context) error {
+	w.request = proto.CloneOf(w.request)
+	if w.progress == 0 {
+		w.progress = progressEvery
+	}
+	w.request.ProgressInterval = durationpb.New(w.progress)
+	pauses := &backoff.Backoff{}
+	for {
+		err := w.once(ctx, pauses.Reset)
+		var failed *handlerError
+		switch {
+		case errors.As(err, &failed):
+			return failed.error
+		case ctx.Err() != nil:
+			return interrupted(ctx, false, nil)
+		case errors.Is(err, conn.ErrClosed):
+			return errClientClosed()
+		case errors.Is(err, errMoved):
+			continue
+		case !again(err) && !errors.Is(err, errStreamEnded):
+			return fromRPC(err)
+		}
+		if w.down != nil {
+			w.down()
+		}
+		if !pauses.Wait(ctx) {
+			return interrupted(ctx, false, err)
+		}
+	}
+}
+
+// errSilent says that a member said nothing for too long.
+var errSilent = errors.New("the member fell silent")
+
+// once reads one stream until it breaks. A message calls good.
+func (w *watcher) once(ctx context.Context, good func()) error {
+	l, err := w.client.pool.Get(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Release()
+	linked, end := onLink(ctx, l)
+	defer end()
+	reading, cancel := context.WithCancelCause(linked)
+	defer cancel(nil)
+	silence := time.AfterFunc(silenceMax, func() { cancel(errSilent) })
+	defer silence.Stop()
+	w.parts = nil
+	stream, err := tenurev1.NewWatchServiceClient(l).Watch(reading, w.request)
+	for err == nil {
+		var message *tenurev1.WatchResponse
+		if message, err = stream.Recv(); err != nil {
+			break
+		}
+		silence.Stop() // Handlers may take their time.
+		l.Answered()
+		good()
+		if err := w.take(message); err != nil {
+			return &handlerError{err}
+		}
+		silence.Reset(silenceMax)
+	}
+	switch cause := context.Cause(reading); {
+	case errors.Is(cause, errSilent):
+		l.Fail()
+		return errStreamEnded
+	case cause != nil:
+		return cause
+	case errors.Is(err, io.EOF):
+		return errStreamEnded
+	}
+	return err
+}
+
+// take handles a message, and remembers where the next stream goes on. Parts of the initial state wait until it is complete: after
+// a break it begins anew.
+func (w *watcher) take(message *tenurev1.WatchResponse) error {
+	if part := message.GetInitial(); part != nil && !part.GetComplete() {
+		w.parts = append(w.parts, message)
+		return nil
+	}
+	for _, part := range w.parts {
+		if err := w.handle(part); err != nil {
+			return err
+		}
+	}
+	w.parts = nil
+	if err := w.handle(message); err != nil {
+		return err
+	}
+	if token := message.GetResumeToken(); token != "" && (!w.request.GetInitial() || message.GetStarted() == nil) {
+		w.request.ResumeToken = token
+		w.request.AfterRevision, w.request.HistoryId, w.request.Initial = 0, "", false
+	}
+	return nil
+}
