@@ -340,8 +340,10 @@ func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallO
 	record, err := a.liveSession(ctx, id)
 	if err != nil {
 		known := o.GetRequestId() != nil || len(o.GetIdempotencyKey()) > 0
-		if e := toAPI(err); e != nil && e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED && known {
-			// Perhaps a late retry: the state machine remembers what became of the first attempt, and does nothing new.
+		if e := toAPI(err); e != nil && known && (e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
+			e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND) {
+			// Perhaps a late retry: the state machine remembers what became of the first attempt, or that nobody can tell
+			// any more, and does nothing new. Of a session that ended long ago not even the end is known.
 			return nil
 		}
 		return err

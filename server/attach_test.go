@@ -3,6 +3,8 @@ package server_test
 import (
 	"testing"
 
+	"google.golang.org/grpc/codes"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -46,5 +48,48 @@ func TestAttachTellsTheHighestRequest(t *testing.T) {
 	})
 	if err != nil || taken.GetMaxSequence() != 0 {
 		t.Errorf("under a new epoch: got %d, %v, want 0", taken.GetMaxSequence(), err)
+	}
+}
+
+// TestARetryUnderASessionThatIsForgotten ends a session whose request was applied, and lets both its window and its end
+// be forgotten. Whether the request was applied is then unknown, not denied; while the window is kept, it answers.
+func TestARetryUnderASessionThatIsForgotten(t *testing.T) {
+	m := start(t)
+	one := uint32(1)
+	if _, err := m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{EndedSessionsMax: &one}}); err != nil {
+		t.Fatal(err)
+	}
+	id := m.openSession(t, "alice")
+	put := func() (*tenurev1.PutResponse, error) {
+		return m.Put(t.Context(), &tenurev1.PutRequest{
+			Key: "k", Options: &tenurev1.CallOptions{Epoch: 1, RequestId: &tenurev1.RequestID{SessionId: id, Sequence: 1}},
+		})
+	}
+	first, err := put()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ended := range []string{id, m.openSession(t, "bob")} {
+		if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: ended}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = m.GetSession(t.Context(), &tenurev1.GetSessionRequest{SessionId: id})
+	wantError(t, err, codes.NotFound, "SESSION_NOT_FOUND")
+	again, err := put()
+	if err != nil || again.GetKv().GetModRevision() != first.GetKv().GetModRevision() {
+		t.Errorf("while the window is kept: got %v, %v, want the first answer %v", again, err, first)
+	}
+	now, err := m.GetLimits(t.Context(), &tenurev1.GetLimitsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = m.Compact(t.Context(), &tenurev1.CompactRequest{Revision: now.GetHeader().GetRevision()}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = put()
+	wantError(t, err, codes.NotFound, "SESSION_NOT_FOUND")
+	if got := infoOf(err).GetMetadata()["applied"]; got != "unknown" {
+		t.Errorf("got applied %q, want unknown", got)
 	}
 }

@@ -402,6 +402,7 @@ func failureError(f *storev1.Failure, remembered bool) error {
 	e := newError(reason, "%s", f.GetMessage())
 	addFacts(e, f)
 	if remembered && (reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
+		reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND ||
 		reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED) {
 		e.applied = appliedOf(f.GetApplied())
 	}
