@@ -34,6 +34,7 @@ type cluster struct {
 	sessions map[storage.SessionID]*storev1.SessionRecord
 	delays   []storage.Delay
 	waits    []storage.Wait
+	freeze   *storev1.FreezeRecord // nil: not frozen
 	commands []*storev1.Command
 	endedAt  map[storage.SessionID]time.Duration
 	// propose, if set, is asked before a command is applied.
@@ -180,7 +181,16 @@ func (c *cluster) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.R
 			}}})
 		}
 		c.publish(events...)
+	case *storev1.Command_EndFreeze:
+		if term := kind.EndFreeze.GetTerm(); term != 0 && term != c.term {
+			return &storev1.Result{Failure: &storev1.Failure{Reason: storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH}}, nil
+		}
+		c.freeze = nil
+		c.publish()
 	case *storev1.Command_GrantWaiters:
+		if c.freeze != nil {
+			return &storev1.Result{Failure: &storev1.Failure{Reason: storev1.FailureReason_FAILURE_REASON_FROZEN}}, nil
+		}
 		if c.applied.GrantsLeft > 0 {
 			c.applied.GrantsLeft--
 		}
@@ -228,7 +238,7 @@ func (c *cluster) proposed() []*storev1.Command {
 	return c.commands
 }
 
-// Applied, Sessions, Delays, Waits and Close make the cluster a snapshot of itself.
+// Applied, Sessions, Delays, Waits, Freeze and Close make the cluster a snapshot of itself.
 func (c *cluster) Applied() (storage.Applied, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,5 +263,11 @@ func (c *cluster) Delays() ([]storage.Delay, error) { return c.delays, nil }
 func (c *cluster) Waits() ([]storage.Wait, error) {
 	c.jump(c.loadTakes)
 	return c.waits, nil
+}
+
+func (c *cluster) Freeze() (*storev1.FreezeRecord, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.freeze, c.freeze != nil, nil
 }
 func (c *cluster) Close() error { return nil }

@@ -77,6 +77,7 @@ func newLeader(t *Timers, tm *term) *leader {
 		{name: "delays", next: l.endDelays, done: l.delaysEnded, failed: l.delaysFailed},
 		{name: "waits", next: l.endWaits, done: l.waitsEnded, failed: l.waitsFailed},
 		{name: "grants", next: l.grantWaiters, done: l.waitersGranted},
+		{name: "freeze", next: l.endFreeze, done: l.freezeEnded},
 	}
 	l.outcomes = make(chan outcome, len(l.lanes))
 	return l
@@ -339,10 +340,14 @@ func (l *leader) waitsEnded(*storev1.Result) {
 
 func (l *leader) waitsFailed() { l.dueWaits = append(l.dueWaits, l.proposedWaits...) }
 
-// grantWaiters goes on where a command reached its limit of grants.
+// grantWaiters goes on where a command reached its limit of grants. While grants are frozen there is nothing to go on with.
 func (l *leader) grantWaiters(time.Duration) *storev1.Command {
 	l.proposedGrants = l.timers.grantsLeft.Load()
 	if l.proposedGrants == 0 {
+		return nil
+	}
+	if l.term.freeze.Load() != nil && l.stillFrozen() {
+		l.waitGrants()
 		return nil
 	}
 	return &storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: l.term.number}}}
@@ -351,7 +356,15 @@ func (l *leader) grantWaiters(time.Duration) *storev1.Command {
 // waitersGranted waits a little before the next attempt if this one changed nothing.
 func (l *leader) waitersGranted(r *storev1.Result) {
 	if !r.GetChanged() {
-		ln := l.lanes[len(l.lanes)-1]
-		ln.retryAt = l.timers.now() + retryMax
+		l.waitGrants()
+	}
+}
+
+// waitGrants puts the next look at the locks whose waiters are left off.
+func (l *leader) waitGrants() {
+	for _, ln := range l.lanes {
+		if ln.name == "grants" {
+			ln.retryAt = l.timers.now() + retryMax
+		}
 	}
 }

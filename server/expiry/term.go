@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,6 +34,7 @@ type term struct {
 	table    *table
 	delays   *shots[delayID, delay]
 	waits    *shots[waitID, wait]
+	freeze   atomic.Pointer[freeze]       // of grants; nil: not frozen, as far as is known
 	ends     queue[*storev1.SessionEnded] // to be told to people
 }
 
@@ -133,6 +135,9 @@ func (t *Timers) loadSnapshot(tm *term) (err error) {
 	t.withoutTTL.Store(0)
 	lease := t.lease()
 	if err = t.loadSessions(tm, s, lease); err != nil {
+		return err
+	}
+	if err = loadFreeze(tm, s, lease); err != nil {
 		return err
 	}
 	delays, err := s.Delays()

@@ -27,6 +27,8 @@ type Snapshot interface {
 	Delays() ([]storage.Delay, error)
 	// Waits returns all places with a time-out.
 	Waits() ([]storage.Wait, error)
+	// Freeze returns the freeze of grants after a restore, or false.
+	Freeze() (*storev1.FreezeRecord, bool, error)
 	// Close ends the snapshot.
 	Close() error
 }
@@ -47,7 +49,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Timers are the timers of sessions, lock-delays and waits. They run while this member leads. All methods may be called
+// Timers are the timers of sessions, lock-delays and waits, and of the freeze after a restore. They run while this member leads. All methods may be called
 // from any goroutine, but Publish only from one.
 type Timers struct {
 	propose  Proposer
