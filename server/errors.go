@@ -447,6 +447,11 @@ func addFacts(e *apiError, f *storev1.Failure) {
 			names = append(names, fmt.Sprintf("%d:%s", op.GetPosition(), reasonName(reasonOfFailure(op.GetFailure().GetReason()))))
 		}
 		e.add("operations", strings.Join(names, ","))
+		list := "then"
+		if f.GetElseOps() {
+			list = "otherwise"
+		}
+		e.add("list", list)
 	}
 	if f.GetLimitName() != "" {
 		e.add("limit", f.GetLimitName())

@@ -95,7 +95,12 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult) error {
 	}
 	first := proto.CloneOf(failed[0].GetFailure())
 	first.Position = failed[0].GetPosition()
-	first.Message = fmt.Sprintf("operation %d: %s", first.GetPosition(), first.GetMessage())
+	first.ElseOps = !out.GetSucceeded()
+	of := ""
+	if first.GetElseOps() {
+		of = " of otherwise"
+	}
+	first.Message = fmt.Sprintf("operation %d%s: %s", first.GetPosition(), of, first.GetMessage())
 	first.Operations = failed
 	if proto.Size(first) > txnResultBytesMax {
 		for _, f := range failed {
