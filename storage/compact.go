@@ -26,7 +26,13 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 		f.failure.Actual = c.state.Revision
 		return nil, f
 	}
-	c.state.CompactedRevision = max(c.state.CompactedRevision, m.GetRevision())
+	if m.GetRevision() < c.state.CompactedRevision {
+		f := broken(storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED,
+			fmt.Sprintf("revision %d is forgotten already, as all up to %d are", m.GetRevision(), c.state.CompactedRevision))
+		f.failure.Actual = c.state.CompactedRevision
+		return nil, f
+	}
+	c.state.CompactedRevision = m.GetRevision()
 	most := compactEventsMax
 	if asked := int(m.GetEventsMax()); asked > 0 {
 		most = min(most, asked)

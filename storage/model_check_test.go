@@ -79,7 +79,7 @@ func checkFloors(t *testing.T, commands int, answers map[string]int) {
 		"CreateSession ok", "DestroySession ok", "ExpireSessions ok", "TakeOverSession ok", "Put ok", "Delete ok", "DeletePrefix ok",
 		"Txn ok", "AcquireLock ok", "CancelWait ok", "EndWaits ok", "ReleaseLock ok", "Resign ok", "BreakLock ok", "EndDelays ok",
 		"Compact ok", "SetLimits ok", "REQUEST_ID_REUSED", "SESSION_EXPIRED", "SESSION_SUPERSEDED", "LOCK_MODE_MISMATCH",
-		"FENCING_TOKEN_STALE", "TERM_MISMATCH", "COMPARE_FAILED", "LOCK_HELD", "LOCK_NOT_HELD", "INVALID_COMMAND",
+		"REVISION_COMPACTED", "FENCING_TOKEN_STALE", "TERM_MISMATCH", "COMPARE_FAILED", "LOCK_HELD", "LOCK_NOT_HELD", "INVALID_COMMAND",
 	} {
 		if answers[what] == 0 {
 			t.Errorf("%s never happened; got %v", what, answers)

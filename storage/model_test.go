@@ -392,7 +392,10 @@ func (m *model) compact(c *storev1.Compact) {
 	if c.GetRevision() > m.revision {
 		refuse("REVISION_FUTURE")
 	}
-	m.compacted = max(m.compacted, c.GetRevision())
+	if c.GetRevision() < m.compacted {
+		refuse("REVISION_COMPACTED")
+	}
+	m.compacted = c.GetRevision()
 	for key, l := range m.locks {
 		if _, exists := m.keys[key]; !exists && len(l.holds)+len(l.queue) == 0 && l.last <= m.compacted {
 			delete(m.locks, key)

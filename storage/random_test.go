@@ -253,10 +253,13 @@ func (g *generator) decidedIn() uint64 {
 
 func (g *generator) compact() *storev1.Compact {
 	a := g.store.Applied()
-	return &storev1.Compact{
-		Revision:  uint64(g.rng.Int64N(int64(a.Revision) + 2)),
-		EventsMax: uint32(g.rng.IntN(20)),
+	c := &storev1.Compact{EventsMax: uint32(g.rng.IntN(20))}
+	if g.oneIn(4) { // Mostly compacted already.
+		c.Revision = uint64(g.rng.Int64N(int64(a.Revision) + 1))
+		return c
 	}
+	c.Revision = a.CompactedRevision + uint64(g.rng.Int64N(int64(a.Revision-a.CompactedRevision)+2))
+	return c
 }
 
 func (g *generator) put() *storev1.Put {

@@ -3196,7 +3196,7 @@ func (x *ListOp) GetLimit() uint32 {
 // Compact forgets history at or below a revision.
 type Compact struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Last revision to forget.
+	// Last revision to forget; not below what is forgotten already. The same again goes on with what was left on disk.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
 	// How many events this command may forget; zero is no limit. The rest goes with later commands.
 	EventsMax     uint32 `protobuf:"varint,2,opt,name=events_max,json=eventsMax,proto3" json:"events_max,omitempty"`
