@@ -21,10 +21,32 @@ func (s *Store) Checkpoint(dir string) (Applied, error) {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	a, err := s.readCheckpoint(dir)
+	if err == nil {
+		err = s.removeLock(dir)
+	}
 	if err != nil {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	return a, nil
+}
+
+// lockFile is what Pebble leaves where a database was opened.
+const lockFile = "LOCK"
+
+// removeLock leaves a checkpoint as it was before it was read. A file whose name may be lost in a crash must not be part
+// of what is listed, summed and sent.
+func (s *Store) removeLock(dir string) error {
+	if err := s.fs.Remove(s.fs.PathJoin(dir, lockFile)); err != nil {
+		return fmt.Errorf("remove lock: %w", err)
+	}
+	d, err := s.fs.OpenDir(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	return nil
 }
 
 func (s *Store) readCheckpoint(dir string) (Applied, error) {

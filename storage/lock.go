@@ -272,6 +272,7 @@ func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 			Permits:      h.GetPermits(),
 			Cause:        how.cause,
 			Reason:       how.reason,
+			SessionName:  h.GetSessionName(),
 		}}})
 		return
 	}
@@ -285,6 +286,7 @@ func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 		Permits:      h.GetPermits(),
 		Cause:        how.cause,
 		Reason:       how.reason,
+		SessionName:  h.GetSessionName(),
 	}}})
 }
 
@@ -321,6 +323,9 @@ func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 		LockIndex:    h.GetLockIndex(),
 		FencingToken: h.GetFencingToken(),
 		DelayMs:      how.delayMs,
+		SessionId:    h.GetSessionId(),
+		SessionName:  h.GetSessionName(),
+		Owner:        h.GetOwner(),
 	}}})
 	return nil
 }
