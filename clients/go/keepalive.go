@@ -38,6 +38,9 @@ func (s *Session) patience() time.Duration {
 func (s *Session) keepAlive(ctx context.Context, attach bool) {
 	pauses := &backoff.Backoff{}
 	for {
+		if !s.client.pool.Connected() {
+			s.linkDown()
+		}
 		l, err := s.client.pool.Get(ctx)
 		if err != nil {
 			return // Told to stop; the pool itself never gives up.

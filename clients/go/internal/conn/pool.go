@@ -132,6 +132,13 @@ func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
 	}
 }
 
+// Connected tells whether there is a link right now.
+func (p *Pool) Connected() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current != nil
+}
+
 // Members returns the list of members as it is followed now, sorted, and the address of the one connected to, if any.
 func (p *Pool) Members() (all []string, current string) {
 	p.mu.Lock()

@@ -79,6 +79,11 @@ func (c *connection) Invoke(ctx context.Context, method string, args, reply any,
 		if m.MethodName != name {
 			continue
 		}
+		select {
+		case <-c.broken:
+			return errBroken
+		default:
+		}
 		inner, cancel := c.with(ctx)
 		defer cancel()
 		if err := c.member.pass(inner); err != nil {
@@ -166,13 +171,11 @@ type stream struct {
 	err          error
 }
 
-func send(ctx context.Context, m *Member, ch chan<- proto.Message, message any) error {
+// send leaves a message on its way: it does not wait for silence to end, its receiver does.
+func send(ctx context.Context, ch chan<- proto.Message, message any) error {
 	source, ok := message.(proto.Message)
 	if !ok {
 		return errMissing
-	}
-	if err := m.pass(ctx); err != nil {
-		return err
 	}
 	select {
 	case ch <- proto.Clone(source):
@@ -194,41 +197,54 @@ func (s *clientStream) SendMsg(message any) error {
 		return io.EOF
 	default:
 	}
-	if err := send(s.inner, s.c.member, s.up, message); err != nil {
+	if err := send(s.inner, s.up, message); err != nil {
 		return io.EOF // As gRPC does: the reader is told why.
 	}
 	return nil
 }
 
 func (s *clientStream) RecvMsg(message any) error {
-	if err := s.c.member.pass(s.inner); err != nil {
-		return s.c.failure(s.outer, err)
+	m, err := s.receive()
+	if err != nil {
+		return err
 	}
+	if err := s.c.member.pass(s.inner); err != nil {
+		select {
+		case <-s.ended: // The end came after the message.
+		default:
+			return s.c.failure(s.outer, err)
+		}
+	}
+	return copyMessage(message, m)
+}
+
+// receive returns the next message, or why there is none.
+func (s *clientStream) receive() (proto.Message, error) {
 	select {
 	case m := <-s.down:
-		return copyMessage(message, m)
+		return m, nil
 	default:
 	}
 	select {
 	case m := <-s.down:
-		return copyMessage(message, m)
+		return m, nil
 	case <-s.inner.Done():
 		select {
 		case <-s.ended:
 		default:
-			return s.c.failure(s.outer, s.inner.Err())
+			return nil, s.c.failure(s.outer, s.inner.Err())
 		}
 	case <-s.ended:
 	}
 	select {
 	case m := <-s.down:
-		return copyMessage(message, m)
+		return m, nil
 	default:
 	}
 	if s.err == nil {
-		return io.EOF
+		return nil, io.EOF
 	}
-	return s.c.failure(s.outer, s.err)
+	return nil, s.c.failure(s.outer, s.err)
 }
 
 type serverStream struct{ *stream }
@@ -238,7 +254,7 @@ func (s *serverStream) SetHeader(metadata.MD) error  { return nil }
 func (s *serverStream) SendHeader(metadata.MD) error { return nil }
 func (s *serverStream) SetTrailer(metadata.MD)       {}
 func (s *serverStream) SendMsg(message any) error {
-	return send(s.inner, s.c.member, s.down, message)
+	return send(s.inner, s.down, message)
 }
 
 func (s *serverStream) RecvMsg(message any) error {
@@ -246,6 +262,9 @@ func (s *serverStream) RecvMsg(message any) error {
 	case m, ok := <-s.up:
 		if !ok {
 			return io.EOF
+		}
+		if err := s.c.member.pass(s.inner); err != nil {
+			return err
 		}
 		return copyMessage(message, m)
 	case <-s.inner.Done():

@@ -1,0 +1,262 @@
+package tenure_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenure-io/tenure/clients/go/internal/memnet"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// fakeCluster answers what a test needs, over a network in memory: sessions with a TTL, locks without queue, keys as counters. All members share one
+// state. It is no model of a cluster: what a cluster does is tested against real ones.
+type fakeCluster struct {
+	net *memnet.Net
+
+	mu       sync.Mutex // Guards what follows.
+	members  []*fakeMember
+	list     []string // What ListMembers answers.
+	sessions map[string]*fakeSession
+	holds    map[string]*tenurev1.Hold // By key.
+	revision uint64
+	results  map[string]int // Results of puts by request id: how often each was sent.
+	puts     []*tenurev1.PutRequest
+	loseNext int // How many answers to puts are lost.
+	refuse   tenurev1.ErrorReason
+	released []string
+}
+
+type fakeSession struct {
+	ttl      time.Duration
+	deadline time.Time
+	epoch    uint64
+	renewals []time.Time
+	attempts []uint64
+	over     tenurev1.ErrorReason
+}
+
+// fakeMember is one member of a fakeCluster.
+type fakeMember struct {
+	tenurev1.UnimplementedSessionServiceServer
+	tenurev1.UnimplementedLockServiceServer
+	tenurev1.UnimplementedKVServiceServer
+	tenurev1.UnimplementedClusterServiceServer
+	*memnet.Member
+
+	cluster *fakeCluster
+	address string
+}
+
+func newFakeCluster(members int) *fakeCluster {
+	f := &fakeCluster{
+		net: memnet.New(), sessions: map[string]*fakeSession{}, holds: map[string]*tenurev1.Hold{}, results: map[string]int{},
+	}
+	for range members {
+		f.grow()
+	}
+	return f
+}
+
+// grow adds a member.
+func (f *fakeCluster) grow() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	address := fmt.Sprintf("m%d:7400", len(f.members)+1)
+	m := &fakeMember{Member: f.net.Listen(address), cluster: f, address: address}
+	tenurev1.RegisterSessionServiceServer(m.Member, m)
+	tenurev1.RegisterLockServiceServer(m.Member, m)
+	tenurev1.RegisterKVServiceServer(m.Member, m)
+	tenurev1.RegisterClusterServiceServer(m.Member, m)
+	f.members = append(f.members, m)
+	f.list = append(f.list, address)
+}
+
+// each does something to every member.
+func (f *fakeCluster) each(do func(m *fakeMember)) {
+	f.mu.Lock()
+	members := slices.Clone(f.members)
+	f.mu.Unlock()
+	for _, m := range members {
+		do(m)
+	}
+}
+
+func refusal(code codes.Code, reason tenurev1.ErrorReason, applied string) error {
+	s, err := status.New(code, reason.String()).WithDetails(&errdetails.ErrorInfo{
+		Reason: reason.String(), Domain: "tenure.io", Metadata: map[string]string{"applied": applied},
+	})
+	if err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+// session returns a live session, or why it is none. Call it under mu.
+func (f *fakeCluster) session(id string) (*fakeSession, tenurev1.ErrorReason) {
+	s := f.sessions[id]
+	switch {
+	case s == nil:
+		return nil, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND
+	case s.over != 0:
+		return nil, s.over
+	case time.Now().After(s.deadline):
+		s.over = tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED
+		return nil, s.over
+	}
+	return s, 0
+}
+
+func (f *fakeCluster) header() *tenurev1.ResponseHeader {
+	return &tenurev1.ResponseHeader{Revision: f.revision}
+}
+
+func (m *fakeMember) CreateSession(
+	_ context.Context, r *tenurev1.CreateSessionRequest,
+) (*tenurev1.CreateSessionResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := fmt.Sprintf("session-%d", len(f.sessions)+1)
+	ttl := r.GetTtl().AsDuration()
+	f.sessions[id] = &fakeSession{ttl: ttl, deadline: time.Now().Add(ttl), epoch: 1}
+	return &tenurev1.CreateSessionResponse{
+		Header: f.header(), SessionId: id, Ttl: r.GetTtl(), Epoch: 1, KeepaliveInterval: durationpb.New(min(ttl/3, 10*time.Second)),
+	}, nil
+}
+
+func (m *fakeMember) AttachSession(
+	_ context.Context, r *tenurev1.AttachSessionRequest,
+) (*tenurev1.AttachSessionResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, reason := f.session(r.GetSessionId())
+	if reason != 0 {
+		return nil, refusal(codes.FailedPrecondition, reason, "no")
+	}
+	s.attempts = append(s.attempts, r.GetAttempt())
+	answer := &tenurev1.AttachSessionResponse{Header: f.header(), Session: &tenurev1.Session{SessionId: r.GetSessionId(), Epoch: s.epoch}}
+	for _, hold := range f.holds {
+		if hold.GetSequencer().GetSessionId() == r.GetSessionId() {
+			answer.Holds = append(answer.Holds, hold)
+		}
+	}
+	return answer, nil
+}
+
+func (m *fakeMember) DestroySession(
+	_ context.Context, r *tenurev1.DestroySessionRequest,
+) (*tenurev1.DestroySessionResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, reason := f.session(r.GetSessionId())
+	if reason == 0 {
+		s.over = tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED
+	}
+	return &tenurev1.DestroySessionResponse{Header: f.header(), Destroyed: reason == 0}, nil
+}
+
+func (m *fakeMember) KeepAlive(
+	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse],
+) error {
+	for {
+		request, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		answer := &tenurev1.KeepAliveResponse{}
+		for _, r := range request.GetRenewals() {
+			answer.Verdicts = append(answer.Verdicts, m.cluster.renew(r))
+		}
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	verdict := &tenurev1.RenewalVerdict{SessionId: r.GetSessionId(), Number: r.GetNumber(), Refused: f.refuse}
+	if f.refuse != 0 {
+		return verdict
+	}
+	s, reason := f.session(r.GetSessionId())
+	if reason != 0 {
+		verdict.Refused = reason
+		return verdict
+	}
+	s.deadline = time.Now().Add(s.ttl)
+	s.renewals = append(s.renewals, time.Now())
+	verdict.Ttl = durationpb.New(s.ttl)
+	return verdict
+}
+
+func (m *fakeMember) AcquireLock(
+	r *tenurev1.AcquireLockRequest, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
+) error {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.revision++
+	hold := &tenurev1.Hold{Owner: r.GetOptions().GetOwner(), Mode: r.GetMode(), Sequencer: &tenurev1.Sequencer{
+		Key: r.GetKey(), LockIndex: f.revision, SessionId: r.GetSessionId(), FencingToken: f.revision,
+	}}
+	f.holds[r.GetKey()] = hold
+	return stream.Send(&tenurev1.AcquireLockResponse{
+		Header: f.header(), Step: &tenurev1.AcquireLockResponse_Granted{Granted: hold},
+	})
+}
+
+func (m *fakeMember) ReleaseLock(
+	_ context.Context, r *tenurev1.ReleaseLockRequest,
+) (*tenurev1.ReleaseLockResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	hold := f.holds[r.GetKey()]
+	released := hold.GetSequencer().GetLockIndex() == r.GetLockIndex() && hold.GetOwner() == r.GetOptions().GetOwner()
+	if released {
+		delete(f.holds, r.GetKey())
+		f.released = append(f.released, r.GetKey())
+	}
+	return &tenurev1.ReleaseLockResponse{Header: f.header(), Released: released}, nil
+}
+
+// Put counts each request once, however often it comes.
+func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.puts = append(f.puts, r)
+	id := fmt.Sprint(r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())
+	f.results[id]++
+	if f.loseNext > 0 {
+		f.loseNext--
+		return nil, refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, "unknown")
+	}
+	return &tenurev1.PutResponse{Header: f.header(), Kv: &tenurev1.KeyValue{Key: r.GetKey()}}, nil
+}
+
+func (m *fakeMember) ListMembers(
+	context.Context, *tenurev1.ListMembersRequest,
+) (*tenurev1.ListMembersResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	answer := &tenurev1.ListMembersResponse{Header: f.header()}
+	for _, address := range f.list {
+		answer.Members = append(answer.Members, &tenurev1.Member{ClientAddress: address})
+	}
+	return answer, nil
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package tenure_test
+
+// underRace tells that the race detector watches, which makes everything slow.
+const underRace = false
