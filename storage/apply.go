@@ -65,6 +65,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	}
 	w := newWork(s.db, s.Applied())
 	out := Outcome{}
+	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {
 		done, err := w.entry(e)
 		if err != nil {
@@ -73,13 +74,14 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		if len(done.Results) > 0 {
 			out.Entries = append(out.Entries, done)
 		}
+		sums = append(sums, w.sum.sum)
 	}
 	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
 	s.writes.Add(1)
 	if err := s.commit(w); err != nil {
 		return Outcome{}, s.fail(err) // writes stays odd: readers ask their snapshots from now on.
 	}
-	s.publish(w.state)
+	s.publish(w.state, sums...)
 	s.writes.Add(1)
 	out.Events = w.events
 	out.Applied = w.state

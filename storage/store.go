@@ -65,6 +65,7 @@ type Store struct {
 	mu      sync.Mutex
 	idle    *sync.Cond // signalled when readers falls to zero
 	applied Applied
+	sums    checksums
 	closed  bool
 	readers int
 	failure error // of Apply; final
@@ -130,6 +131,9 @@ func Open(o Options) (*Store, error) {
 	}
 	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
+	}
+	if err == nil {
+		s.sums.add(s.applied.Index, s.applied.Checksum)
 	}
 	return s, nil
 }
@@ -208,7 +212,7 @@ func (s *Store) Bootstrap(g Genesis) error {
 	if err := s.flush(); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	s.publish(w.state)
+	s.publish(w.state, w.state.Checksum)
 	return nil
 }
 
@@ -219,10 +223,14 @@ func (s *Store) Applied() Applied {
 	return s.applied
 }
 
-func (s *Store) publish(a Applied) {
+// publish makes the account of a state that is committed the present one. The checksums are those of its last entries.
+func (s *Store) publish(a Applied, sums ...uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.applied = a
+	for i, sum := range sums {
+		s.sums.add(a.Index+1-uint64(len(sums)-i), sum)
+	}
 }
 
 // usable returns why Apply cannot go on, or nil.
