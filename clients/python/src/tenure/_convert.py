@@ -1,0 +1,234 @@
+"""Between the messages of the API and the values of this package. Keys lose their namespace here."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from google.rpc import error_details_pb2, status_pb2
+
+from tenure import errors, types
+from tenure._core.namespace import Namespace
+from tenure.v1 import cluster_pb2, election_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ERROR_DOMAIN = "tenure.io"
+_APPLIED = {"yes": True, "no": False, "unknown": None}
+
+# What a status without details means: it was made by gRPC itself, here or on the way.
+_BY_CODE: dict[grpc.StatusCode, type[errors.TenureError]] = {
+    grpc.StatusCode.UNAVAILABLE: errors.LinkLost,
+    grpc.StatusCode.CANCELLED: errors.LinkLost,
+    grpc.StatusCode.INTERNAL: errors.LinkLost,
+    grpc.StatusCode.UNKNOWN: errors.LinkLost,
+    grpc.StatusCode.DEADLINE_EXCEEDED: errors.DeadlineExceeded,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.TooLarge,
+    grpc.StatusCode.UNIMPLEMENTED: errors.FeatureNotEnabled,
+    grpc.StatusCode.UNAUTHENTICATED: errors.Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: errors.PermissionDenied,
+    grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidArgument,
+}
+
+
+def error(
+    code: grpc.StatusCode, message: str, metadata: Iterable[tuple[str, str | bytes]] | None
+) -> errors.TenureError:
+    """Returns the typed error of a status."""
+    info: error_details_pb2.ErrorInfo | None = None
+    violations: dict[str, str] = {}
+    for name, value in metadata or ():
+        if name != "grpc-status-details-bin" or not isinstance(value, bytes):
+            continue
+        status = status_pb2.Status.FromString(value)
+        for detail in status.details:
+            if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+                info = error_details_pb2.ErrorInfo.FromString(detail.value)
+            elif detail.Is(error_details_pb2.BadRequest.DESCRIPTOR):
+                bad = error_details_pb2.BadRequest.FromString(detail.value)
+                violations = {v.field: v.description for v in bad.field_violations}
+    if info is None or info.domain != ERROR_DOMAIN:
+        return _BY_CODE.get(code, errors.TenureError)(message, applied=None)
+    facts = dict(info.metadata)
+    return errors.for_reason(info.reason)(
+        message,
+        reason=info.reason,
+        applied=_APPLIED.get(facts.get("applied", "")),
+        metadata=facts,
+        violations=violations,
+    )
+
+
+def refusal(reason: int, message: str) -> errors.TenureError:
+    """Returns the typed error of a verdict on a renewal."""
+    name = types_pb2.ErrorReason.Name(reason).removeprefix("ERROR_REASON_")
+    return errors.for_reason(name)(message, reason=name)
+
+
+def duration(seconds: float) -> Duration:
+    """Returns a Duration."""
+    d = Duration()
+    d.FromNanoseconds(round(seconds * 1e9))
+    return d
+
+
+def seconds(d: Duration) -> float:
+    """Returns the seconds of a Duration."""
+    return d.seconds + d.nanos / 1e9
+
+
+def moment(t: Timestamp) -> datetime:
+    """Returns the time of a Timestamp, in UTC."""
+    return t.ToDatetime(tzinfo=timezone.utc)
+
+
+def sequencer(s: types_pb2.Sequencer) -> types.Sequencer:
+    """Returns a sequencer; its key stays the cluster's."""
+    return types.Sequencer(s.key, s.lock_index, s.session_id, s.fencing_token, s.history_id)
+
+
+def sequencer_message(s: types.Sequencer) -> types_pb2.Sequencer:
+    """Returns the message of a sequencer."""
+    return types_pb2.Sequencer(
+        key=s.key,
+        lock_index=s.lock_index,
+        session_id=s.session_id,
+        fencing_token=s.fencing_token,
+        history_id=s.history_id,
+    )
+
+
+class Converter:
+    """Converts messages for one namespace."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self.namespace = namespace
+
+    def kv(self, m: types_pb2.KeyValue) -> types.KeyValue:
+        """Returns a key."""
+        return types.KeyValue(
+            key=self.namespace.short(m.key),
+            value=m.value,
+            flags=m.flags,
+            create_revision=m.create_revision,
+            mod_revision=m.mod_revision,
+            version=m.version,
+            lock_index=m.lock_index,
+            session_id=m.session_id,
+            bound_session_id=m.bound_session_id,
+            create_time=moment(m.create_time) if m.HasField("create_time") else None,
+            mod_time=moment(m.mod_time) if m.HasField("mod_time") else None,
+        )
+
+    def hold(self, m: session_pb2.Hold) -> types.Hold:
+        """Returns a hold."""
+        return types.Hold(
+            sequencer=sequencer(m.sequencer),
+            owner=m.owner,
+            mode=types.Mode(m.mode or types.Mode.EXCLUSIVE),
+            permits=m.permits,
+            session_name=m.session_name,
+            grant_time=moment(m.grant_time) if m.HasField("grant_time") else None,
+            delay_left=seconds(m.delay_left) if m.HasField("delay_left") else None,
+            lost_time=moment(m.lost_time) if m.HasField("lost_time") else None,
+        )
+
+    def place(self, m: session_pb2.Place) -> types.Place:
+        """Returns a place in a queue."""
+        return types.Place(
+            key=self.namespace.short(m.key),
+            place=m.place,
+            position=m.position,
+            session_id=m.session_id,
+            session_name=m.session_name,
+            owner=m.owner,
+            mode=types.Mode(m.mode or types.Mode.EXCLUSIVE),
+            permits=m.permits,
+            queue_time=moment(m.queue_time) if m.HasField("queue_time") else None,
+        )
+
+    def lock(self, m: lock_pb2.Lock) -> types.LockInfo:
+        """Returns a lock."""
+        return types.LockInfo(
+            key=self.namespace.short(m.key),
+            mode=types.Mode(m.mode) if m.mode else None,
+            limit=m.limit,
+            lock_index=m.lock_index,
+            holds=tuple(self.hold(h) for h in m.holds),
+            places=tuple(self.place(p) for p in m.places),
+            delayed=tuple(self.hold(h) for h in m.delayed),
+            holders=m.holders,
+            waiters=m.waiters,
+            delayed_holds=m.delayed_holds,
+        )
+
+    def session(self, m: session_pb2.Session, holds: int = 0) -> types.SessionInfo:
+        """Returns a session. How many holds it has is not part of the message."""
+        ended = m.HasField("end")
+        cause = session_pb2.SessionEndCause.Name(m.end.cause) if ended else ""
+        return types.SessionInfo(
+            session_id=m.session_id,
+            name=m.name,
+            node=m.node,
+            metadata=dict(m.metadata),
+            ttl=seconds(m.ttl),
+            lock_delay=seconds(m.lock_delay),
+            behavior=types.Behavior(m.behavior or types.Behavior.RELEASE),
+            epoch=m.epoch,
+            create_revision=m.create_revision,
+            objects=m.objects,
+            holds=m.end.holds if ended else holds,
+            ttl_left=seconds(m.ttl_left) if m.HasField("ttl_left") else None,
+            ended=ended,
+            end_cause=cause.removeprefix("SESSION_END_CAUSE_"),
+            end_reason=m.end.reason,
+        )
+
+    def leader(self, m: election_pb2.Leader, gap: bool = False) -> types.LeaderInfo:
+        """Returns a leader."""
+        return types.LeaderInfo(
+            hold=self.hold(m.hold),
+            value=m.value,
+            since=moment(m.since) if m.HasField("since") else None,
+            candidates=m.candidates,
+            gap=gap,
+        )
+
+    def event(self, m: watch_pb2.Event) -> types.Event:
+        """Returns an event."""
+        cause = ""
+        if m.hold_end_cause:
+            cause = lock_pb2.HoldEndCause.Name(m.hold_end_cause).removeprefix("HOLD_END_CAUSE_")
+        elif m.wait_end_cause:
+            cause = lock_pb2.WaitEndCause.Name(m.wait_end_cause).removeprefix("WAIT_END_CAUSE_")
+        return types.Event(
+            type=types.EventType(watch_pb2.EventType.Name(m.type).removeprefix("EVENT_TYPE_")),
+            revision=m.revision,
+            index=m.index,
+            key=self.namespace.short(m.key),
+            kv=self.kv(m.kv) if m.HasField("kv") else None,
+            previous=self.kv(m.previous) if m.HasField("previous") else None,
+            hold=self.hold(m.hold) if m.HasField("hold") else None,
+            place=self.place(m.place) if m.HasField("place") else None,
+            session=self.session(m.session) if m.HasField("session") else None,
+            cause=cause,
+            reason=m.reason,
+            time=moment(m.time) if m.HasField("time") else None,
+        )
+
+
+def member(m: cluster_pb2.Member) -> types.Member:
+    """Returns a member."""
+    return types.Member(
+        id=m.id,
+        name=m.name,
+        client_address=m.client_address,
+        leader=m.leader,
+        learner=m.learner,
+        zone=m.zone,
+        version=m.version,
+    )

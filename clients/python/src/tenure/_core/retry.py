@@ -1,0 +1,49 @@
+"""What to do when a call has failed: try again, and where, or give up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenure import errors
+
+MOVE_AFTER_FAILURES = 3
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do after a failure."""
+
+    retry: bool
+    move: bool = False  # whether this member should be left
+    after: float = 0.0  # seconds that the server asked to wait
+
+
+GIVE_UP = Decision(retry=False)
+
+# Reasons after which the same call may succeed.
+_PASSING = (
+    errors.Unavailable,
+    errors.TooManyRequests,
+    errors.RequestWindowFull,
+    errors.DeadlineExceeded,
+    errors.Cancelled,
+    errors.InternalError,
+)
+
+
+def decide(error: errors.TenureError, *, repeatable: bool, failures: int) -> Decision:
+    """Says what to do after a failure of one attempt.
+
+    A call is repeatable when doing it twice is the same as doing it once: reads, and changes with a request id or an
+    idempotency key. Others are tried again only if the error says that nothing was applied.
+    """
+    if not isinstance(error, _PASSING):
+        return GIVE_UP
+    if not repeatable and error.applied is not False:
+        return GIVE_UP
+    if isinstance(error, errors.InternalError) and failures > 1:
+        return GIVE_UP
+    move = isinstance(error, (errors.LinkLost, errors.NotLeader, errors.Stopping))
+    if isinstance(error, (errors.NoLeader, errors.DeadlineExceeded, errors.OutcomeUnknown)):
+        move = failures >= MOVE_AFTER_FAILURES
+    return Decision(retry=True, move=move, after=error.retry_after or 0.0)

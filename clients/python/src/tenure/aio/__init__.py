@@ -1,0 +1,42 @@
+"""The asyncio client.
+
+    async with tenure.aio.Client("tenure://127.0.0.1:7400") as client, client.session(ttl=15) as session:
+        async with session.lock("jobs/nightly") as held:
+            ...
+
+A Client belongs to the event loop it is first used in. Callbacks run in a task of the library's; coroutine functions
+are awaited. A loop that is blocked cannot renew: sessions of programs that block need the sync client, or a longer TTL.
+"""
+
+from tenure.aio._cache import Cache
+from tenure.aio._client import Client, connect
+from tenure.aio._election import Election, Leadership, Observer
+from tenure.aio._kv import KV, SessionAlive
+from tenure.aio._lock import Held, Lock, ReadWriteLock, Semaphore
+from tenure.aio._recipes import Barrier, DoubleBarrier, Membership, Presence
+from tenure.aio._run import ElectionRun, KeyWatch
+from tenure.aio._session import Session
+from tenure.aio._watch import Watch
+
+__all__ = [
+    "KV",
+    "Barrier",
+    "Cache",
+    "Client",
+    "DoubleBarrier",
+    "Election",
+    "ElectionRun",
+    "Held",
+    "KeyWatch",
+    "Leadership",
+    "Lock",
+    "Membership",
+    "Observer",
+    "Presence",
+    "ReadWriteLock",
+    "Semaphore",
+    "Session",
+    "SessionAlive",
+    "Watch",
+    "connect",
+]

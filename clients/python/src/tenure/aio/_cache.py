@@ -1,0 +1,121 @@
+"""A local copy of keys, fed by a watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Self
+
+from tenure.aio._wait import within
+from tenure.aio._watch import Watch
+from tenure.types import Event, EventType, KeyValue
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+
+PROGRESS_SECONDS = 1.0
+
+
+async def open_cache(client: Client, prefix: str, timeout: float | None) -> Cache:
+    """Returns a cache that is filled."""
+    cache = Cache(client, prefix)
+    try:
+        await within(cache._filled.wait(), client.timeout if timeout is None else timeout, f"cache of {prefix!r}")
+    except BaseException:
+        await cache.close()
+        raise
+    return cache
+
+
+class Cache:
+    """All keys with a prefix, as they were `stale` seconds ago at most. Reading it makes no call.
+
+    While no member can be reached it goes on to answer, and `stale` grows; look at it where that matters.
+    """
+
+    def __init__(self, client: Client, prefix: str) -> None:
+        self.prefix = prefix
+        self.revision = 0
+        self._client = client
+        self._state: dict[str, KeyValue] = {}
+        self._filling: dict[str, KeyValue] | None = {}
+        self._filled = asyncio.Event()
+        self._fresh_at = float("-inf")
+        self._callbacks: list[Callable[[Event], Any]] = []
+        self._watch: Watch = client.watch(
+            prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
+        )
+        client._start()
+        self._task = client._spawn(self._run(), "cache")
+        client._closers[id(self)] = self.close
+
+    async def _run(self) -> None:
+        while events := await self._watch.batch():
+            self._fresh_at = self._client._clock.now()
+            for event in events:
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        if event.type is EventType.RESET:
+            self._filling = {}
+        elif event.type is EventType.SYNCED:
+            if self._filling is not None:
+                self._state, self._filling = self._filling, None
+            self._filled.set()
+        elif event.type is EventType.PRESENT and event.kv is not None:
+            target = self._state if self._filling is None else self._filling
+            target[event.key] = event.kv
+        elif event.type is EventType.DELETED:
+            self._state.pop(event.key, None)
+        elif event.kv is not None:
+            self._state[event.key] = event.kv
+        self.revision = max(self.revision, event.revision)
+        if event.type is not EventType.PROGRESS:
+            for callback in self._callbacks:
+                self._client._dispatcher.call(callback, event)
+
+    @property
+    def stale(self) -> float:
+        """How many seconds old the copy may be. Never 0: what happens now may be on its way."""
+        return max(1e-6, self._client._clock.now() - self._fresh_at)
+
+    def get(self, key: str) -> KeyValue | None:
+        """Returns a key as the copy has it."""
+        return self._state.get(key)
+
+    def __getitem__(self, key: str) -> KeyValue:
+        return self._state[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._state
+
+    def __len__(self) -> int:
+        return len(self._state)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def keys(self) -> list[str]:
+        """Returns the keys, in order."""
+        return sorted(self._state, key=str.encode)
+
+    def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
+        """Registers a callback for every event from now on. Also a decorator."""
+        self._callbacks.append(callback)
+        return callback
+
+    async def close(self) -> None:
+        """Ends the watch; the copy stays as it is."""
+        self._client._closers.pop(id(self), None)
+        await self._watch.close()
+        await asyncio.wait({self._task})
+        if not self._task.cancelled():
+            self._task.exception()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

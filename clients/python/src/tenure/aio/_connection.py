@@ -1,0 +1,362 @@
+"""One connection at a time, to whichever member serves, and calls that go on over its loss."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from tenure import _convert, errors
+from tenure._core.address import Address, parse_address
+from tenure._core.backoff import Backoff
+from tenure._core.clock import Clock, system_clock
+from tenure._core.fork import ForkGuard
+from tenure._core.members import MemberList
+from tenure._core.namespace import Namespace
+from tenure._core.retry import decide
+from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
+from tenure.aio._dispatch import Dispatcher, TaskDispatcher
+from tenure.aio._keepalive import Keeper
+from tenure.aio._limits import Limits
+from tenure.aio._link import Link, check_process
+from tenure.types import CloseCause, State, StateChange
+from tenure.v1 import cluster_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._session_core import SessionCore
+
+log = logging.getLogger("tenure")
+
+ATTEMPT_SECONDS = 5.0
+CONNECT_SECONDS_MIN = 0.25
+CONNECT_SECONDS_MAX = 3.0
+MEMBERS_SECONDS = 10.0
+LOOK_SECONDS = 0.25
+DEFAULT_TIMEOUT_SECONDS = 10.0
+
+
+class Connection:
+    """What a client does to stay connected and to make calls; Client adds what users call."""
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        timeout: float = DEFAULT_TIMEOUT_SECONDS,
+        credentials: grpc.ChannelCredentials | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        dispatcher: Dispatcher | None = None,
+        members_seconds: float = MEMBERS_SECONDS,
+    ) -> None:
+        check_process()
+        self.address: Address = parse_address(uri)
+        self.timeout = timeout
+        self._credentials = credentials
+        if credentials is None and self.address.tls:
+            self._credentials = grpc.ssl_channel_credentials()
+        self._clock = clock or system_clock()
+        self._rng = rng or random.Random()
+        self._guard = ForkGuard()
+        self._namespace = Namespace(self.address.namespace)
+        self._converter = _convert.Converter(self._namespace)
+        self._members = MemberList(self.address.endpoints, self._rng)
+        self._members_seconds = members_seconds
+        self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
+        self._listeners: list[Callable[[StateChange], Any]] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sessions: dict[str, SessionCore] = {}
+        self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
+        self._link: Link | None = None
+        self._current = ""  # Advertised address of the member that the link leads to.
+        self._linked = asyncio.Event()
+        self._session_came = asyncio.Event()
+        self._keeper: Keeper | None = None
+        self._started = False
+        self._closing = False
+        self.state = State.CONNECTING
+
+    # Life.
+
+    def _start(self) -> None:
+        """Begins to connect. Raises ForkedError or ClientClosed."""
+        self._guard.check()
+        if self._closing:
+            raise errors.ClientClosed("the client was closed")
+        if not self._started:
+            self._started = True
+            self._spawn(self._manage(), "manage")
+            self._spawn(self._look(), "look")
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Starts a task that close will wait for."""
+        task = asyncio.ensure_future(coroutine)
+        task.set_name(f"tenure-{name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            level = logging.WARNING if isinstance(error, errors.TenureError) else logging.ERROR
+            log.log(level, "%s failed", task.get_name(), exc_info=error)
+
+    async def close(self) -> None:
+        """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing."""
+        if self._guard.forked or self._closing:
+            return
+        self._closing = True
+        closers = [close() for close in reversed(list(self._closers.values()))]
+        await asyncio.gather(*closers)
+        sessions = [s.close() for s in self._sessions.values()]
+        await asyncio.gather(*sessions, return_exceptions=True)
+        current = asyncio.current_task()
+        while tasks := [t for t in self._tasks if t is not current]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if self._link is not None:
+            await self._link.close()
+        self._link = self._keeper = None
+        self._change_state(State.CLOSED, CloseCause.CLOSED)
+        await self._dispatcher.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client was closed, or belongs to another process."""
+        return self._closing or self._guard.forked
+
+    def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
+        """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        self._listeners.append(callback)
+        self._dispatcher.call(callback, StateChange(self.state, self.state))
+        return callback
+
+    def _change_state(self, state: State, cause: CloseCause | None = None) -> None:
+        if state is not self.state:
+            change = StateChange(self.state, state, cause)
+            self.state = state
+            for listener in self._listeners:
+                self._dispatcher.call(listener, change)
+
+    async def wait_connected(self, timeout: float | None = None) -> None:
+        """Waits until a member was reached. Raises Unavailable."""
+        self._start()
+        await self._await_link(Limits(self, timeout, None))
+
+    # The connection.
+
+    @property
+    def connected_to(self) -> str:
+        """Address of the member in use; empty when there is none."""
+        return self._link.address if self._link is not None else ""
+
+    @property
+    def member_addresses(self) -> tuple[str, ...]:
+        """Addresses of the members as they are followed now."""
+        return self._members.addresses
+
+    async def _manage(self) -> None:
+        """Keeps a connection until the client is closed."""
+        pause = False
+        while True:
+            link = await self._connect(pause)
+            self._use(link)
+            try:
+                await self._follow(link)
+            finally:
+                link = self._link or link
+                self._lose(link)
+                await link.close()
+            pause = False
+
+    def _connect_seconds(self) -> float:
+        ttls = [s.ttl for s in self._sessions.values() if s.ttl > 0] or [self.address.ttl or CONNECT_SECONDS_MAX]
+        return min(CONNECT_SECONDS_MAX, max(CONNECT_SECONDS_MIN, min(ttls) / (3 * len(self._members.addresses))))
+
+    async def _connect(self, pause: bool) -> Link:
+        """Tries members until one answers."""
+        backoff = Backoff(self._rng)
+        attempt = 0
+        while True:
+            if pause:
+                await asyncio.sleep(backoff.next())
+            size = len(self._members.addresses)
+            # When not one of the list answered, what the members advertise perhaps cannot be reached from here.
+            seed = attempt % (size + 1) == size
+            address = self._rng.choice(self.address.endpoints) if seed else self._members.next()
+            link = await self._try_connect(address)
+            if link is not None:
+                return link
+            attempt, pause = attempt + 1, True
+
+    async def _try_connect(self, address: str) -> Link | None:
+        """Returns a connection to a member that has answered; None if it does not."""
+        link = Link(address, self._credentials)
+        try:
+            answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), self._connect_seconds())
+        except errors.TenureError as error:
+            log.debug("no connection to %s: %s", address, error)
+            await link.close()
+            return None
+        except BaseException:
+            await link.close()
+            raise
+        self._members.connected(address)
+        self._current = address
+        self._learn(answer, first=True)
+        return link
+
+    def _learn(self, answer: cluster_pb2.ListMembersResponse, first: bool = False) -> bool:
+        """Takes the list of members. Returns whether to move to another."""
+        addresses = [m.client_address for m in answer.members if m.client_address]
+        mine = [m.client_address for m in answer.members if m.id == answer.header.member_id and m.client_address]
+        if mine:
+            self._current = mine[0]  # Whatever name it was reached by.
+        moves = self._members.update(addresses, None if first else self._current)
+        if first:
+            self._members.connected(self._current)
+        return moves
+
+    def _use(self, link: Link) -> None:
+        """Makes a connection the one that calls use."""
+        self._link = link
+        self._linked.set()
+        self._change_state(State.CONNECTED)
+        self._keeper = Keeper(self, link)
+        self._spawn(self._keeper.run(), "keepalive")
+
+    def _wake(self) -> None:
+        """Lets the tasks that renew look again: a session came, or a renewal is due."""
+        self._session_came.set()
+        if self._keeper is not None:
+            self._keeper.wake()
+
+    def _lose(self, link: Link) -> None:
+        """Notes that the connection is gone."""
+        link.break_off()
+        if self._link is link:
+            self._link = None
+            self._linked.clear()
+            if not self._closing:
+                self._change_state(State.SUSPENDED)
+            for session in list(self._sessions.values()):
+                session._link_down()
+
+    async def _follow(self, link: Link) -> None:
+        """Follows the member list until the connection breaks; moves when it must."""
+        while True:
+            seconds = self._members_seconds * self._rng.uniform(0.9, 1.1)
+            await asyncio.wait({link.gone}, timeout=seconds)
+            if link.broken:
+                return
+            try:
+                answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), ATTEMPT_SECONDS)
+            except errors.TenureError as error:
+                if decide(error, repeatable=True, failures=1).move or isinstance(error, errors.DeadlineExceeded):
+                    return
+                continue
+            if self._learn(answer):
+                link = await self._move(link)
+
+    async def _move(self, old: Link) -> Link:
+        """Replaces the connection by one to another member: the new one answers before the old one is dropped."""
+        for _ in self._members.addresses:
+            new = await self._try_connect(self._members.next())
+            if new is None:
+                continue
+            if old.broken:  # Then its loss is told first, and this one is used all the same.
+                self._lose(old)
+            self._use(new)
+            for session in list(self._sessions.values()):
+                session._link_moved()
+            await old.close()
+            return new
+        return old
+
+    async def _look(self) -> None:
+        """Looks at the clock for all sessions: leases that end, members that are silent."""
+        while True:
+            self._session_came.clear()
+            if not self._sessions:
+                await self._session_came.wait()
+                continue
+            now = self._clock.now()
+            wait = LOOK_SECONDS
+            for session in list(self._sessions.values()):
+                session._look()
+                lease = session._machine.lease
+                if now >= lease.suspect_at and self._link is not None:
+                    log.debug("no renewal was answered for %.2f s", lease.silence)
+                    self._link.break_off()
+                wait = min(wait, max(0.001, lease.suspect_at - now))
+                if lease.valid:
+                    wait = min(wait, max(0.001, lease.safe_until - now))
+            await asyncio.sleep(wait)
+
+    # Calls.
+
+    async def _await_link(self, limits: Limits) -> Link:
+        """Returns the connection, or waits for one as long as the call may."""
+        while True:
+            self._guard.check()
+            limits.check()
+            if self._link is not None and not self._link.broken:
+                return self._link
+            self._linked.clear()
+            waiter = asyncio.ensure_future(self._linked.wait())
+            try:
+                await asyncio.wait({waiter}, timeout=min(LOOK_SECONDS, limits.left()))
+            finally:
+                waiter.cancel()
+
+    async def _call(
+        self,
+        rpc: Unary[Req, Res],
+        request: Req,
+        *,
+        change: bool = False,
+        timeout: float | None = None,
+        session: SessionCore | None = None,
+        closing: bool = False,
+    ) -> Res:
+        """Makes a call, again and again until it has an answer that counts.
+
+        A change must carry what makes it repeatable. A call of something that closes goes on while the client closes.
+        """
+        self._guard.check()
+        if not closing:
+            self._start()
+        limits = Limits(self, timeout, session, closing)
+        backoff = Backoff(self._rng)
+        failures = 0
+        while True:
+            link = await self._await_link(limits)
+            seconds = min(limits.left(), ATTEMPT_SECONDS if session else max(1.0, self.timeout / 3))
+            try:
+                return await link.unary(rpc, request, max(seconds, 0.001))
+            except errors.TenureError as error:
+                failures += 1
+                if change and error.applied is not False:
+                    limits.sent = True
+                await self._after_failure(error, link, limits, backoff, failures)
+
+    async def _after_failure(
+        self, error: errors.TenureError, link: Link, limits: Limits, backoff: Backoff, failures: int
+    ) -> None:
+        """Raises, or waits as long as is right before the next attempt."""
+        decision = decide(error, repeatable=True, failures=failures)
+        if not decision.retry:
+            raise error
+        if decision.move:
+            link.break_off()
+        delay = backoff.next(decision.after)
+        if decision.move and failures == 1:
+            delay = 0.0  # Another member may be better off.
+        limits.last = error
+        await asyncio.sleep(min(delay, max(0.0, limits.left())))

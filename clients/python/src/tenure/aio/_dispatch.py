@@ -1,0 +1,55 @@
+"""Calls the callbacks of users, one after another, away from where the library reads and writes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+log = logging.getLogger("tenure")
+
+
+class Dispatcher(Protocol):
+    """Where callbacks run. Calls keep their order; none of them is called by the library's own tasks."""
+
+    def call(self, callback: Callable[..., Any], *args: Any) -> None:
+        """Takes a callback to be called soon. It does not wait."""
+        ...
+
+    async def close(self) -> None:
+        """Waits until the callbacks taken so far have been called."""
+        ...
+
+
+class TaskDispatcher:
+    """Runs callbacks in a task of its own; what they return is awaited if it can be."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[Callable[..., Any], tuple[Any, ...]] | None] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+
+    def call(self, callback: Callable[..., Any], *args: Any) -> None:
+        """Takes a callback."""
+        self._queue.put_nowait((callback, args))
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        while (item := await self._queue.get()) is not None:
+            callback, args = item
+            try:
+                result = callback(*args)
+                if inspect.isawaitable(result):
+                    await result
+            except Exception:
+                log.exception("a callback failed")
+
+    async def close(self) -> None:
+        """Waits until the callbacks taken so far have been called, unless one of them is what closes."""
+        if self._task is None:
+            return
+        self._queue.put_nowait(None)
+        if self._task is not asyncio.current_task():
+            await self._task

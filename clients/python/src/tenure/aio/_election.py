@@ -1,0 +1,216 @@
+"""Elections: the leader is the holder of a lock, and what it proclaims is the key's value."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Self
+
+from tenure import _convert, errors
+from tenure._core.backoff import Backoff
+from tenure._core.retry import decide
+from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
+from tenure.aio._kv import to_bytes
+from tenure.aio._limits import Limits
+from tenure.aio._lock import Held, Want, acquire, new_owner
+from tenure.aio._wait import stop
+from tenure.types import EndCause, LeaderInfo, Mode, Place
+from tenure.v1 import election_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+    from tenure.aio._link import Link, Stream
+    from tenure.aio._session import Session
+
+
+class Leadership(Held):
+    """Being the leader."""
+
+    async def proclaim(self, value: bytes | str) -> None:
+        """Changes the leader's value. Raises FencingTokenStale when another leads."""
+        request = election_pb2.ProclaimRequest(
+            key=self.sequencer.key, sequencer=_convert.sequencer_message(self.sequencer), value=to_bytes(value)
+        )
+        await self.session._change(PROCLAIM, request, guards=())
+
+    async def resign(self, *, to_session: str = "", to_owner: str = "") -> bool:
+        """Gives leadership up, to a named candidate if one is named. Returns whether it was held until now.
+
+        When the candidate does not wait, CandidateNotFound is raised and leadership stays.
+        """
+        if not to_session:
+            return await self.release()
+        if self.ended or self.session._client._guard.forked:
+            return False
+        request = election_pb2.ResignRequest(
+            key=self.sequencer.key,
+            session_id=self.session.id,
+            lock_index=self.sequencer.lock_index,
+            to_session_id=to_session,
+            to_owner=to_owner,
+        )
+        answer = await self.session._change(RESIGN, request, owner=self.owner)
+        self._end(EndCause.RELEASED)
+        return answer.resigned
+
+
+class Election:
+    """An election to stand in."""
+
+    def __init__(self, session: Session, key: str) -> None:
+        self.session = session
+        self.key = key
+
+    async def campaign(
+        self,
+        value: bytes | str = b"",
+        *,
+        timeout: float | None = None,
+        owner: str | None = None,
+        on_queued: Callable[[Place], Any] | None = None,
+    ) -> Leadership:
+        """Waits until this session leads. Raises WaitTimeout; then it stands no more."""
+        want = Want(
+            key=self.session._client._namespace.full(self.key),
+            owner=new_owner() if owner is None else owner,
+            mode=Mode.EXCLUSIVE,
+            value=to_bytes(value),
+        )
+        return await acquire(self.session, want, timeout, on_queued, Leadership)
+
+    async def leader(self) -> LeaderInfo | None:
+        """Returns who leads; None when nobody does."""
+        return await get_leader(self.session._client, self.key, None)
+
+    def observe(self) -> Observer:
+        """Observes the election."""
+        return Observer(self.session._client, self.key)
+
+    async def run(self, function: Callable[[Leadership], Any], value: bytes | str = b"") -> Any:
+        """Waits until this session leads, runs the coroutine function, and resigns. Returns what it returned.
+
+        When leadership is lost the function is cancelled, and HoldLost is raised.
+        """
+        leadership = await self.campaign(value)
+        try:
+            return await lead(leadership, function)
+        finally:
+            await leadership.release()
+
+
+async def lead(leadership: Leadership, function: Callable[[Leadership], Any]) -> Any:
+    """Runs a function while leadership lasts."""
+    result = function(leadership)
+    if not inspect.isawaitable(result):
+        return result
+    work = asyncio.ensure_future(result)
+    lost = asyncio.ensure_future(leadership.lost.wait())
+    try:
+        await asyncio.wait({work, lost}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        await stop(work)
+        raise errors.HoldLost(f"leadership of {leadership.key!r} was lost: {leadership.cause}")
+    finally:
+        lost.cancel()
+        if not work.done():
+            await stop(work)
+
+
+async def get_leader(client: Client, key: str, timeout: float | None) -> LeaderInfo | None:
+    """Returns who leads."""
+    request = election_pb2.GetLeaderRequest(key=client._namespace.full(key))
+    answer = await client._call(GET_LEADER, request, timeout=timeout)
+    return client._converter.leader(answer.leader) if answer.HasField("leader") else None
+
+
+class Observer:
+    """The present leader or None, then every change. After a reconnect the present one comes again if it is another."""
+
+    def __init__(self, client: Client, key: str) -> None:
+        self._client = client
+        self._key = key
+        self._stream: Stream[election_pb2.ObserveRequest, election_pb2.ObserveResponse] | None = None
+        self._link: Link | None = None
+        self._began = False
+        self._closed = False
+        self._reconnected = False
+        self._last: LeaderInfo | None = None
+        self._backoff = Backoff(client._rng)
+        self._failures = 0
+        self.gap = False  # whether changes before the last answer may have been missed
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends it. A read that waits ends, too."""
+        self._closed = True
+        self._client._closers.pop(id(self), None)
+        if self._stream is not None:
+            self._stream.cancel()
+        self._stream = self._link = None
+
+    async def __anext__(self) -> LeaderInfo | None:
+        while not self._closed:
+            try:
+                message = await self._read()
+            except errors.TenureError as error:
+                self._stream, self._reconnected = None, self._began
+                if not self._closed:
+                    await self._after_failure(error)
+                continue
+            except asyncio.CancelledError:
+                if self._stream is not None:
+                    self._stream.cancel()
+                    self._stream = None
+                raise
+            leader = None
+            self.gap = message.gap
+            if message.HasField("leader"):
+                self.gap = message.gap or self._reconnected
+                leader = self._client._converter.leader(message.leader, self.gap)
+            if self._reconnected and self._same(leader):
+                self._reconnected = False
+                continue
+            self._reconnected, self._began, self._last = False, True, leader
+            return leader
+        raise StopAsyncIteration
+
+    def _same(self, leader: LeaderInfo | None) -> bool:
+        if leader is None or self._last is None:
+            return leader is self._last
+        return leader.token == self._last.token and leader.value == self._last.value
+
+    async def _read(self) -> election_pb2.ObserveResponse:
+        if self._stream is None:
+            self._client._start()
+            self._client._closers[id(self)] = self.close
+            limits = Limits(self._client, float("inf") if self._began else None, None)
+            self._link = await self._client._await_link(limits)
+            request = election_pb2.ObserveRequest(key=self._client._namespace.full(self._key))
+            self._stream = self._link.server_stream(OBSERVE, request)
+        message = await self._stream.read()
+        if message is None:
+            raise errors.LinkLost("the observer's stream ended", applied=False)
+        self._failures = 0
+        return message
+
+    async def _after_failure(self, error: errors.TenureError) -> None:
+        self._failures += 1
+        decision = decide(error, repeatable=True, failures=self._failures)
+        if not decision.retry:
+            await self.close()
+            raise error
+        if decision.move and self._link is not None:
+            self._link.break_off()
+        await asyncio.sleep(self._backoff.next(decision.after))

@@ -1,0 +1,207 @@
+"""Keys and values."""
+
+from __future__ import annotations
+
+import builtins
+import secrets
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tenure import errors
+from tenure._rpc import DELETE, DELETE_PREFIX, GET, LIST, PUT, TXN, Req, Res, Unary
+from tenure.txn import Compare, Op, TxnResult
+from tenure.types import KeyValue
+from tenure.v1 import kv_pb2, types_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+    from tenure.aio._session import Session
+
+
+class Guarding(Protocol):
+    """Something that a write can demand, such as a Held."""
+
+    @property
+    def guard(self) -> types_pb2.Guard:
+        """The condition."""
+        ...
+
+
+@dataclass(frozen=True)
+class SessionAlive:
+    """Demands that a session lives."""
+
+    session_id: str
+
+    @property
+    def guard(self) -> types_pb2.Guard:
+        """The condition."""
+        return types_pb2.Guard(session_alive=self.session_id)
+
+
+Guards = Iterable[Guarding]
+
+
+def to_bytes(value: bytes | str) -> bytes:
+    """Returns a value as bytes; text becomes UTF-8."""
+    return value.encode() if isinstance(value, str) else value
+
+
+class KV:
+    """Keys and values: `client.kv`, or `session.kv` for changes that belong to a session."""
+
+    def __init__(self, client: Client, session: Session | None = None) -> None:
+        self._client = client
+        self._session = session
+
+    async def _change(self, rpc: Unary[Req, Res], request: Req, guards: Guards, timeout: float | None) -> Res:
+        conditions = [g.guard for g in guards]
+        if self._session is not None:
+            return await self._session._change(rpc, request, guards=conditions, timeout=timeout)
+        options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
+        options.idempotency_key = secrets.token_bytes(16)
+        options.guards.extend(conditions)
+        return await self._client._call(rpc, request, change=True, timeout=timeout)
+
+    async def _read(self, rpc: Unary[Req, Res], request: Req, timeout: float | None) -> Res:
+        return await self._client._call(rpc, request, timeout=timeout, session=self._session)
+
+    async def get(
+        self, key: str, *, stale: bool = False, min_revision: int = 0, timeout: float | None = None
+    ) -> KeyValue | None:
+        """Returns a key; None when it does not exist. The read is linearizable, unless stale is asked for."""
+        request = kv_pb2.GetRequest(key=self._client._namespace.full(key), read=_read_options(stale, min_revision))
+        try:
+            answer = await self._read(GET, request, timeout)
+        except errors.KeyNotFound:
+            return None
+        return self._client._converter.kv(answer.kv)
+
+    async def list(
+        self,
+        prefix: str = "",
+        *,
+        keys_only: bool = False,
+        page_size: int = 0,
+        stale: bool = False,
+        timeout: float | None = None,
+    ) -> AsyncIterator[KeyValue]:
+        """Iterates over the keys with a prefix, in byte order, page by page. Each page is of one revision."""
+        token = ""
+        while True:
+            page, token = await self.page(
+                prefix, token, keys_only=keys_only, page_size=page_size, stale=stale, timeout=timeout
+            )
+            for kv in page:
+                yield kv
+            if not token:
+                return
+
+    async def page(
+        self,
+        prefix: str = "",
+        page_token: str = "",
+        *,
+        keys_only: bool = False,
+        page_size: int = 0,
+        stale: bool = False,
+        timeout: float | None = None,
+    ) -> tuple[builtins.list[KeyValue], str]:
+        """Returns one page of `list`, and the token of the next; an empty one at the end."""
+        request = kv_pb2.ListRequest(
+            prefix=self._client._namespace.full(prefix),
+            keys_only=keys_only,
+            page_size=page_size,
+            page_token=page_token,
+            read=_read_options(stale, 0),
+        )
+        answer = await self._read(LIST, request, timeout)
+        return [self._client._converter.kv(kv) for kv in answer.kvs], answer.next_page_token
+
+    async def put(
+        self,
+        key: str,
+        value: bytes | str,
+        *,
+        flags: int = 0,
+        if_revision: int | None = None,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        guards: Guards = (),
+        timeout: float | None = None,
+    ) -> KeyValue:
+        """Writes a key and returns it, with the value that was given.
+
+        if_revision demands the key's present mod_revision, 0 that it does not exist; else CompareFailed. An ephemeral
+        key is deleted when the session ends. A sequential one gets a suffix of 23 digits.
+        """
+        request = kv_pb2.PutRequest(
+            key=self._client._namespace.full(key),
+            value=to_bytes(value),
+            flags=flags,
+            if_revision=if_revision,
+            sequential=sequential,
+        )
+        if ephemeral:
+            if self._session is None:
+                raise ValueError("an ephemeral key needs a session: use session.kv")
+            request.bind_session = self._session.id
+        answer = await self._change(PUT, request, guards, timeout)
+        answer.kv.value = request.value
+        return self._client._converter.kv(answer.kv)
+
+    async def delete(
+        self, key: str, *, if_revision: int | None = None, guards: Guards = (), timeout: float | None = None
+    ) -> bool:
+        """Deletes a key's value. Returns whether there was one."""
+        request = kv_pb2.DeleteRequest(key=self._client._namespace.full(key), if_revision=if_revision)
+        return (await self._change(DELETE, request, guards, timeout)).deleted
+
+    async def delete_prefix(self, prefix: str, *, guards: Guards = (), timeout: float | None = None) -> int:
+        """Deletes the values of all keys with a prefix, at most 10 000, or none. Returns how many.
+
+        An empty prefix means every key of the namespace; without a namespace it is refused.
+        """
+        request = kv_pb2.DeletePrefixRequest(prefix=self._client._namespace.full(prefix))
+        return (await self._change(DELETE_PREFIX, request, guards, timeout)).deleted
+
+    async def txn(
+        self,
+        compares: Sequence[Compare] = (),
+        then: Sequence[Op] = (),
+        otherwise: Sequence[Op] = (),
+        *,
+        guards: Guards = (),
+        timeout: float | None = None,
+    ) -> TxnResult:
+        """Compares, then does one of two lists of operations, whole or not at all."""
+        full = self._client._namespace.full
+        request = kv_pb2.TxnRequest(
+            compares=[c.message(full) for c in compares],
+            then=[o.message(full) for o in then],
+            otherwise=[o.message(full) for o in otherwise],
+        )
+        answer = await self._change(TXN, request, guards, timeout)
+        return TxnResult(answer.succeeded, tuple(self._result(r) for r in answer.responses))
+
+    def _result(self, response: kv_pb2.OpResponse) -> Any:
+        converter = self._client._converter
+        kind = response.WhichOneof("kind")
+        if kind == "get":
+            return converter.kv(response.get.kv) if response.get.HasField("kv") else None
+        if kind == "list":
+            return [converter.kv(kv) for kv in response.list.kvs]
+        if kind == "put":
+            return converter.kv(response.put.kv)
+        if kind == "delete":
+            return response.delete.deleted
+        if kind == "delete_prefix":
+            return response.delete_prefix.deleted
+        return None
+
+
+def _read_options(stale: bool, min_revision: int) -> types_pb2.ReadOptions | None:
+    if not stale and not min_revision:
+        return None
+    return types_pb2.ReadOptions(stale=stale, min_revision=min_revision)

@@ -1,0 +1,57 @@
+"""How long one call may go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tenure import errors
+
+if TYPE_CHECKING:
+    from tenure.aio._connection import Connection
+    from tenure.aio._session_core import SessionCore
+
+
+class Limits:
+    """How long one call may go on, and what it fails with."""
+
+    def __init__(
+        self, client: Connection, timeout: float | None, session: SessionCore | None, closing: bool = False
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._closing = closing
+        self._begin = client._clock.now()
+        self._timeout = timeout
+        self.sent = False  # whether a change was sent whose outcome is not known
+        self.last: errors.TenureError | None = None
+
+    def _own_end(self) -> float:
+        """When the library gives up, whatever the caller says."""
+        if self._session is not None:
+            return self._session._gives_up_at(self._begin)
+        return self._begin + self._client.timeout if self._timeout is None else float("inf")
+
+    def left(self) -> float:
+        """Seconds left."""
+        end = self._own_end()
+        if self._timeout is not None:
+            end = min(end, self._begin + self._timeout)
+        return max(0.0, end - self._client._clock.now())
+
+    def check(self) -> None:
+        """Raises when the call must not go on."""
+        if self._closing:
+            pass
+        elif self._session is not None:
+            self._session._check_open()
+        elif self._client._closing:
+            raise errors.ClientClosed("the client was closed", applied=None if self.sent else False)
+        now = self._client._clock.now()
+        applied = None if self.sent else False
+        last = f"; last: {self.last}" if self.last is not None else ""
+        if self._timeout is not None and now >= self._begin + self._timeout:
+            raise errors.DeadlineExceeded(f"no answer within {self._timeout} s{last}", applied=applied)
+        if now >= self._own_end():
+            if self.sent:
+                raise errors.OutcomeUnknown(f"the answer was lost{last}", applied=None)
+            raise errors.Unavailable(f"no member of {', '.join(self._client.member_addresses)} answered{last}")

@@ -1,0 +1,183 @@
+"""Recipes on keys: barrier, double barrier, presence. Their keys are the same in every language."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from typing_extensions import Self
+
+from tenure import errors
+from tenure.aio._kv import KV, to_bytes
+from tenure.aio._wait import within
+from tenure.types import EventType, KeyValue
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+    from tenure.aio._session import Session
+
+
+async def follow(client: Client, prefix: str) -> AsyncGenerator[dict[str, KeyValue], None]:
+    """Gives the keys with a prefix as they are, and again after every change."""
+    state: dict[str, KeyValue] = {}
+    synced = False
+    async with client.watch(prefix=prefix, initial=True, restart=True, holder_changes=False) as watch:
+        while events := await watch.batch():
+            for event in events:
+                if event.type is EventType.RESET:
+                    state, synced = {}, False
+                elif event.type is EventType.SYNCED:
+                    synced = True
+                elif event.type is EventType.DELETED:
+                    state.pop(event.key, None)
+                elif event.kv is not None:
+                    state[event.key] = event.kv
+            if synced:
+                yield dict(state)
+
+
+async def _until_gone(client: Client, key: str) -> None:
+    """Waits until a key does not exist."""
+    async with contextlib.aclosing(follow(client, key)) as states:
+        async for state in states:
+            if key not in state:
+                return
+
+
+class Barrier:
+    """While its key exists, whoever waits is held up."""
+
+    def __init__(self, client: Client, kv: KV, key: str) -> None:
+        self.key = key
+        self._client = client
+        self._kv = kv
+
+    async def set(self) -> bool:
+        """Closes the barrier. Returns whether it was open."""
+        try:
+            await self._kv.put(self.key, b"", if_revision=0)
+        except errors.CompareFailed:
+            return False
+        return True
+
+    async def remove(self) -> bool:
+        """Opens the barrier. Returns whether it was closed."""
+        return await self._kv.delete(self.key)
+
+    async def wait(self, timeout: float | None = None) -> None:
+        """Waits until the barrier is open. Raises WaitTimeout."""
+        await within(_until_gone(self._client, self.key), timeout, f"barrier {self.key!r}")
+
+
+class DoubleBarrier:
+    """Participants begin together, when `count` have entered, and end together, when all have left."""
+
+    def __init__(self, session: Session, key: str, count: int, *, name: str | None = None) -> None:
+        if count < 1:
+            raise ValueError("a double barrier needs at least one participant")
+        self.key = key
+        self.count = count
+        self.name = name or session.id
+        self._session = session
+        self._members = f"{key}/members/"
+        self._ready = f"{key}/ready"
+        self._ready_revision = 0
+
+    async def enter(self, timeout: float | None = None) -> None:
+        """Enters and waits for the others. Raises WaitTimeout; then this one has not entered."""
+        try:
+            await within(self._enter(), timeout, f"double barrier {self.key!r}")
+        except BaseException:
+            with contextlib.suppress(errors.TenureError):
+                await self._session.kv.delete(self._members + self.name)
+            raise
+
+    async def _enter(self) -> None:
+        await self._session.kv.put(self._members + self.name, b"", ephemeral=True)
+        async with contextlib.aclosing(follow(self._session._client, self.key + "/")) as states:
+            async for state in states:
+                if self._ready in state:
+                    self._ready_revision = state[self._ready].mod_revision
+                    return
+                if sum(k.startswith(self._members) for k in state) >= self.count:
+                    with contextlib.suppress(errors.CompareFailed):
+                        await self._session.kv.put(self._ready, b"", if_revision=0)
+
+    async def leave(self, timeout: float | None = None) -> None:
+        """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
+        await self._session.kv.delete(self._members + self.name)
+        await within(self._leave(), timeout, f"double barrier {self.key!r}")
+
+    async def _leave(self) -> None:
+        async with contextlib.aclosing(follow(self._session._client, self._members)) as states:
+            async for state in states:
+                if not state:
+                    break
+        with contextlib.suppress(errors.CompareFailed):
+            await self._session.kv.delete(self._ready, if_revision=self._ready_revision)
+
+    async def __aenter__(self) -> Self:
+        await self.enter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
+
+class Membership:
+    """Being present in a group, until it is left or the session ends."""
+
+    def __init__(self, session: Session, key: str, name: str) -> None:
+        self.name = name
+        self._session = session
+        self._key = key
+
+    async def update(self, value: bytes | str) -> None:
+        """Changes the member's value."""
+        await self._session.kv.put(self._key, value, ephemeral=True)
+
+    async def leave(self) -> bool:
+        """Leaves the group. Returns whether it was in it until now."""
+        try:
+            return await self._session.kv.delete(self._key)
+        except errors.SessionClosed:
+            return False
+
+    async def close(self) -> None:
+        """Leaves the group."""
+        await self.leave()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
+
+class Presence:
+    """A group of members that are alive."""
+
+    def __init__(self, client: Client, session: Session | None, group: str) -> None:
+        self.group = group
+        self._client = client
+        self._session = session
+        self._prefix = group + "/"
+
+    async def join(self, name: str | None = None, value: bytes | str = b"") -> Membership:
+        """Becomes a member; the name is the session's id unless one is given."""
+        if self._session is None:
+            raise ValueError("to join a group takes a session: use session.presence")
+        name = name or self._session.id
+        await self._session.kv.put(self._prefix + name, to_bytes(value), ephemeral=True)
+        return Membership(self._session, self._prefix + name, name)
+
+    async def members(self) -> dict[str, bytes]:
+        """Returns the members with their values."""
+        return {kv.key.removeprefix(self._prefix): kv.value async for kv in self._client.kv.list(self._prefix)}
+
+    async def watch(self) -> AsyncGenerator[dict[str, bytes], None]:
+        """Gives the members now, and again after every change."""
+        async with contextlib.aclosing(follow(self._client, self._prefix)) as states:
+            async for state in states:
+                yield {k.removeprefix(self._prefix): kv.value for k, kv in state.items()}

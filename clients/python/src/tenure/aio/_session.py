@@ -1,0 +1,174 @@
+"""Sessions: a client's replicated claim to be alive, renewed in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Self
+
+from tenure import errors
+from tenure._core.lease import Lease
+from tenure._rpc import DESTROY_SESSION
+from tenure.aio._kv import KV
+from tenure.aio._lock import Held
+from tenure.aio._session_core import SessionCore
+from tenure.aio._wait import within
+from tenure.types import CloseCause, Credentials, Mode, StateChange
+from tenure.v1 import session_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+    from tenure.aio._election import Election
+    from tenure.aio._lock import Lock, ReadWriteLock, Semaphore
+    from tenure.aio._recipes import Barrier, DoubleBarrier, Presence
+    from tenure.aio._run import ElectionRun
+
+CLOSE_SECONDS_MAX = 10.0
+LOOK_SECONDS = 0.25
+
+
+class Session(SessionCore):
+    """A session. While it lives it may hold locks, lead elections and own ephemeral keys.
+
+    Get one by `client.session()`. The library renews it, follows the members, and tells its `state`. A session that is
+    CLOSED is over; the library never opens another behind its user's back.
+    """
+
+    _client: Client
+
+    def __init__(
+        self, client: Client, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
+    ) -> None:
+        super().__init__(client, session_id, secret, epoch, instance, lease)
+        self.kv = KV(client, self)
+
+    def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
+        """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        self._listeners.append(callback)
+        self._client._dispatcher.call(callback, StateChange(self.state, self.state, self.cause))
+        return callback
+
+    async def wait_closed(self) -> CloseCause:
+        """Waits until the session is CLOSED."""
+        while self._machine.cause is None:
+            await self._change_of_state(None)
+        return self._machine.cause
+
+    # What it can do.
+
+    def lock(
+        self, key: str, *, timeout: float | None = None, mode: Mode = Mode.EXCLUSIVE, owner: str | None = None
+    ) -> Lock:
+        """Returns a lock: `async with session.lock("k", timeout=5) as held`."""
+        from tenure.aio._lock import Lock
+
+        return Lock(self, key, mode=mode, timeout=timeout, owner=owner)
+
+    def rwlock(self, key: str, *, timeout: float | None = None) -> ReadWriteLock:
+        """Returns a read-write lock."""
+        from tenure.aio._lock import ReadWriteLock
+
+        return ReadWriteLock(self, key, timeout=timeout)
+
+    def semaphore(self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None) -> Semaphore:
+        """Returns a semaphore of `limit` permits; the cluster keeps the limit."""
+        from tenure.aio._lock import Semaphore
+
+        return Semaphore(self, key, limit, permits=permits, timeout=timeout)
+
+    def election(self, key: str) -> Election:
+        """Returns an election to stand in."""
+        from tenure.aio._election import Election
+
+        return Election(self, key)
+
+    def elect(self, key: str, value: bytes | str = b"") -> Callable[[Callable[..., Any]], ElectionRun]:
+        """Decorator: the coroutine function runs while this session leads, again and again.
+
+        It gets the leadership, and is cancelled when that is lost. The session stands again after it returned, until
+        the returned object or the session is closed.
+        """
+        from tenure.aio._run import ElectionRun
+
+        return lambda function: ElectionRun(self, key, value, function)
+
+    def barrier(self, key: str) -> Barrier:
+        """Returns a barrier."""
+        from tenure.aio._recipes import Barrier
+
+        return Barrier(self._client, self.kv, key)
+
+    def double_barrier(self, key: str, count: int, *, name: str | None = None) -> DoubleBarrier:
+        """Returns a double barrier for `count` participants."""
+        from tenure.aio._recipes import DoubleBarrier
+
+        return DoubleBarrier(self, key, count, name=name)
+
+    def presence(self, group: str) -> Presence:
+        """Returns a group to be present in."""
+        from tenure.aio._recipes import Presence
+
+        return Presence(self._client, self, group)
+
+    # Its end, and its way to another process.
+
+    async def close(self) -> None:
+        """Destroys the session and frees what it holds, at once. Closing again, or in a forked child, does nothing."""
+        if self._client._guard.forked or self._machine.cause is not None:
+            return
+        clean = self._client._clock.now() >= self._inherited_from
+        seconds = min(CLOSE_SECONDS_MAX, self.ttl or CLOSE_SECONDS_MAX)
+        options = self._options()
+        options.request_id.CopyFrom(self._request_id(self._window.next_sequence))
+        self._stop(CloseCause.CLOSED)
+        request = session_pb2.DestroySessionRequest(session_id=self.id, clean=clean, options=options)
+        with contextlib.suppress(errors.TenureError):  # Then its TTL ends it.
+            await self._client._call(DESTROY_SESSION, request, change=True, timeout=seconds, closing=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def export(self) -> str:
+        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time."""
+        self._check_open()
+        self._renew_now()
+        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
+        await asyncio.wait({acknowledged}, timeout=self._machine.lease.silence)  # So that the other process has time.
+        acknowledged.cancel()
+        self._check_open()
+        credentials = self.credentials(handed_over=True)
+        self._stop(CloseCause.EXPORTED)
+        return credentials.to_text()
+
+    def credentials(self, *, handed_over: bool = False) -> Credentials:
+        """Returns what another process needs to take the session over, should this one crash."""
+        self._client._guard.check()
+        return Credentials(self.id, self._secret, self.epoch, self.ttl, handed_over)
+
+    async def holds(self, timeout: float | None = None) -> list[Held]:
+        """Returns what a resumed session inherited, once nobody else can believe to hold it."""
+        await within(self._until_inherited(), timeout, "inherited holds cannot be believed yet")
+        self._check_open()
+        return list(self._inherited_helds)
+
+    async def _until_inherited(self) -> None:
+        while True:
+            self._check_open()
+            wait = self._inherited_from - self._client._clock.now()
+            if wait <= 0:
+                return
+            await asyncio.sleep(min(wait, LOOK_SECONDS))
+
+    def _adopt_inherited(self) -> None:
+        """Makes holds of what was taken over."""
+        for hold in self._inherited:
+            held = Held(self, self._client._converter.hold(hold), self._held_by_me(self._inherited_from))
+            self._register(held)
+            self._inherited_helds.append(held)
+        self._inherited = []

@@ -1,0 +1,376 @@
+"""What a session does behind its surface: renewals, changes of state, requests, and what it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from tenure import _convert, errors
+from tenure._core.backoff import Backoff
+from tenure._core.hold import HoldState
+from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease, SessionMachine
+from tenure._core.requests import RequestWindow
+from tenure._core.retry import decide
+from tenure._rpc import ATTACH_SESSION, RELEASE_LOCK, Req, Res, Unary
+from tenure.aio._limits import Limits
+from tenure.types import CloseCause, EndCause, State, StateChange
+from tenure.v1 import lock_pb2, session_pb2, types_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._connection import Connection
+    from tenure.aio._link import Link
+    from tenure.aio._lock import Held
+
+RENEW_JITTER = 0.1
+PUT_OFF_SECONDS = 0.1
+RECONCILE_SECONDS = 30.0
+LOST_REMEMBERED_MAX = 1024
+
+_CAUSES: dict[type[errors.TenureError], CloseCause] = {
+    errors.SessionNotFound: CloseCause.EXPIRED,
+    errors.SessionExpired: CloseCause.EXPIRED,
+    errors.SessionSuperseded: CloseCause.SUPERSEDED,
+    errors.SessionSecretWrong: CloseCause.AUTH_FAILED,
+    errors.SessionIDInvalid: CloseCause.EXPIRED,
+}
+_ENDS: dict[CloseCause, EndCause] = {
+    CloseCause.CLOSED: EndCause.SESSION_CLOSED,
+    CloseCause.EXPIRED: EndCause.SESSION_ENDED,
+    CloseCause.AUTH_FAILED: EndCause.SESSION_ENDED,
+    CloseCause.SUPERSEDED: EndCause.SUPERSEDED,
+    CloseCause.EXPORTED: EndCause.EXPORTED,
+    CloseCause.FORKED: EndCause.FORKED,
+}
+_CLOSED_ERRORS: dict[CloseCause, type[errors.SessionClosed]] = {
+    CloseCause.CLOSED: errors.SessionClosed,
+    CloseCause.EXPIRED: errors.SessionExpired,
+    CloseCause.AUTH_FAILED: errors.SessionSecretWrong,
+    CloseCause.SUPERSEDED: errors.SessionSuperseded,
+    CloseCause.EXPORTED: errors.SessionClosed,
+    CloseCause.FORKED: errors.ForkedError,
+}
+
+
+class SessionCore:
+    """A session as the library drives it; Session adds what users call."""
+
+    def __init__(
+        self, client: Connection, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
+    ) -> None:
+        self.id = session_id
+        self.epoch = epoch
+        self._secret = secret
+        self._instance = instance
+        self._client = client
+        self._machine = SessionMachine(lease)
+        self._window = RequestWindow()
+        self._window_moved = asyncio.Event()
+        self._settled = asyncio.Event()  # Set at each change of state; whoever waits clears it.
+        self._acknowledged = asyncio.Event()  # Set at each acknowledged renewal; the next has another.
+        self._listeners: list[Callable[[StateChange], Any]] = []
+        self._attached: Link | None = None
+        self._attempt = 0
+        self._renew_at = 0.0
+        self._reconciled_at = client._clock.now()
+        self._jeopardy_since = float("inf")
+        self._helds: dict[tuple[str, int], Held] = {}  # By full key and lock_index.
+        self._to_release: dict[tuple[str, int], tuple[str, float]] = {}  # Owner, and when it may be given back.
+        self._lost: dict[tuple[str, int], None] = {}
+        self._inherited: list[session_pb2.Hold] = []
+        self._inherited_helds: list[Held] = []
+        self._inherited_from = float("-inf")
+
+    # What is known.
+
+    @property
+    def ttl(self) -> float:
+        """TTL as granted, in seconds; 0 is none."""
+        return self._machine.lease.ttl
+
+    @property
+    def state(self) -> State:
+        """What is known of the session now."""
+        return State.CLOSED if self._client._guard.forked else self._machine.state
+
+    @property
+    def cause(self) -> CloseCause | None:
+        """Why it is CLOSED; None before."""
+        return CloseCause.FORKED if self._client._guard.forked else self._machine.cause
+
+    @property
+    def safe(self) -> bool:
+        """Whether the session certainly lives at this moment."""
+        return self.cause is None and self._machine.lease.valid
+
+    @property
+    def safe_until(self) -> float:
+        """Until when it certainly lives, on the client's clock."""
+        return self._machine.lease.safe_until
+
+    @property
+    def safe_for(self) -> float:
+        """For how many seconds it certainly lives."""
+        return max(0.0, self.safe_until - self._client._clock.now()) if self.cause is None else 0.0
+
+    async def close(self) -> None:
+        """Destroys the session; Session says how."""
+        raise NotImplementedError
+
+    # Calls under the session.
+
+    def _options(self) -> types_pb2.CallOptions:
+        return types_pb2.CallOptions(session_secret=self._secret, epoch=self.epoch)
+
+    def _request_id(self, sequence: int) -> types_pb2.RequestID:
+        return types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=self._window.done_below)
+
+    async def _begin_request(self) -> int:
+        """Returns the number of a new request, once the window has room."""
+        while (sequence := self._window.begin()) is None:
+            self._window_moved.clear()
+            await self._window_moved.wait()
+            self._check_open()
+        return sequence
+
+    def _finish_request(self, sequence: int) -> None:
+        self._window.finish(sequence)
+        self._window_moved.set()
+
+    async def _change(
+        self,
+        rpc: Unary[Req, Res],
+        request: Req,
+        *,
+        owner: str = "",
+        guards: Iterable[types_pb2.Guard] = (),
+        timeout: float | None = None,
+    ) -> Res:
+        """Makes a change exactly once. The request must not carry options."""
+        self._check_open()
+        sequence = await self._begin_request()
+        try:
+            options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
+            options.CopyFrom(self._options())
+            options.request_id.CopyFrom(self._request_id(sequence))
+            options.owner = owner
+            options.guards.extend(guards)
+            return await self._client._call(rpc, request, change=True, timeout=timeout, session=self)
+        except errors.SessionClosed as error:
+            self._take_refusal(error, sure=not options.guards)
+            raise
+        finally:
+            self._finish_request(sequence)
+
+    def _take_refusal(self, error: errors.TenureError, sure: bool) -> None:
+        """Takes an error that says that a session is over: this one, or one that the call named."""
+        cause = _CAUSES.get(type(error))
+        if cause is not None and (sure or cause is CloseCause.SUPERSEDED):
+            self._stop(cause)
+        elif cause is not None:
+            self._renew_now()
+
+    def _check_open(self) -> None:
+        self._client._guard.check()
+        cause = self._machine.cause
+        if cause is not None:
+            raise _CLOSED_ERRORS[cause](f"session {self.id} is over: {cause}")
+
+    def _limits(self) -> Limits:
+        """Returns the limits of a call that waits as long as the session may live."""
+        return Limits(self._client, None, self)
+
+    def _gives_up_at(self, begin: float) -> float:
+        """When a call that began then gives up."""
+        if self._machine.state is State.JEOPARDY:
+            return self._jeopardy_since + self._machine.patience
+        if self.ttl <= 0 and self._client._link is None:
+            return begin + JEOPARDY_WAIT_MAX_SECONDS
+        return float("inf")
+
+    async def _until_connected(self, timeout: float | None) -> None:
+        """Waits until the session is certainly alive."""
+        begin = self._client._clock.now()
+        give_up = begin + (self._machine.patience if timeout is None else timeout)
+        while not self.safe:
+            self._check_open()
+            left = min(give_up, self._gives_up_at(begin)) - self._client._clock.now()
+            if left <= 0:
+                raise errors.InJeopardy(f"session {self.id} could not be renewed", applied=None)
+            await self._change_of_state(left)
+        self._check_open()
+
+    async def _change_of_state(self, timeout: float | None) -> None:
+        waiter = asyncio.ensure_future(self._settled.wait())
+        try:
+            await asyncio.wait({waiter}, timeout=timeout)
+        finally:
+            waiter.cancel()
+
+    # What happens to it.
+
+    def _begin(self, link: Link | None) -> None:
+        """Puts the session under the client's care; it is attached already to the link that made it."""
+        now = self._client._clock.now()
+        self._client._sessions[self.id] = self
+        self._attached = link
+        self._renew_at = now + self._beat() if link is not None else now
+        if link is not None:
+            self._machine.link_up()
+            self._machine.tick()
+        self._publish()
+        self._client._wake()
+
+    def _beat(self) -> float:
+        return self._machine.lease.beat * self._client._rng.uniform(1 - RENEW_JITTER, 1 + RENEW_JITTER)
+
+    def _renew_now(self) -> None:
+        self._renew_at = self._client._clock.now()
+        self._client._wake()
+
+    def _publish(self) -> None:
+        """Acts on changes of state and tells the listeners."""
+        for change in self._machine.take_changes():
+            if change.new is State.JEOPARDY:
+                self._jeopardy_since = self._client._clock.now()
+                self._end_all(EndCause.LEASE_RAN_OUT, give_back=True)
+            for listener in self._listeners:
+                self._client._dispatcher.call(listener, change)
+            settled, self._settled = self._settled, asyncio.Event()
+            settled.set()
+
+    def _look(self) -> None:
+        """Looks at the clock."""
+        self._machine.tick()
+        self._publish()
+        now = self._client._clock.now()
+        if self._helds and now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
+            self._reconciled_at = now
+            self._client._spawn(self._reconcile(), "reconcile")
+
+    def _link_down(self) -> None:
+        self._attached = None
+        self._machine.link_down()
+        self._publish()
+
+    def _link_moved(self) -> None:
+        """Notes that the client changed to another connection without losing the old one first."""
+        self._attached = None
+        self._machine.lease.forget_sent()
+        self._client._wake()
+
+    async def _attach(self, link: Link) -> None:
+        """Re-attaches through a member: learns the truth, and is renewed at once. Leaves a member that cannot."""
+        give_up = self._client._clock.now() + self._machine.lease.silence
+        backoff = Backoff(self._client._rng)
+        failures = 0
+        while self._machine.cause is None and not link.broken:
+            try:
+                await self._ask_what_is_held(link, self._machine.lease.silence)
+                self._attached = link
+                self._renew_now()
+                return
+            except errors.SessionClosed as error:
+                self._take_refusal(error, sure=True)
+            except errors.TenureError as error:
+                failures += 1
+                decision = decide(error, repeatable=True, failures=failures)
+                if decision.move or not decision.retry or self._client._clock.now() >= give_up:
+                    link.break_off()
+                    return
+                await asyncio.sleep(backoff.next(decision.after))
+
+    async def _reconcile(self) -> None:
+        """Asks for the truth: a hint may have been lost."""
+        if (link := self._attached) is not None:
+            with contextlib.suppress(errors.TenureError):
+                await self._ask_what_is_held(link, self._machine.lease.silence)
+
+    async def _ask_what_is_held(self, link: Link, timeout: float) -> None:
+        self._attempt += 1
+        request = session_pb2.AttachSessionRequest(
+            session_id=self.id, instance_id=self._instance, attempt=self._attempt, options=self._options()
+        )
+        sent_at = self._client._clock.now()
+        answer = await link.unary(ATTACH_SESSION, request, timeout)
+        self._reconciled_at = sent_at
+        held = {(h.sequencer.key, h.sequencer.lock_index) for h in answer.holds}
+        for name, mine in list(self._helds.items()):
+            if name not in held and mine._state.granted_at < sent_at:
+                mine._end(EndCause.TAKEN_AWAY)
+        for name in [n for n in self._to_release if n not in held]:
+            del self._to_release[name]
+
+    def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
+        """Takes the answer to a renewal."""
+        now = self._client._clock.now()
+        if verdict.refused:
+            error = _convert.refusal(verdict.refused, f"session {self.id} was not renewed")
+            if type(error) in _CAUSES:
+                self._take_refusal(error, sure=True)
+                return
+            self._machine.lease.put_off(verdict.number)
+            self._renew_at = now + PUT_OFF_SECONDS * self._client._rng.uniform(0.5, 1.5)
+        elif self._machine.acknowledged(verdict.number, _convert.seconds(verdict.ttl)):
+            self._renew_at = now + self._beat()
+            self._publish()
+            acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()
+            acknowledged.set()
+            if self._to_release and self.safe:
+                self._client._spawn(self._give_back(), "give-back")
+        self._client._wake()
+
+    def _hint(self, hint: session_pb2.SessionHint) -> None:
+        """Takes a hint about a hold."""
+        if hint.WhichOneof("kind") != "lost":
+            return
+        name = (hint.lost.sequencer.key, hint.lost.sequencer.lock_index)
+        if (held := self._helds.get(name)) is not None:
+            held._end(EndCause.TAKEN_AWAY)
+            return
+        self._lost[name] = None  # Perhaps its grant is still on the way.
+        if len(self._lost) > LOST_REMEMBERED_MAX:
+            del self._lost[next(iter(self._lost))]
+
+    def _stop(self, cause: CloseCause) -> None:
+        """Ends the session here."""
+        self._machine.close(cause)
+        self._attached = None
+        self._client._sessions.pop(self.id, None)
+        self._end_all(_ENDS[cause], give_back=False)
+        self._publish()
+        self._window_moved.set()
+        self._client._wake()
+
+    # What it holds.
+
+    def _held_by_me(self, safe_from: float = float("-inf")) -> HoldState:
+        return HoldState(self._client._clock, self._machine.lease, safe_from)
+
+    def _register(self, held: Held) -> None:
+        name = (held.sequencer.key, held.sequencer.lock_index)
+        self._helds[name] = held
+        if self._lost.pop(name, False) is None:
+            held._end(EndCause.TAKEN_AWAY)
+
+    def _forget(self, held: Held, give_back: bool) -> None:
+        """Notes that a hold ended. One that the cluster still counts is given back when that is possible."""
+        name = (held.sequencer.key, held.sequencer.lock_index)
+        if self._helds.pop(name, None) is not None and give_back:
+            self._to_release[name] = (held.owner, held._state.safe_from)
+
+    def _end_all(self, cause: EndCause, give_back: bool) -> None:
+        for held in list(self._helds.values()):
+            held._end(cause, give_back=give_back)
+
+    async def _give_back(self) -> None:
+        """Releases holds that the cluster counts but their users gave up."""
+        now = self._client._clock.now()
+        for (key, lock_index), (owner, not_before) in list(self._to_release.items()):
+            if now < not_before or (key, lock_index) not in self._to_release:
+                continue
+            request = lock_pb2.ReleaseLockRequest(key=key, session_id=self.id, lock_index=lock_index)
+            with contextlib.suppress(errors.TenureError):
+                await self._change(RELEASE_LOCK, request, owner=owner)
+                self._to_release.pop((key, lock_index), None)

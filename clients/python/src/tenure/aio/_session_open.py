@@ -1,0 +1,125 @@
+"""How sessions are opened, and taken over from other processes."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import platform
+import secrets
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tenure import _convert, errors
+from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease
+from tenure._rpc import ATTACH_SESSION, CREATE_SESSION
+from tenure.aio._session import Session
+from tenure.types import Behavior, CloseCause, Credentials, State, StateChange
+from tenure.v1 import session_pb2, types_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """What a session is opened with."""
+
+    ttl: float
+    lock_delay: float | None = None
+    behavior: Behavior = Behavior.RELEASE
+    name: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    on_state: Callable[[StateChange], Any] | None = None
+
+
+def process_facts() -> dict[str, str]:
+    """Returns what people need to find this process."""
+    facts = {
+        "host": platform.node(),
+        "pid": str(os.getpid()),
+        "program": os.path.basename(sys.argv[0] if sys.argv and sys.argv[0] else sys.executable),
+        "language": f"python {platform.python_version()}",
+    }
+    with contextlib.suppress(Exception):
+        facts["user"] = getpass.getuser()
+    return facts
+
+
+async def open_session(client: Client, options: SessionOptions, timeout: float | None) -> Session:
+    """Opens a session. It is made once, however often the request must be sent."""
+    client._start()
+    if options.on_state is not None:
+        client._dispatcher.call(options.on_state, StateChange(State.CONNECTING, State.CONNECTING))
+    secret = secrets.token_bytes(32)
+    request = session_pb2.CreateSessionRequest(
+        name=options.name,
+        node=platform.node(),
+        metadata={**process_facts(), **options.metadata},
+        ttl=_convert.duration(options.ttl),
+        lock_delay=None if options.lock_delay is None else _convert.duration(options.lock_delay),
+        behavior=int(options.behavior),  # type: ignore[arg-type]
+        secret=secret,
+        instance_id=secrets.token_bytes(16),
+        options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
+    )
+    sent_at = client._clock.now()  # Of the first attempt: that one may be what made it.
+    answer = await client._call(CREATE_SESSION, request, change=True, timeout=timeout)
+    lease = Lease(client._clock, _convert.seconds(answer.ttl), sent_at)
+    session = Session(client, answer.session_id, secret, answer.epoch, request.instance_id, lease)
+    if options.on_state is not None:
+        session._listeners.append(options.on_state)
+    session._begin(client._link)
+    return session
+
+
+async def resume_session(
+    client: Client, credentials: Credentials, on_state: Callable[[StateChange], Any] | None, timeout: float | None
+) -> Session:
+    """Takes a session over from another process."""
+    client._start()
+    if on_state is not None:
+        client._dispatcher.call(on_state, StateChange(State.CONNECTING, State.CONNECTING))
+    instance = secrets.token_bytes(16)
+    answer = await _take_over(client, credentials, instance, timeout)
+    now = client._clock.now()
+    lease = Lease(client._clock, _convert.seconds(answer.session.ttl), None)
+    session = Session(client, credentials.session_id, credentials.secret, answer.session.epoch, instance, lease)
+    if not credentials.handed_over:
+        session._inherited_from = now + (lease.ttl or JEOPARDY_WAIT_MAX_SECONDS)
+    session._inherited = list(answer.holds)
+    if on_state is not None:
+        session._listeners.append(on_state)
+    session._begin(None)
+    try:
+        await session._until_connected(timeout)
+    except BaseException:
+        session._stop(CloseCause.CLOSED)
+        raise
+    session._adopt_inherited()
+    return session
+
+
+async def _take_over(
+    client: Client, credentials: Credentials, instance: bytes, timeout: float | None
+) -> session_pb2.AttachSessionResponse:
+    """Raises the epoch. When an answer was lost, finds out whether it was this instance that did."""
+
+    def request(take_over: bool, epoch: int, attempt: int) -> session_pb2.AttachSessionRequest:
+        return session_pb2.AttachSessionRequest(
+            session_id=credentials.session_id,
+            instance_id=instance,
+            attempt=attempt,
+            take_over=take_over,
+            options=types_pb2.CallOptions(session_secret=credentials.secret, epoch=epoch),
+        )
+
+    try:
+        return await client._call(ATTACH_SESSION, request(True, credentials.epoch, 1), change=True, timeout=timeout)
+    except (errors.EpochMismatch, errors.SessionSuperseded) as refused:
+        try:
+            return await client._call(ATTACH_SESSION, request(False, credentials.epoch + 1, 2), timeout=timeout)
+        except errors.TenureError:
+            raise refused from None

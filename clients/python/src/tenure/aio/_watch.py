@@ -1,0 +1,245 @@
+"""Watches: ordered changes, each once, over any reconnect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from typing_extensions import Self
+
+from tenure import _convert, errors
+from tenure._core.backoff import Backoff
+from tenure._core.retry import decide
+from tenure._rpc import WATCH
+from tenure.aio._limits import Limits
+from tenure.types import Event, EventType
+from tenure.v1 import watch_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+    from tenure.aio._link import Link, Stream
+
+DEFAULT_PROGRESS_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """What to watch and where to start."""
+
+    keys: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    key_range: tuple[str, str] | None = None
+    locks: tuple[str, ...] = ()
+    lock_prefixes: tuple[str, ...] = ()
+    session_ids: tuple[str, ...] = ()
+    all_sessions: bool = False
+    initial: bool = False
+    after_revision: int | None = None
+    history_id: str = ""
+    resume_token: str = ""
+    previous: bool = False
+    keys_only: bool = False
+    progress: bool = False
+    progress_interval: float | None = None
+    restart: bool = False
+    leave_out: tuple[bool, bool, bool, bool] = (False, False, False, False)
+
+    def selects(self) -> bool:
+        """Whether anything is chosen."""
+        return bool(
+            self.keys
+            or self.prefixes
+            or self.key_range
+            or self.locks
+            or self.lock_prefixes
+            or self.session_ids
+            or self.all_sessions
+        )
+
+
+class Watch:
+    """A stream of events: `async for event in watch`. It begins when it is first read, or at `async with`.
+
+    One task may read it. It ends by close, or with a typed error that cannot be overcome: RevisionCompacted and
+    HistoryChanged mean that events were missed; with restart=True it then tells the present state again, after RESET.
+    `resume_token` is where another watch with the same selectors goes on after the last event that was read.
+    """
+
+    def __init__(self, client: Client, options: WatchOptions) -> None:
+        self._client = client
+        self._options = options
+        self._stream: Stream[watch_pb2.WatchRequest, watch_pb2.WatchResponse] | None = None
+        self._link: Link | None = None
+        self._events: deque[Event] = deque()
+        self._token = options.resume_token  # After everything read from the stream.
+        self._after = options.after_revision
+        self._history = options.history_id
+        self._initial = options.initial
+        self._told_initial = False
+        self._began = False
+        self._closed = False
+        self._backoff = Backoff(client._rng)
+        self._failures = 0
+        self.resume_token = options.resume_token
+        self.revision = options.after_revision or 0
+
+    def _request(self) -> watch_pb2.WatchRequest:
+        options, full = self._options, self._client._namespace.full
+        prefixes = options.prefixes if options.selects() else ("",)
+        no_puts, no_deletes, no_holder_changes, no_queue = options.leave_out
+        request = watch_pb2.WatchRequest(
+            keys=[full(k) for k in options.keys],
+            prefixes=[full(p) for p in prefixes],
+            locks=[full(k) for k in options.locks],
+            lock_prefixes=[full(p) for p in options.lock_prefixes],
+            session_ids=options.session_ids,
+            all_sessions=options.all_sessions,
+            filter=watch_pb2.WatchFilter(
+                no_puts=no_puts, no_deletes=no_deletes, no_holder_changes=no_holder_changes, no_queue=no_queue
+            ),
+            previous=options.previous,
+            keys_only=options.keys_only,
+            progress_interval=_convert.duration(options.progress_interval or DEFAULT_PROGRESS_SECONDS),
+        )
+        if options.key_range is not None:
+            request.range_start = full(options.key_range[0])
+            request.range_end = self._client._namespace.range_end(options.key_range[1])
+        if self._token:
+            request.resume_token = self._token
+        elif self._initial:
+            request.initial = True
+        elif self._after is not None:
+            request.after_revision = self._after
+            request.history_id = self._history
+        return request
+
+    async def start(self) -> None:
+        """Waits until it has begun: changes from now on will be seen."""
+        while not self._began and not self._closed:
+            await self._read()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            await self._read()
+        event = self._events.popleft()
+        if not self._events:
+            self.resume_token = self._token
+        return event
+
+    async def batch(self) -> Sequence[Event]:
+        """Returns the events of one message, at least one; none when it was closed."""
+        while not self._events and not self._closed:
+            await self._read()
+        events = list(self._events)
+        self._events.clear()
+        self.resume_token = self._token
+        return events
+
+    async def close(self) -> None:
+        """Ends it. A read that waits ends, too."""
+        self._closed = True
+        self._client._closers.pop(id(self), None)
+        if self._stream is not None:
+            self._stream.cancel()
+        self._stream = self._link = None
+
+    async def _read(self) -> None:
+        """Reads one message, from a new stream if there is none."""
+        try:
+            if self._stream is None:
+                await self._open()
+            if self._closed or self._stream is None:
+                return
+            message = await self._stream.read()
+            if message is None:
+                raise errors.LinkLost("the watch's stream ended", applied=False)
+        except errors.TenureError as error:
+            self._stream = None
+            if not self._closed:
+                await self._after_failure(error)
+            return
+        except asyncio.CancelledError:
+            # What was on its way is lost with the read; a new stream goes on after the last message.
+            if self._stream is not None:
+                self._stream.cancel()
+                self._stream = None
+            raise
+        self._failures = 0
+        self._backoff.reset()
+        self._take(message)
+
+    async def _open(self) -> None:
+        self._client._start()
+        self._client._closers[id(self)] = self.close
+        # A watch that has begun waits for a member as long as it takes.
+        limits = Limits(self._client, float("inf") if self._began else None, None)
+        self._link = await self._client._await_link(limits)
+        self._stream = self._link.server_stream(WATCH, self._request())
+
+    async def _after_failure(self, error: errors.TenureError) -> None:
+        self._failures += 1
+        decision = decide(error, repeatable=True, failures=self._failures)
+        if self._options.restart and isinstance(error, errors.HistoryError):
+            self._token, self._initial, self._told_initial = "", True, True
+        elif not decision.retry:
+            await self.close()
+            raise error
+        if decision.move and self._link is not None:
+            self._link.break_off()
+        if not self._began and self._failures > 1 and isinstance(error, errors.ClientClosed):
+            raise error
+        await asyncio.sleep(self._backoff.next(decision.after))
+
+    def _take(self, message: watch_pb2.WatchResponse) -> None:
+        kind = message.WhichOneof("message")
+        if message.resume_token:
+            self._token = message.resume_token
+        if not self._events:
+            self.resume_token = self._token
+        self.revision = message.header.revision
+        if kind == "started":
+            self._take_started(message)
+        elif kind == "initial":
+            self._take_initial(message.initial, message.header.revision)
+        elif kind == "events":
+            self._events.extend(self._client._converter.event(e) for e in message.events.events)
+        elif self._options.progress:
+            self._events.append(Event(EventType.PROGRESS, revision=message.header.revision))
+
+    def _take_started(self, message: watch_pb2.WatchResponse) -> None:
+        self._began = True
+        self.revision = message.started.after_revision
+        self._history = message.header.history_id
+        if self._initial and not self._token and self._told_initial:
+            self._events.append(Event(EventType.RESET))
+        if not self._initial and not self._token:
+            self._after = message.started.after_revision
+
+    def _take_initial(self, part: watch_pb2.WatchInitial, revision: int) -> None:
+        converter = self._client._converter
+        self._told_initial = True
+        for kv in part.kvs:
+            present = converter.kv(kv)
+            self._events.append(Event(EventType.PRESENT, revision=revision, key=present.key, kv=present))
+        for m in part.locks:
+            lock = converter.lock(m)
+            self._events.append(Event(EventType.PRESENT, revision=revision, key=lock.key, lock=lock))
+        for s in part.sessions:
+            self._events.append(Event(EventType.PRESENT, revision=revision, session=converter.session(s)))
+        if part.complete:
+            self._events.append(Event(EventType.SYNCED, revision=revision))

@@ -1,0 +1,148 @@
+"""Elections, and functions that run while a session leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from typing_extensions import Self
+
+from tenure import aio
+from tenure.sync._lock import Held
+from tenure.sync._portal import Portal, in_thread
+from tenure.types import LeaderInfo, Place
+
+
+class Leadership(Held):
+    """Being the leader."""
+
+    def __init__(self, portal: Portal, leadership: aio.Leadership) -> None:
+        super().__init__(portal, leadership)
+        self._leadership = leadership
+
+    def proclaim(self, value: bytes | str) -> None:
+        """Changes the leader's value. Raises FencingTokenStale when another leads."""
+        self._portal.run(self._leadership.proclaim(value))
+
+    def resign(self, *, to_session: str = "", to_owner: str = "") -> bool:
+        """Gives leadership up, to a named candidate if one is named. Returns whether it was held until now.
+
+        When the candidate does not wait, CandidateNotFound is raised and leadership stays.
+        """
+        if self.ended or self._portal.closed:
+            return False
+        return self._portal.run(self._leadership.resign(to_session=to_session, to_owner=to_owner))
+
+
+class Observer:
+    """The present leader or None, then every change: `for leader in observer`."""
+
+    def __init__(self, portal: Portal, observer: aio.Observer) -> None:
+        self._portal = portal
+        self._aio = observer
+
+    @property
+    def gap(self) -> bool:
+        """Whether changes before the last answer may have been missed."""
+        return self._aio.gap
+
+    def __iter__(self) -> Iterator[LeaderInfo | None]:
+        return self
+
+    def __next__(self) -> LeaderInfo | None:
+        if self._portal.closed:
+            raise StopIteration
+        found, leader = self._portal.run(self._next())
+        if not found:
+            raise StopIteration
+        return leader
+
+    async def _next(self) -> tuple[bool, LeaderInfo | None]:
+        try:
+            return True, await self._aio.__anext__()
+        except StopAsyncIteration:
+            return False, None
+
+    def close(self) -> None:
+        """Ends it. A read that waits in another thread ends, too."""
+        if not self._portal.closed:
+            self._portal.run(self._aio.close())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Election:
+    """An election to stand in."""
+
+    def __init__(self, portal: Portal, election: aio.Election) -> None:
+        self._portal = portal
+        self._aio = election
+        self.key = election.key
+
+    def campaign(
+        self,
+        value: bytes | str = b"",
+        *,
+        timeout: float | None = None,
+        owner: str | None = None,
+        on_queued: Callable[[Place], Any] | None = None,
+    ) -> Leadership:
+        """Waits until this session leads. Raises WaitTimeout; then it stands no more."""
+        campaign = self._aio.campaign(value, timeout=timeout, owner=owner, on_queued=on_queued)
+        return Leadership(self._portal, self._portal.run(campaign))
+
+    def leader(self) -> LeaderInfo | None:
+        """Returns who leads; None when nobody does."""
+        return self._portal.run(self._aio.leader())
+
+    def observe(self) -> Observer:
+        """Observes the election."""
+        return Observer(self._portal, self._aio.observe())
+
+    def run(self, function: Callable[[Leadership], Any], value: bytes | str = b"") -> Any:
+        """Waits until this session leads, calls the function, and resigns. Returns what it returned.
+
+        A thread cannot be interrupted: the function should end when `leadership.lost` is set.
+        """
+        with self.campaign(value) as leadership:
+            return function(leadership)
+
+
+class ElectionRun:
+    """Stands in an election and calls a function, in a thread, while the session leads, again and again."""
+
+    def __init__(
+        self, portal: Portal, session: aio.Session, key: str, value: bytes | str, function: Callable[[Leadership], Any]
+    ) -> None:
+        self._portal = portal
+
+        async def lead(leadership: aio.Leadership) -> None:
+            await in_thread(lambda: function(Leadership(portal, leadership)))
+
+        self._aio = portal.call(lambda: aio.ElectionRun(session, key, value, lead))
+
+    @property
+    def leading(self) -> bool:
+        """Whether the session leads at this moment."""
+        leadership = self._aio.leadership
+        return leadership is not None and leadership.safe
+
+    def close(self) -> None:
+        """Gives leadership up and stands no more. Waits until the function has returned: it should watch `lost`."""
+        if not self._portal.closed:
+            self._portal.run(self._close())
+
+    async def _close(self) -> None:
+        if (leadership := self._aio.leadership) is not None:
+            await leadership.release()
+        await self._aio.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

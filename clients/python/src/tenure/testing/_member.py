@@ -1,0 +1,207 @@
+"""Members as child processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from typing_extensions import Self
+
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+LOOK_SECONDS = 0.02
+LOG_LINES = 40
+
+
+class MemberFailed(Exception):
+    """A member did not start; the text has the end of its log."""
+
+
+def find_binary() -> str:
+    """Returns the path of the tenure program. Raises MemberFailed when there is none."""
+    binary = os.environ.get("TENURE_BINARY") or shutil.which("tenure")
+    if not binary:
+        raise MemberFailed("no tenure program: set TENURE_BINARY, or put `tenure` into PATH")
+    return binary
+
+
+class Member:
+    """One member on a temporary store, on ports of its own. It is stopped, and its store removed, at the end.
+
+    `flags` are more flags for `tenure serve`. A fixed address lets it come back at the same place after stop or kill.
+    """
+
+    def __init__(self, *, flags: Sequence[str] = (), binary: str | None = None, directory: Path | None = None) -> None:
+        self._binary = binary or find_binary()
+        self._flags = tuple(flags)
+        self._temporary = tempfile.TemporaryDirectory(prefix="tenure-test-") if directory is None else None
+        self.directory = Path(self._temporary.name) if self._temporary is not None else Path(str(directory))
+        self._data = self.directory / "data"
+        self._log = self.directory / "serve.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._addresses: dict[str, str] = {}
+
+    # Life.
+
+    def start(self) -> Self:
+        """Starts it, at its old addresses if it ran before, and waits until it serves."""
+        found = self._data / "addresses.json"
+        with contextlib.suppress(FileNotFoundError):
+            found.unlink()
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binary, "serve", "--data-dir", str(self._data), *self._address_flags(), *self._flags],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._addresses = self._wait_for_addresses(found)
+        return self
+
+    def _address_flags(self) -> list[str]:
+        given = {flag.partition("=")[0] for flag in self._flags}
+        flags = []
+        for flag, name in (("--listen", "grpc"), ("--http", "http"), ("--peer", "peer")):
+            if flag not in given:
+                flags += [flag, self._addresses.get(name, "127.0.0.1:0")]
+        return flags
+
+    def _wait_for_addresses(self, path: Path) -> dict[str, str]:
+        assert self._process is not None
+        for _ in range(int(START_SECONDS / LOOK_SECONDS)):
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                return dict(json.loads(path.read_text()))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(timeout=LOOK_SECONDS)
+                raise MemberFailed(f"tenure serve ended with {code}:\n{self.log()}")
+        self.kill()
+        raise MemberFailed(f"tenure serve had no addresses within {START_SECONDS} s:\n{self.log()}")
+
+    def stop(self) -> int:
+        """Stops it and returns its exit code."""
+        if self._process is None:
+            return 0
+        self._process.send_signal(signal.SIGCONT)
+        self._process.terminate()
+        try:
+            code = self._process.wait(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._process = None
+        return code
+
+    def kill(self) -> None:
+        """Kills it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def pause(self) -> None:
+        """Lets it stand still, as if its machine hung."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Lets it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Stops it and removes its store."""
+        self.stop()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def __enter__(self) -> Self:
+        return self.start() if self._process is None else self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # What is known of it.
+
+    @property
+    def address(self) -> str:
+        """host:port of its gRPC clients."""
+        return self._addresses["grpc"]
+
+    @property
+    def http_address(self) -> str:
+        """host:port of its HTTP clients."""
+        return self._addresses["http"]
+
+    @property
+    def uri(self) -> str:
+        """Its connection string, without namespace."""
+        return f"tenure://{self.address}"
+
+    def log(self) -> str:
+        """Returns the end of its log."""
+        with contextlib.suppress(FileNotFoundError):
+            return "\n".join(self._log.read_text(errors="replace").splitlines()[-LOG_LINES:])
+        return ""
+
+
+class Cluster:
+    """Several members of one cluster, each a process. They are stopped, and their stores removed, at the end."""
+
+    def __init__(self, size: int = 3, *, flags: Sequence[str] = (), binary: str | None = None) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="tenure-test-")
+        names = [f"tenure-{i + 1}" for i in range(size)]
+        peers = dict(zip(names, _free_addresses(size), strict=True))
+        initial = ",".join(f"{name}={peer}" for name, peer in peers.items())
+        self.members = [
+            Member(
+                flags=[f"--name={name}", f"--peer={peer}", f"--initial-cluster={initial}", *flags],
+                binary=binary,
+                directory=_made(Path(self._directory.name) / name),
+            )
+            for name, peer in peers.items()
+        ]
+
+    @property
+    def uri(self) -> str:
+        """Connection string of all members, without namespace."""
+        return "tenure://" + ",".join(member.address for member in self.members)
+
+    def start(self) -> Self:
+        """Starts all members."""
+        for member in self.members:
+            member.start()
+        return self
+
+    def close(self) -> None:
+        """Stops all members and removes their stores."""
+        for member in self.members:
+            member.close()
+        self._directory.cleanup()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True)
+    return directory
+
+
+def _free_addresses(count: int) -> list[str]:
+    """Returns addresses that were free a moment ago: members must know each other's before they start."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+    for s in sockets:
+        s.close()
+    return addresses

@@ -1,0 +1,125 @@
+"""The parts of transactions: `Compare.revision("a", 7)`, `Op.put("a", "x")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tenure.v1 import kv_pb2
+
+_Full = Callable[[str], str]  # puts the namespace on a key
+
+_OPERATORS = {
+    "==": kv_pb2.COMPARE_OPERATOR_EQUAL,
+    "!=": kv_pb2.COMPARE_OPERATOR_NOT_EQUAL,
+    "<": kv_pb2.COMPARE_OPERATOR_LESS,
+    ">": kv_pb2.COMPARE_OPERATOR_GREATER,
+}
+
+
+@dataclass(frozen=True)
+class Compare:
+    """One condition on the state before a transaction. `operator` is one of ==, !=, < and >."""
+
+    key: str
+    what: str
+    operand: Any
+    operator: str = "=="
+
+    @classmethod
+    def value(cls, key: str, value: bytes | str, operator: str = "==") -> Compare:
+        """Compares the value; a missing key is unequal to all."""
+        return cls(key, "value", value.encode() if isinstance(value, str) else value, operator)
+
+    @classmethod
+    def revision(cls, key: str, revision: int, operator: str = "==") -> Compare:
+        """Compares mod_revision; 0 for a missing key."""
+        return cls(key, "mod_revision", revision, operator)
+
+    @classmethod
+    def version(cls, key: str, version: int, operator: str = "==") -> Compare:
+        """Compares the number of puts since the creation; 0 for a missing key."""
+        return cls(key, "version", version, operator)
+
+    @classmethod
+    def exists(cls, key: str) -> Compare:
+        """Demands that the key exists."""
+        return cls(key, "version", 0, ">")
+
+    @classmethod
+    def missing(cls, key: str) -> Compare:
+        """Demands that the key does not exist."""
+        return cls(key, "version", 0)
+
+    @classmethod
+    def held_by(cls, key: str, session_id: str) -> Compare:
+        """Demands that a session holds the key's EXCLUSIVE lock; an empty id that nobody does."""
+        return cls(key, "held_by", session_id)
+
+    def message(self, full: _Full) -> kv_pb2.Compare:
+        """Returns the condition as it is sent."""
+        operand: dict[str, Any] = {self.what: self.operand}
+        try:
+            operator = _OPERATORS[self.operator]
+        except KeyError:
+            raise ValueError(f"{self.operator!r} is none of {', '.join(_OPERATORS)}") from None
+        return kv_pb2.Compare(key=full(self.key), operator=operator, **operand)
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation of a transaction."""
+
+    kind: str
+    key: str
+    value: bytes = b""
+    flags: int = 0
+    session_id: str = ""
+
+    @classmethod
+    def put(cls, key: str, value: bytes | str, *, flags: int = 0, bind_session: str = "") -> Op:
+        """Writes a key; with a session's id, an ephemeral one."""
+        return cls("put", key, value.encode() if isinstance(value, str) else value, flags, bind_session)
+
+    @classmethod
+    def get(cls, key: str) -> Op:
+        """Reads a key; its result is None when it is missing."""
+        return cls("get", key)
+
+    @classmethod
+    def list(cls, prefix: str) -> Op:
+        """Reads up to 1 000 keys with a prefix."""
+        return cls("list", prefix)
+
+    @classmethod
+    def delete(cls, key: str) -> Op:
+        """Deletes a key."""
+        return cls("delete", key)
+
+    @classmethod
+    def delete_prefix(cls, prefix: str) -> Op:
+        """Deletes all keys with a prefix."""
+        return cls("delete_prefix", prefix)
+
+    def message(self, full: _Full) -> kv_pb2.Op:
+        """Returns the operation as it is sent."""
+        key = full(self.key)
+        if self.kind == "put":
+            put = kv_pb2.PutRequest(key=key, value=self.value, flags=self.flags, bind_session=self.session_id)
+            return kv_pb2.Op(put=put)
+        if self.kind == "get":
+            return kv_pb2.Op(get=kv_pb2.GetRequest(key=key))
+        if self.kind == "list":
+            return kv_pb2.Op(list=kv_pb2.ListRequest(prefix=key))
+        if self.kind == "delete":
+            return kv_pb2.Op(delete=kv_pb2.DeleteRequest(key=key))
+        return kv_pb2.Op(delete_prefix=kv_pb2.DeletePrefixRequest(prefix=key))
+
+
+@dataclass(frozen=True)
+class TxnResult:
+    """What a transaction did: whether the compares held, and one result for each operation that ran."""
+
+    succeeded: bool
+    results: tuple[Any, ...]

@@ -1,0 +1,326 @@
+"""What calls take and return. All are plain values without I/O; keys are as the client sees them, without namespace."""
+
+from __future__ import annotations
+
+import base64
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+class State(str, enum.Enum):
+    """What is known of a client or a session."""
+
+    CONNECTING = "CONNECTING"  # No member was reached yet.
+    CONNECTED = "CONNECTED"
+    SUSPENDED = "SUSPENDED"  # The link is down, the lease still good: what is held is held.
+    JEOPARDY = "JEOPARDY"  # The lease is over, the outcome unknown: nothing held may be believed.
+    CLOSED = "CLOSED"  # Over, for a cause.
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class CloseCause(str, enum.Enum):
+    """Why a client or a session is closed."""
+
+    CLOSED = "closed"  # By its user.
+    EXPIRED = "expired"  # The cluster says that the session ended, however.
+    AUTH_FAILED = "auth_failed"
+    SUPERSEDED = "superseded"  # Another instance took the session over.
+    EXPORTED = "exported"  # This process handed it over.
+    FORKED = "forked"  # It belongs to the parent process.
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """A change of state, with the cause if the new one is CLOSED."""
+
+    old: State
+    new: State
+    cause: CloseCause | None = None
+
+
+class EndCause(str, enum.Enum):
+    """Why a hold ended."""
+
+    RELEASED = "released"  # By its user.
+    LEASE_RAN_OUT = "lease_ran_out"  # The session could not be renewed in time.
+    TAKEN_AWAY = "taken_away"  # Broken or released by somebody else.
+    SESSION_CLOSED = "session_closed"  # By its user.
+    SESSION_ENDED = "session_ended"  # By the cluster.
+    SUPERSEDED = "superseded"
+    EXPORTED = "exported"
+    FORKED = "forked"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Mode(enum.IntEnum):
+    """How a lock is shared; the numbers are those of tenure.v1.LockMode."""
+
+    EXCLUSIVE = 1
+    SHARED = 2
+    SEMAPHORE = 3
+
+
+class Behavior(enum.IntEnum):
+    """What becomes of the keys a session holds when it ends; the numbers are those of tenure.v1.SessionBehavior."""
+
+    RELEASE = 1
+    DELETE = 2
+
+
+@dataclass(frozen=True)
+class Sequencer:
+    """The proof of a hold, to be passed on. The key is the cluster's, with its namespace."""
+
+    key: str
+    lock_index: int
+    session_id: str
+    fencing_token: int
+    history_id: str = ""
+
+    @property
+    def token(self) -> int:
+        """The fencing token: larger with every grant in the cluster."""
+        return self.fencing_token
+
+    def to_text(self) -> str:
+        """Returns it as one word that needs no escaping in a URL."""
+        key = base64.urlsafe_b64encode(self.key.encode()).decode().rstrip("=")
+        return f"v1.{key}.{self.lock_index}.{self.session_id}.{self.fencing_token}.{self.history_id}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Sequencer:
+        """Reads what to_text wrote. Raises ValueError when it is damaged."""
+        parts = text.split(".")
+        if len(parts) != 6 or parts[0] != "v1":
+            raise ValueError(f"{text!r} is no sequencer")
+        try:
+            return cls(_unpadded(parts[1]).decode(), int(parts[2]), parts[3], int(parts[4]), parts[5])
+        except ValueError:
+            raise ValueError(f"the sequencer {text!r} is damaged") from None
+
+
+@dataclass(frozen=True)
+class KeyValue:
+    """A key with its value and what is known about it."""
+
+    key: str
+    value: bytes
+    flags: int = 0
+    create_revision: int = 0
+    mod_revision: int = 0
+    version: int = 0
+    lock_index: int = 0
+    session_id: str = ""
+    bound_session_id: str = ""
+    create_time: datetime | None = None
+    mod_time: datetime | None = None
+
+    @property
+    def text(self) -> str:
+        """The value as UTF-8 text."""
+        return self.value.decode()
+
+
+@dataclass(frozen=True)
+class Hold:
+    """One possession of a lock, by anybody."""
+
+    sequencer: Sequencer
+    owner: str
+    mode: Mode
+    permits: int = 0
+    session_name: str = ""
+    grant_time: datetime | None = None
+    delay_left: float | None = None
+    lost_time: datetime | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session that holds."""
+        return self.sequencer.session_id
+
+
+@dataclass(frozen=True)
+class Place:
+    """One position in a wait queue."""
+
+    key: str
+    place: int
+    position: int
+    session_id: str
+    session_name: str
+    owner: str
+    mode: Mode
+    permits: int = 0
+    queue_time: datetime | None = None
+
+
+@dataclass(frozen=True)
+class LockInfo:
+    """A lock as it is."""
+
+    key: str
+    mode: Mode | None = None
+    limit: int = 0
+    lock_index: int = 0
+    holds: tuple[Hold, ...] = ()
+    places: tuple[Place, ...] = ()
+    delayed: tuple[Hold, ...] = ()
+    holders: int = 0
+    waiters: int = 0
+    delayed_holds: int = 0
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """A session as the cluster has it."""
+
+    session_id: str
+    name: str
+    node: str
+    metadata: Mapping[str, str]
+    ttl: float
+    lock_delay: float
+    behavior: Behavior
+    epoch: int
+    create_revision: int
+    objects: int = 0
+    holds: int = 0
+    ttl_left: float | None = None
+    ended: bool = False
+    end_cause: str = ""
+    end_reason: str = ""
+
+
+@dataclass(frozen=True)
+class LeaderInfo:
+    """Who leads an election."""
+
+    hold: Hold
+    value: bytes
+    since: datetime | None = None
+    candidates: int = 0
+    gap: bool = False
+
+    @property
+    def session_id(self) -> str:
+        """The session that leads."""
+        return self.hold.session_id
+
+    @property
+    def token(self) -> int:
+        """The fencing token of the leadership."""
+        return self.hold.sequencer.fencing_token
+
+
+@dataclass(frozen=True)
+class Member:
+    """One server of the cluster."""
+
+    id: int
+    name: str
+    client_address: str
+    leader: bool = False
+    learner: bool = False
+    zone: str = ""
+    version: str = ""
+
+
+class EventType(str, enum.Enum):
+    """What an event of a watch is about."""
+
+    # The present state, when a watch was started with initial=True.
+    RESET = "RESET"  # What was told of the present state is void; it comes again.
+    PRESENT = "PRESENT"  # A key, lock or session is there.
+    SYNCED = "SYNCED"  # The present state is complete.
+    # Changes.
+    PUT = "PUT"
+    DELETED = "DELETED"
+    HOLDER_GRANTED = "HOLDER_GRANTED"
+    HOLDER_RELEASED = "HOLDER_RELEASED"
+    HOLDER_LOST = "HOLDER_LOST"
+    LOCK_QUEUED = "LOCK_QUEUED"
+    LOCK_LEFT = "LOCK_LEFT"
+    LOCK_GRANTED = "LOCK_GRANTED"
+    LOCK_RELEASED = "LOCK_RELEASED"
+    LOCK_LOST = "LOCK_LOST"
+    LOCK_DELAY_BEGUN = "LOCK_DELAY_BEGUN"
+    LOCK_DELAY_ENDED = "LOCK_DELAY_ENDED"
+    SESSION_BEGUN = "SESSION_BEGUN"
+    SESSION_TAKEN_OVER = "SESSION_TAKEN_OVER"
+    SESSION_ENDED = "SESSION_ENDED"
+    # Nothing more up to here, when a watch was started with progress=True.
+    PROGRESS = "PROGRESS"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Event:
+    """One change, or one thing of the present state."""
+
+    type: EventType
+    revision: int = 0
+    index: int = 0
+    key: str = ""
+    kv: KeyValue | None = None
+    previous: KeyValue | None = None
+    hold: Hold | None = None
+    place: Place | None = None
+    lock: LockInfo | None = None
+    session: SessionInfo | None = None
+    cause: str = ""
+    reason: str = ""
+    time: datetime | None = None
+
+    @property
+    def value(self) -> bytes | None:
+        """The key's value after the change; None when it has none."""
+        return self.kv.value if self.kv is not None else None
+
+
+_TOKEN_PREFIX = "ts1"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What another process, in any language, needs to go on with a session. Keep it as safe as a password."""
+
+    session_id: str
+    secret: bytes = field(repr=False)
+    epoch: int
+    ttl: float
+    handed_over: bool  # whether the old process has stopped using the session
+
+    def to_text(self) -> str:
+        """Returns it as one word of text."""
+        secret = base64.urlsafe_b64encode(self.secret).decode().rstrip("=")
+        how = "h" if self.handed_over else "k"
+        return f"{_TOKEN_PREFIX}.{self.session_id}.{secret}.{self.epoch}.{round(self.ttl * 1000)}.{how}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Credentials:
+        """Reads what to_text wrote. Raises ValueError when it is damaged."""
+        parts = text.strip().split(".")
+        if len(parts) != 6 or parts[0] != _TOKEN_PREFIX or parts[5] not in ("h", "k"):
+            raise ValueError("the text is no exported session")
+        try:
+            secret = _unpadded(parts[2])
+            return cls(parts[1], secret, int(parts[3]), int(parts[4]) / 1000, parts[5] == "h")
+        except ValueError:
+            raise ValueError("the text of the exported session is damaged") from None
+
+
+def _unpadded(text: str) -> bytes:
+    """Decodes base64url without padding."""
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
