@@ -50,6 +50,9 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 		StoreBytes:        usage.Bytes,
 		StoreBytesMax:     usage.BytesMax,
 	}
+	if response.FreezeLeft, err = a.freezeNow(); err != nil {
+		return nil, err
+	}
 	response.Problems, err = a.problems(status, usage, response.GetMembers())
 	return response, err
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
@@ -52,13 +53,13 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	if freeze, frozen, err := s.Freeze(); err != nil {
-		return nil, err
-	} else if frozen {
+	left, err := a.freezeLeft(s)
+	if left != nil {
 		found = append(found, problem(problemFrozen,
-			"The cluster was restored or recovered: locks are granted again %d s after its first leader began.", freeze.GetFreezeMs()/1000))
+			"The cluster was restored or recovered: no lock is granted for another %v, unless an operator says \"tenure unfreeze\".",
+			left.AsDuration().Round(time.Second)))
 	}
-	return found, nil
+	return found, err
 }
 
 // memberProblems returns what is wrong with members, and what it means for the quorum.

@@ -115,6 +115,7 @@ func lockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *ten
 		Holders:      l.GetHolders(),
 		Waiters:      l.GetWaiters(),
 		DelayedHolds: l.GetDelayedHolds(),
+		Frozen:       l.GetFrozen(),
 	}
 }
 

@@ -80,6 +80,8 @@ func mayRelay(c *storev1.Command) bool {
 		*storev1.Command_AcquireLock, *storev1.Command_CancelWait, *storev1.Command_ReleaseLock, *storev1.Command_BreakLock,
 		*storev1.Command_Resign, *storev1.Command_SetLimits, *storev1.Command_Compact:
 		return true
+	case *storev1.Command_EndFreeze:
+		return c.GetEndFreeze().GetTerm() == 0
 	default:
 		return false
 	}

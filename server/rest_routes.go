@@ -93,6 +93,7 @@ func restTable() []restRoute {
 		{method: get, pattern: "/v1/admin/limits", rpc: tenurev1.ClusterService_GetLimits_FullMethodName},
 		{method: patch, pattern: "/v1/admin/limits", rpc: tenurev1.ClusterService_SetLimits_FullMethodName, body: true},
 		{method: post, pattern: "/v1/admin/compact", rpc: tenurev1.ClusterService_Compact_FullMethodName, body: true},
+		{method: del, pattern: "/v1/admin/freeze", rpc: tenurev1.ClusterService_EndFreeze_FullMethodName},
 		{method: get, pattern: "/v1/admin/backup", rpc: tenurev1.ClusterService_Backup_FullMethodName, kind: routeStream},
 	}
 }

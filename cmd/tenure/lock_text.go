@@ -18,6 +18,9 @@ func whyNotAcquired(lock *tenurev1.Lock) string {
 	if waiters := lock.GetWaiters(); waiters > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d waiting", waiters))
 	}
+	if lock.GetFrozen() {
+		reasons = append(reasons, "nothing is granted for a while, because the cluster was restored (see `tenure status`)")
+	}
 	if len(reasons) == 0 {
 		return "it was taken and given back meanwhile: try again"
 	}

@@ -304,6 +304,9 @@ type GetStatusResponse struct {
 	StoreBytes uint64 `protobuf:"varint,20,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
 	// Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
 	StoreBytesMax uint64 `protobuf:"varint,21,opt,name=store_bytes_max,json=storeBytesMax,proto3" json:"store_bytes_max,omitempty"`
+	// How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+	// the whole freeze.
+	FreezeLeft    *durationpb.Duration `protobuf:"bytes,22,opt,name=freeze_left,json=freezeLeft,proto3" json:"freeze_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -483,6 +486,13 @@ func (x *GetStatusResponse) GetStoreBytesMax() uint64 {
 		return x.StoreBytesMax
 	}
 	return 0
+}
+
+func (x *GetStatusResponse) GetFreezeLeft() *durationpb.Duration {
+	if x != nil {
+		return x.FreezeLeft
+	}
+	return nil
 }
 
 // ListMembersRequest asks for the members.
@@ -1595,6 +1605,107 @@ func (x *CompactResponse) GetCompactedRevision() uint64 {
 	return 0
 }
 
+// EndFreezeRequest says why.
+type EndFreezeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why, at most 1 KiB; required; logged.
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndFreezeRequest) Reset() {
+	*x = EndFreezeRequest{}
+	mi := &file_tenure_v1_cluster_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndFreezeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndFreezeRequest) ProtoMessage() {}
+
+func (x *EndFreezeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_cluster_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndFreezeRequest.ProtoReflect.Descriptor instead.
+func (*EndFreezeRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *EndFreezeRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// EndFreezeResponse says whether there was anything to end.
+type EndFreezeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision and origin of the answer.
+	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// Whether grants were frozen until now.
+	Ended         bool `protobuf:"varint,2,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndFreezeResponse) Reset() {
+	*x = EndFreezeResponse{}
+	mi := &file_tenure_v1_cluster_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndFreezeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndFreezeResponse) ProtoMessage() {}
+
+func (x *EndFreezeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_cluster_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndFreezeResponse.ProtoReflect.Descriptor instead.
+func (*EndFreezeResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *EndFreezeResponse) GetHeader() *ResponseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *EndFreezeResponse) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
+}
+
 // BackupRequest asks for a backup of now.
 type BackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1604,7 +1715,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_tenure_v1_cluster_proto_msgTypes[23]
+	mi := &file_tenure_v1_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1727,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_cluster_proto_msgTypes[23]
+	mi := &file_tenure_v1_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1740,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{23}
+	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 // BackupResponse is a part of a backup file, in order.
@@ -1645,7 +1756,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_tenure_v1_cluster_proto_msgTypes[24]
+	mi := &file_tenure_v1_cluster_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1657,7 +1768,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_cluster_proto_msgTypes[24]
+	mi := &file_tenure_v1_cluster_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,7 +1781,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{24}
+	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *BackupResponse) GetHeader() *ResponseHeader {
@@ -1712,7 +1823,7 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\rStatusProblem\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\arunbook\x18\x03 \x01(\tR\arunbook\"\xf3\x05\n" +
+	"\arunbook\x18\x03 \x01(\tR\arunbook\"\xaf\x06\n" +
 	"\x11GetStatusResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12+\n" +
@@ -1740,7 +1851,9 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\x0fcluster_version\x18\x13 \x01(\rR\x0eclusterVersion\x12\x1f\n" +
 	"\vstore_bytes\x18\x14 \x01(\x04R\n" +
 	"storeBytes\x12&\n" +
-	"\x0fstore_bytes_max\x18\x15 \x01(\x04R\rstoreBytesMax\"\x14\n" +
+	"\x0fstore_bytes_max\x18\x15 \x01(\x04R\rstoreBytesMax\x12:\n" +
+	"\vfreeze_left\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"freezeLeft\"\x14\n" +
 	"\x12ListMembersRequest\"u\n" +
 	"\x13ListMembersResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12+\n" +
@@ -1821,11 +1934,16 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\"s\n" +
 	"\x0fCompactResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12-\n" +
-	"\x12compacted_revision\x18\x02 \x01(\x04R\x11compactedRevision\"\x0f\n" +
+	"\x12compacted_revision\x18\x02 \x01(\x04R\x11compactedRevision\"*\n" +
+	"\x10EndFreezeRequest\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\\\n" +
+	"\x11EndFreezeResponse\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x14\n" +
+	"\x05ended\x18\x02 \x01(\bR\x05ended\"\x0f\n" +
 	"\rBackupRequest\"W\n" +
 	"\x0eBackupResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data2\xdd\x06\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data2\xa5\a\n" +
 	"\x0eClusterService\x12F\n" +
 	"\tGetStatus\x12\x1b.tenure.v1.GetStatusRequest\x1a\x1c.tenure.v1.GetStatusResponse\x12L\n" +
 	"\vListMembers\x12\x1d.tenure.v1.ListMembersRequest\x1a\x1e.tenure.v1.ListMembersResponse\x12F\n" +
@@ -1836,7 +1954,8 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\x12TransferLeadership\x12$.tenure.v1.TransferLeadershipRequest\x1a%.tenure.v1.TransferLeadershipResponse\x12F\n" +
 	"\tGetLimits\x12\x1b.tenure.v1.GetLimitsRequest\x1a\x1c.tenure.v1.GetLimitsResponse\x12F\n" +
 	"\tSetLimits\x12\x1b.tenure.v1.SetLimitsRequest\x1a\x1c.tenure.v1.SetLimitsResponse\x12@\n" +
-	"\aCompact\x12\x19.tenure.v1.CompactRequest\x1a\x1a.tenure.v1.CompactResponse\x12?\n" +
+	"\aCompact\x12\x19.tenure.v1.CompactRequest\x1a\x1a.tenure.v1.CompactResponse\x12F\n" +
+	"\tEndFreeze\x12\x1b.tenure.v1.EndFreezeRequest\x1a\x1c.tenure.v1.EndFreezeResponse\x12?\n" +
 	"\x06Backup\x12\x18.tenure.v1.BackupRequest\x1a\x19.tenure.v1.BackupResponse0\x01B\x98\x01\n" +
 	"\fio.tenure.v1B\fClusterProtoP\x01Z5github.com/tenure-io/tenure/gen/go/tenure/v1;tenurev1\xa2\x02\x03TXX\xaa\x02\tTenure.V1\xca\x02\tTenure\\V1\xe2\x02\x15Tenure\\V1\\GPBMetadata\xea\x02\n" +
 	"Tenure::V1b\x06proto3"
@@ -1853,7 +1972,7 @@ func file_tenure_v1_cluster_proto_rawDescGZIP() []byte {
 	return file_tenure_v1_cluster_proto_rawDescData
 }
 
-var file_tenure_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_tenure_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_tenure_v1_cluster_proto_goTypes = []any{
 	(*Member)(nil),                     // 0: tenure.v1.Member
 	(*GetStatusRequest)(nil),           // 1: tenure.v1.GetStatusRequest
@@ -1878,60 +1997,66 @@ var file_tenure_v1_cluster_proto_goTypes = []any{
 	(*SetLimitsResponse)(nil),          // 20: tenure.v1.SetLimitsResponse
 	(*CompactRequest)(nil),             // 21: tenure.v1.CompactRequest
 	(*CompactResponse)(nil),            // 22: tenure.v1.CompactResponse
-	(*BackupRequest)(nil),              // 23: tenure.v1.BackupRequest
-	(*BackupResponse)(nil),             // 24: tenure.v1.BackupResponse
-	(*ResponseHeader)(nil),             // 25: tenure.v1.ResponseHeader
-	(*durationpb.Duration)(nil),        // 26: google.protobuf.Duration
+	(*EndFreezeRequest)(nil),           // 23: tenure.v1.EndFreezeRequest
+	(*EndFreezeResponse)(nil),          // 24: tenure.v1.EndFreezeResponse
+	(*BackupRequest)(nil),              // 25: tenure.v1.BackupRequest
+	(*BackupResponse)(nil),             // 26: tenure.v1.BackupResponse
+	(*ResponseHeader)(nil),             // 27: tenure.v1.ResponseHeader
+	(*durationpb.Duration)(nil),        // 28: google.protobuf.Duration
 }
 var file_tenure_v1_cluster_proto_depIdxs = []int32{
-	25, // 0: tenure.v1.GetStatusResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 0: tenure.v1.GetStatusResponse.header:type_name -> tenure.v1.ResponseHeader
 	0,  // 1: tenure.v1.GetStatusResponse.members:type_name -> tenure.v1.Member
 	2,  // 2: tenure.v1.GetStatusResponse.problems:type_name -> tenure.v1.StatusProblem
-	26, // 3: tenure.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
-	25, // 4: tenure.v1.ListMembersResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 5: tenure.v1.ListMembersResponse.members:type_name -> tenure.v1.Member
-	25, // 6: tenure.v1.AddMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 7: tenure.v1.AddMemberResponse.member:type_name -> tenure.v1.Member
-	25, // 8: tenure.v1.PromoteMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	25, // 9: tenure.v1.RemoveMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	25, // 10: tenure.v1.ReplaceMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 11: tenure.v1.ReplaceMemberResponse.member:type_name -> tenure.v1.Member
-	25, // 12: tenure.v1.TransferLeadershipResponse.header:type_name -> tenure.v1.ResponseHeader
-	26, // 13: tenure.v1.Limits.history_duration:type_name -> google.protobuf.Duration
-	25, // 14: tenure.v1.GetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
-	16, // 15: tenure.v1.GetLimitsResponse.limits:type_name -> tenure.v1.Limits
-	16, // 16: tenure.v1.SetLimitsRequest.limits:type_name -> tenure.v1.Limits
-	25, // 17: tenure.v1.SetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
-	16, // 18: tenure.v1.SetLimitsResponse.limits:type_name -> tenure.v1.Limits
-	25, // 19: tenure.v1.CompactResponse.header:type_name -> tenure.v1.ResponseHeader
-	25, // 20: tenure.v1.BackupResponse.header:type_name -> tenure.v1.ResponseHeader
-	1,  // 21: tenure.v1.ClusterService.GetStatus:input_type -> tenure.v1.GetStatusRequest
-	4,  // 22: tenure.v1.ClusterService.ListMembers:input_type -> tenure.v1.ListMembersRequest
-	6,  // 23: tenure.v1.ClusterService.AddMember:input_type -> tenure.v1.AddMemberRequest
-	8,  // 24: tenure.v1.ClusterService.PromoteMember:input_type -> tenure.v1.PromoteMemberRequest
-	10, // 25: tenure.v1.ClusterService.RemoveMember:input_type -> tenure.v1.RemoveMemberRequest
-	12, // 26: tenure.v1.ClusterService.ReplaceMember:input_type -> tenure.v1.ReplaceMemberRequest
-	14, // 27: tenure.v1.ClusterService.TransferLeadership:input_type -> tenure.v1.TransferLeadershipRequest
-	17, // 28: tenure.v1.ClusterService.GetLimits:input_type -> tenure.v1.GetLimitsRequest
-	19, // 29: tenure.v1.ClusterService.SetLimits:input_type -> tenure.v1.SetLimitsRequest
-	21, // 30: tenure.v1.ClusterService.Compact:input_type -> tenure.v1.CompactRequest
-	23, // 31: tenure.v1.ClusterService.Backup:input_type -> tenure.v1.BackupRequest
-	3,  // 32: tenure.v1.ClusterService.GetStatus:output_type -> tenure.v1.GetStatusResponse
-	5,  // 33: tenure.v1.ClusterService.ListMembers:output_type -> tenure.v1.ListMembersResponse
-	7,  // 34: tenure.v1.ClusterService.AddMember:output_type -> tenure.v1.AddMemberResponse
-	9,  // 35: tenure.v1.ClusterService.PromoteMember:output_type -> tenure.v1.PromoteMemberResponse
-	11, // 36: tenure.v1.ClusterService.RemoveMember:output_type -> tenure.v1.RemoveMemberResponse
-	13, // 37: tenure.v1.ClusterService.ReplaceMember:output_type -> tenure.v1.ReplaceMemberResponse
-	15, // 38: tenure.v1.ClusterService.TransferLeadership:output_type -> tenure.v1.TransferLeadershipResponse
-	18, // 39: tenure.v1.ClusterService.GetLimits:output_type -> tenure.v1.GetLimitsResponse
-	20, // 40: tenure.v1.ClusterService.SetLimits:output_type -> tenure.v1.SetLimitsResponse
-	22, // 41: tenure.v1.ClusterService.Compact:output_type -> tenure.v1.CompactResponse
-	24, // 42: tenure.v1.ClusterService.Backup:output_type -> tenure.v1.BackupResponse
-	32, // [32:43] is the sub-list for method output_type
-	21, // [21:32] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	28, // 3: tenure.v1.GetStatusResponse.uptime:type_name -> google.protobuf.Duration
+	28, // 4: tenure.v1.GetStatusResponse.freeze_left:type_name -> google.protobuf.Duration
+	27, // 5: tenure.v1.ListMembersResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 6: tenure.v1.ListMembersResponse.members:type_name -> tenure.v1.Member
+	27, // 7: tenure.v1.AddMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 8: tenure.v1.AddMemberResponse.member:type_name -> tenure.v1.Member
+	27, // 9: tenure.v1.PromoteMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 10: tenure.v1.RemoveMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 11: tenure.v1.ReplaceMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 12: tenure.v1.ReplaceMemberResponse.member:type_name -> tenure.v1.Member
+	27, // 13: tenure.v1.TransferLeadershipResponse.header:type_name -> tenure.v1.ResponseHeader
+	28, // 14: tenure.v1.Limits.history_duration:type_name -> google.protobuf.Duration
+	27, // 15: tenure.v1.GetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
+	16, // 16: tenure.v1.GetLimitsResponse.limits:type_name -> tenure.v1.Limits
+	16, // 17: tenure.v1.SetLimitsRequest.limits:type_name -> tenure.v1.Limits
+	27, // 18: tenure.v1.SetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
+	16, // 19: tenure.v1.SetLimitsResponse.limits:type_name -> tenure.v1.Limits
+	27, // 20: tenure.v1.CompactResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 21: tenure.v1.EndFreezeResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 22: tenure.v1.BackupResponse.header:type_name -> tenure.v1.ResponseHeader
+	1,  // 23: tenure.v1.ClusterService.GetStatus:input_type -> tenure.v1.GetStatusRequest
+	4,  // 24: tenure.v1.ClusterService.ListMembers:input_type -> tenure.v1.ListMembersRequest
+	6,  // 25: tenure.v1.ClusterService.AddMember:input_type -> tenure.v1.AddMemberRequest
+	8,  // 26: tenure.v1.ClusterService.PromoteMember:input_type -> tenure.v1.PromoteMemberRequest
+	10, // 27: tenure.v1.ClusterService.RemoveMember:input_type -> tenure.v1.RemoveMemberRequest
+	12, // 28: tenure.v1.ClusterService.ReplaceMember:input_type -> tenure.v1.ReplaceMemberRequest
+	14, // 29: tenure.v1.ClusterService.TransferLeadership:input_type -> tenure.v1.TransferLeadershipRequest
+	17, // 30: tenure.v1.ClusterService.GetLimits:input_type -> tenure.v1.GetLimitsRequest
+	19, // 31: tenure.v1.ClusterService.SetLimits:input_type -> tenure.v1.SetLimitsRequest
+	21, // 32: tenure.v1.ClusterService.Compact:input_type -> tenure.v1.CompactRequest
+	23, // 33: tenure.v1.ClusterService.EndFreeze:input_type -> tenure.v1.EndFreezeRequest
+	25, // 34: tenure.v1.ClusterService.Backup:input_type -> tenure.v1.BackupRequest
+	3,  // 35: tenure.v1.ClusterService.GetStatus:output_type -> tenure.v1.GetStatusResponse
+	5,  // 36: tenure.v1.ClusterService.ListMembers:output_type -> tenure.v1.ListMembersResponse
+	7,  // 37: tenure.v1.ClusterService.AddMember:output_type -> tenure.v1.AddMemberResponse
+	9,  // 38: tenure.v1.ClusterService.PromoteMember:output_type -> tenure.v1.PromoteMemberResponse
+	11, // 39: tenure.v1.ClusterService.RemoveMember:output_type -> tenure.v1.RemoveMemberResponse
+	13, // 40: tenure.v1.ClusterService.ReplaceMember:output_type -> tenure.v1.ReplaceMemberResponse
+	15, // 41: tenure.v1.ClusterService.TransferLeadership:output_type -> tenure.v1.TransferLeadershipResponse
+	18, // 42: tenure.v1.ClusterService.GetLimits:output_type -> tenure.v1.GetLimitsResponse
+	20, // 43: tenure.v1.ClusterService.SetLimits:output_type -> tenure.v1.SetLimitsResponse
+	22, // 44: tenure.v1.ClusterService.Compact:output_type -> tenure.v1.CompactResponse
+	24, // 45: tenure.v1.ClusterService.EndFreeze:output_type -> tenure.v1.EndFreezeResponse
+	26, // 46: tenure.v1.ClusterService.Backup:output_type -> tenure.v1.BackupResponse
+	35, // [35:47] is the sub-list for method output_type
+	23, // [23:35] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_cluster_proto_init() }
@@ -1948,7 +2073,7 @@ func file_tenure_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_v1_cluster_proto_rawDesc), len(file_tenure_v1_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	ClusterService_GetLimits_FullMethodName          = "/tenure.v1.ClusterService/GetLimits"
 	ClusterService_SetLimits_FullMethodName          = "/tenure.v1.ClusterService/SetLimits"
 	ClusterService_Compact_FullMethodName            = "/tenure.v1.ClusterService/Compact"
+	ClusterService_EndFreeze_FullMethodName          = "/tenure.v1.ClusterService/EndFreeze"
 	ClusterService_Backup_FullMethodName             = "/tenure.v1.ClusterService/Backup"
 )
 
@@ -58,6 +59,9 @@ type ClusterServiceClient interface {
 	SetLimits(ctx context.Context, in *SetLimitsRequest, opts ...grpc.CallOption) (*SetLimitsResponse, error)
 	// Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
+	// EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+	// believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+	EndFreeze(ctx context.Context, in *EndFreezeRequest, opts ...grpc.CallOption) (*EndFreezeResponse, error)
 	// Backup streams a consistent, checksummed, logical copy of the store.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 }
@@ -170,6 +174,16 @@ func (c *clusterServiceClient) Compact(ctx context.Context, in *CompactRequest, 
 	return out, nil
 }
 
+func (c *clusterServiceClient) EndFreeze(ctx context.Context, in *EndFreezeRequest, opts ...grpc.CallOption) (*EndFreezeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndFreezeResponse)
+	err := c.cc.Invoke(ctx, ClusterService_EndFreeze_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *clusterServiceClient) Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ClusterService_ServiceDesc.Streams[0], ClusterService_Backup_FullMethodName, cOpts...)
@@ -215,6 +229,9 @@ type ClusterServiceServer interface {
 	SetLimits(context.Context, *SetLimitsRequest) (*SetLimitsResponse, error)
 	// Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
+	// EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+	// believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+	EndFreeze(context.Context, *EndFreezeRequest) (*EndFreezeResponse, error)
 	// Backup streams a consistent, checksummed, logical copy of the store.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	mustEmbedUnimplementedClusterServiceServer()
@@ -256,6 +273,9 @@ func (UnimplementedClusterServiceServer) SetLimits(context.Context, *SetLimitsRe
 }
 func (UnimplementedClusterServiceServer) Compact(context.Context, *CompactRequest) (*CompactResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Compact not implemented")
+}
+func (UnimplementedClusterServiceServer) EndFreeze(context.Context, *EndFreezeRequest) (*EndFreezeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndFreeze not implemented")
 }
 func (UnimplementedClusterServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
 	return status.Error(codes.Unimplemented, "method Backup not implemented")
@@ -461,6 +481,24 @@ func _ClusterService_Compact_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ClusterService_EndFreeze_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndFreezeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).EndFreeze(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_EndFreeze_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).EndFreeze(ctx, req.(*EndFreezeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ClusterService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(BackupRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -518,6 +556,10 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Compact",
 			Handler:    _ClusterService_Compact_Handler,
+		},
+		{
+			MethodName: "EndFreeze",
+			Handler:    _ClusterService_EndFreeze_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -596,7 +596,7 @@ type DeleteRequest struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
 	IfRevision *uint64 `protobuf:"varint,2,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
-	// Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+	// Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
 	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -715,7 +715,7 @@ type DeletePrefixRequest struct {
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// Confirms that an empty prefix, every key, is meant.
 	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
-	// Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+	// Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
 	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

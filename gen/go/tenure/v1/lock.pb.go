@@ -197,7 +197,9 @@ type Lock struct {
 	// All delayed holds.
 	DelayedHolds uint32 `protobuf:"varint,10,opt,name=delayed_holds,json=delayedHolds,proto3" json:"delayed_holds,omitempty"`
 	// Last holds that ended, newest last, at most 8; only GetLock fills it.
-	Past          []*PastHold `protobuf:"bytes,11,rep,name=past,proto3" json:"past,omitempty"`
+	Past []*PastHold `protobuf:"bytes,11,rep,name=past,proto3" json:"past,omitempty"`
+	// Whether nothing is granted for the time being, because the cluster was restored.
+	Frozen        bool `protobuf:"varint,12,opt,name=frozen,proto3" json:"frozen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -307,6 +309,13 @@ func (x *Lock) GetPast() []*PastHold {
 		return x.Past
 	}
 	return nil
+}
+
+func (x *Lock) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
 }
 
 // PastHold tells why a holder is one no more.
@@ -1941,7 +1950,7 @@ var File_tenure_v1_lock_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x14tenure/v1/lock.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xf4\x02\n" +
+	"\x14tenure/v1/lock.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\x8c\x03\n" +
 	"\x04Lock\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12'\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x13.tenure.v1.LockModeR\x04mode\x12\x14\n" +
@@ -1955,7 +1964,8 @@ const file_tenure_v1_lock_proto_rawDesc = "" +
 	"\awaiters\x18\t \x01(\rR\awaiters\x12#\n" +
 	"\rdelayed_holds\x18\n" +
 	" \x01(\rR\fdelayedHolds\x12'\n" +
-	"\x04past\x18\v \x03(\v2\x13.tenure.v1.PastHoldR\x04past\"\xdf\x02\n" +
+	"\x04past\x18\v \x03(\v2\x13.tenure.v1.PastHoldR\x04past\x12\x16\n" +
+	"\x06frozen\x18\f \x01(\bR\x06frozen\"\xdf\x02\n" +
 	"\bPastHold\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12!\n" +

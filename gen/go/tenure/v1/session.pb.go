@@ -571,7 +571,8 @@ type SessionRenewal struct {
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Number that the answer echoes; from it the client knows when the renewal was sent.
 	Number uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
-	// Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later.
+	// Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
+	// stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
 	Secret        []byte `protobuf:"bytes,4,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -691,7 +692,7 @@ type RenewalVerdict struct {
 	// Granted TTL, counted from when the leader received the renewal. Unset when refused.
 	Ttl *durationpb.Duration `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-	// all final; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
+	// all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
 	// when it was renewed.
 	Refused       ErrorReason `protobuf:"varint,4,opt,name=refused,proto3,enum=tenure.v1.ErrorReason" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields

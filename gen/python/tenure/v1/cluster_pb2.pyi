@@ -49,7 +49,7 @@ class StatusProblem(_message.Message):
     def __init__(self, name: _Optional[str] = ..., message: _Optional[str] = ..., runbook: _Optional[str] = ...) -> None: ...
 
 class GetStatusResponse(_message.Message):
-    __slots__ = ("header", "leader", "members", "member", "version", "problems", "commit_index", "applied_index", "first_index", "last_index", "keys", "sessions", "live_bytes", "disk_bytes", "compacted_revision", "checksum", "uptime", "watches", "cluster_version", "store_bytes", "store_bytes_max")
+    __slots__ = ("header", "leader", "members", "member", "version", "problems", "commit_index", "applied_index", "first_index", "last_index", "keys", "sessions", "live_bytes", "disk_bytes", "compacted_revision", "checksum", "uptime", "watches", "cluster_version", "store_bytes", "store_bytes_max", "freeze_left")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     LEADER_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +71,7 @@ class GetStatusResponse(_message.Message):
     CLUSTER_VERSION_FIELD_NUMBER: _ClassVar[int]
     STORE_BYTES_FIELD_NUMBER: _ClassVar[int]
     STORE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    FREEZE_LEFT_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     leader: str
     members: _containers.RepeatedCompositeFieldContainer[Member]
@@ -92,7 +93,8 @@ class GetStatusResponse(_message.Message):
     cluster_version: int
     store_bytes: int
     store_bytes_max: int
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., leader: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., member: _Optional[str] = ..., version: _Optional[str] = ..., problems: _Optional[_Iterable[_Union[StatusProblem, _Mapping]]] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., first_index: _Optional[int] = ..., last_index: _Optional[int] = ..., keys: _Optional[int] = ..., sessions: _Optional[int] = ..., live_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., compacted_revision: _Optional[int] = ..., checksum: _Optional[str] = ..., uptime: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., watches: _Optional[int] = ..., cluster_version: _Optional[int] = ..., store_bytes: _Optional[int] = ..., store_bytes_max: _Optional[int] = ...) -> None: ...
+    freeze_left: _duration_pb2.Duration
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., leader: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., member: _Optional[str] = ..., version: _Optional[str] = ..., problems: _Optional[_Iterable[_Union[StatusProblem, _Mapping]]] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., first_index: _Optional[int] = ..., last_index: _Optional[int] = ..., keys: _Optional[int] = ..., sessions: _Optional[int] = ..., live_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., compacted_revision: _Optional[int] = ..., checksum: _Optional[str] = ..., uptime: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., watches: _Optional[int] = ..., cluster_version: _Optional[int] = ..., store_bytes: _Optional[int] = ..., store_bytes_max: _Optional[int] = ..., freeze_left: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class ListMembersRequest(_message.Message):
     __slots__ = ()
@@ -259,6 +261,20 @@ class CompactResponse(_message.Message):
     header: _types_pb2.ResponseHeader
     compacted_revision: int
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., compacted_revision: _Optional[int] = ...) -> None: ...
+
+class EndFreezeRequest(_message.Message):
+    __slots__ = ("reason",)
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    def __init__(self, reason: _Optional[str] = ...) -> None: ...
+
+class EndFreezeResponse(_message.Message):
+    __slots__ = ("header", "ended")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    header: _types_pb2.ResponseHeader
+    ended: bool
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., ended: bool = ...) -> None: ...
 
 class BackupRequest(_message.Message):
     __slots__ = ()

@@ -85,6 +85,11 @@ class ClusterServiceStub(object):
                 request_serializer=tenure_dot_v1_dot_cluster__pb2.CompactRequest.SerializeToString,
                 response_deserializer=tenure_dot_v1_dot_cluster__pb2.CompactResponse.FromString,
                 _registered_method=True)
+        self.EndFreeze = channel.unary_unary(
+                '/tenure.v1.ClusterService/EndFreeze',
+                request_serializer=tenure_dot_v1_dot_cluster__pb2.EndFreezeRequest.SerializeToString,
+                response_deserializer=tenure_dot_v1_dot_cluster__pb2.EndFreezeResponse.FromString,
+                _registered_method=True)
         self.Backup = channel.unary_stream(
                 '/tenure.v1.ClusterService/Backup',
                 request_serializer=tenure_dot_v1_dot_cluster__pb2.BackupRequest.SerializeToString,
@@ -166,6 +171,14 @@ class ClusterServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EndFreeze(self, request, context):
+        """EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+        believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Backup(self, request, context):
         """Backup streams a consistent, checksummed, logical copy of the store.
         """
@@ -225,6 +238,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.Compact,
                     request_deserializer=tenure_dot_v1_dot_cluster__pb2.CompactRequest.FromString,
                     response_serializer=tenure_dot_v1_dot_cluster__pb2.CompactResponse.SerializeToString,
+            ),
+            'EndFreeze': grpc.unary_unary_rpc_method_handler(
+                    servicer.EndFreeze,
+                    request_deserializer=tenure_dot_v1_dot_cluster__pb2.EndFreezeRequest.FromString,
+                    response_serializer=tenure_dot_v1_dot_cluster__pb2.EndFreezeResponse.SerializeToString,
             ),
             'Backup': grpc.unary_stream_rpc_method_handler(
                     servicer.Backup,
@@ -503,6 +521,33 @@ class ClusterService(object):
             '/tenure.v1.ClusterService/Compact',
             tenure_dot_v1_dot_cluster__pb2.CompactRequest.SerializeToString,
             tenure_dot_v1_dot_cluster__pb2.CompactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EndFreeze(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tenure.v1.ClusterService/EndFreeze',
+            tenure_dot_v1_dot_cluster__pb2.EndFreezeRequest.SerializeToString,
+            tenure_dot_v1_dot_cluster__pb2.EndFreezeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,7 +52,7 @@ WAIT_END_CAUSE_SESSION_ENDED: WaitEndCause
 WAIT_END_CAUSE_BROKEN: WaitEndCause
 
 class Lock(_message.Message):
-    __slots__ = ("key", "mode", "limit", "lock_index", "holds", "places", "delayed", "holders", "waiters", "delayed_holds", "past")
+    __slots__ = ("key", "mode", "limit", "lock_index", "holds", "places", "delayed", "holders", "waiters", "delayed_holds", "past", "frozen")
     KEY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -64,6 +64,7 @@ class Lock(_message.Message):
     WAITERS_FIELD_NUMBER: _ClassVar[int]
     DELAYED_HOLDS_FIELD_NUMBER: _ClassVar[int]
     PAST_FIELD_NUMBER: _ClassVar[int]
+    FROZEN_FIELD_NUMBER: _ClassVar[int]
     key: str
     mode: _types_pb2.LockMode
     limit: int
@@ -75,7 +76,8 @@ class Lock(_message.Message):
     waiters: int
     delayed_holds: int
     past: _containers.RepeatedCompositeFieldContainer[PastHold]
-    def __init__(self, key: _Optional[str] = ..., mode: _Optional[_Union[_types_pb2.LockMode, str]] = ..., limit: _Optional[int] = ..., lock_index: _Optional[int] = ..., holds: _Optional[_Iterable[_Union[_session_pb2.Hold, _Mapping]]] = ..., places: _Optional[_Iterable[_Union[_session_pb2.Place, _Mapping]]] = ..., delayed: _Optional[_Iterable[_Union[_session_pb2.Hold, _Mapping]]] = ..., holders: _Optional[int] = ..., waiters: _Optional[int] = ..., delayed_holds: _Optional[int] = ..., past: _Optional[_Iterable[_Union[PastHold, _Mapping]]] = ...) -> None: ...
+    frozen: bool
+    def __init__(self, key: _Optional[str] = ..., mode: _Optional[_Union[_types_pb2.LockMode, str]] = ..., limit: _Optional[int] = ..., lock_index: _Optional[int] = ..., holds: _Optional[_Iterable[_Union[_session_pb2.Hold, _Mapping]]] = ..., places: _Optional[_Iterable[_Union[_session_pb2.Place, _Mapping]]] = ..., delayed: _Optional[_Iterable[_Union[_session_pb2.Hold, _Mapping]]] = ..., holders: _Optional[int] = ..., waiters: _Optional[int] = ..., delayed_holds: _Optional[int] = ..., past: _Optional[_Iterable[_Union[PastHold, _Mapping]]] = ..., frozen: bool = ...) -> None: ...
 
 class PastHold(_message.Message):
     __slots__ = ("session_id", "session_name", "owner", "lock_index", "fencing_token", "cause", "reason", "grant_time", "end_time")

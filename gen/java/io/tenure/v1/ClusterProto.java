@@ -131,6 +131,16 @@ public final class ClusterProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_tenure_v1_CompactResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_EndFreezeRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_EndFreezeRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_EndFreezeResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_EndFreezeResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_tenure_v1_BackupRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -162,7 +172,7 @@ public final class ClusterProto {
       "\001B\014\n\n_reachableB\006\n\004_lag\"\022\n\020GetStatusRequ" +
       "est\"W\n\rStatusProblem\022\022\n\004name\030\001 \001(\tR\004name" +
       "\022\030\n\007message\030\002 \001(\tR\007message\022\030\n\007runbook\030\003 " +
-      "\001(\tR\007runbook\"\363\005\n\021GetStatusResponse\0221\n\006he" +
+      "\001(\tR\007runbook\"\257\006\n\021GetStatusResponse\0221\n\006he" +
       "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
       "eader\022\026\n\006leader\030\002 \001(\tR\006leader\022+\n\007members" +
       "\030\003 \003(\0132\021.tenure.v1.MemberR\007members\022\026\n\006me" +
@@ -181,100 +191,107 @@ public final class ClusterProto {
       "s\030\022 \001(\004R\007watches\022\'\n\017cluster_version\030\023 \001(" +
       "\rR\016clusterVersion\022\037\n\013store_bytes\030\024 \001(\004R\n" +
       "storeBytes\022&\n\017store_bytes_max\030\025 \001(\004R\rsto" +
-      "reBytesMax\"\024\n\022ListMembersRequest\"u\n\023List" +
-      "MembersResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\022+\n\007members\030\002 " +
-      "\003(\0132\021.tenure.v1.MemberR\007members\"\202\001\n\020AddM" +
-      "emberRequest\022\022\n\004name\030\001 \001(\tR\004name\022!\n\014peer" +
-      "_address\030\002 \001(\tR\013peerAddress\022!\n\014stay_lear" +
-      "ner\030\003 \001(\010R\013stayLearner\022\024\n\005force\030\004 \001(\010R\005f" +
-      "orce\"q\n\021AddMemberResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\022)\n\006" +
-      "member\030\002 \001(\0132\021.tenure.v1.MemberR\006member\"" +
-      "I\n\024PromoteMemberRequest\022\033\n\tmember_id\030\001 \001" +
-      "(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005force\"J\n\025Pr" +
-      "omoteMemberResponse\0221\n\006header\030\001 \001(\0132\031.te" +
-      "nure.v1.ResponseHeaderR\006header\"H\n\023Remove" +
-      "MemberRequest\022\033\n\tmember_id\030\001 \001(\004R\010member" +
-      "Id\022\024\n\005force\030\002 \001(\010R\005force\"I\n\024RemoveMember" +
-      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
-      "ponseHeaderR\006header\"\200\001\n\024ReplaceMemberReq" +
-      "uest\022\033\n\tmember_id\030\001 \001(\004R\010memberId\022\022\n\004nam" +
-      "e\030\002 \001(\tR\004name\022!\n\014peer_address\030\003 \001(\tR\013pee" +
-      "rAddress\022\024\n\005force\030\004 \001(\010R\005force\"u\n\025Replac" +
-      "eMemberResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\022)\n\006member\030\002 \001" +
-      "(\0132\021.tenure.v1.MemberR\006member\"8\n\031Transfe" +
-      "rLeadershipRequest\022\033\n\tmember_id\030\001 \001(\004R\010m" +
-      "emberId\"g\n\032TransferLeadershipResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022\026\n\006leader\030\002 \001(\tR\006leader\"\357\007\n\006Lim" +
-      "its\022$\n\013waiters_max\030\001 \001(\rH\000R\nwaitersMax\210\001" +
-      "\001\022$\n\013holders_max\030\002 \001(\rH\001R\nholdersMax\210\001\001\022" +
-      "3\n\023session_objects_max\030\003 \001(\rH\002R\021sessionO" +
-      "bjectsMax\210\001\001\0221\n\022ended_sessions_max\030\004 \001(\r" +
-      "H\003R\020endedSessionsMax\210\001\001\0221\n\022request_windo" +
-      "w_max\030\005 \001(\rH\004R\020requestWindowMax\210\001\001\022<\n\030re" +
-      "quest_window_bytes_max\030\006 \001(\004H\005R\025requestW" +
-      "indowBytesMax\210\001\001\0225\n\024idempotency_keys_max" +
-      "\030\007 \001(\rH\006R\022idempotencyKeysMax\210\001\001\0223\n\023tombs" +
-      "tone_bytes_max\030\010 \001(\004H\007R\021tombstoneBytesMa" +
-      "x\210\001\001\0220\n\021history_revisions\030\t \001(\004H\010R\020histo" +
-      "ryRevisions\210\001\001\022D\n\020history_duration\030\n \001(\013" +
-      "2\031.google.protobuf.DurationR\017historyDura" +
-      "tion\022/\n\021history_bytes_max\030\013 \001(\004H\tR\017histo" +
-      "ryBytesMax\210\001\001\022&\n\014sessions_max\030\014 \001(\004H\nR\013s" +
-      "essionsMax\210\001\001\022+\n\017store_bytes_max\030\r \001(\004H\013" +
-      "R\rstoreBytesMax\210\001\001\0227\n\025idempotency_bytes_" +
-      "max\030\016 \001(\004H\014R\023idempotencyBytesMax\210\001\001B\016\n\014_" +
-      "waiters_maxB\016\n\014_holders_maxB\026\n\024_session_" +
-      "objects_maxB\025\n\023_ended_sessions_maxB\025\n\023_r" +
-      "equest_window_maxB\033\n\031_request_window_byt" +
-      "es_maxB\027\n\025_idempotency_keys_maxB\026\n\024_tomb" +
-      "stone_bytes_maxB\024\n\022_history_revisionsB\024\n" +
-      "\022_history_bytes_maxB\017\n\r_sessions_maxB\022\n\020" +
-      "_store_bytes_maxB\030\n\026_idempotency_bytes_m" +
-      "ax\"\022\n\020GetLimitsRequest\"q\n\021GetLimitsRespo" +
+      "reBytesMax\022:\n\013freeze_left\030\026 \001(\0132\031.google" +
+      ".protobuf.DurationR\nfreezeLeft\"\024\n\022ListMe" +
+      "mbersRequest\"u\n\023ListMembersResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022+\n\007members\030\002 \003(\0132\021.tenure.v1.Memb" +
+      "erR\007members\"\202\001\n\020AddMemberRequest\022\022\n\004name" +
+      "\030\001 \001(\tR\004name\022!\n\014peer_address\030\002 \001(\tR\013peer" +
+      "Address\022!\n\014stay_learner\030\003 \001(\010R\013stayLearn" +
+      "er\022\024\n\005force\030\004 \001(\010R\005force\"q\n\021AddMemberRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022)\n\006member\030\002 \001(\0132\021.tenur" +
+      "e.v1.MemberR\006member\"I\n\024PromoteMemberRequ" +
+      "est\022\033\n\tmember_id\030\001 \001(\004R\010memberId\022\024\n\005forc" +
+      "e\030\002 \001(\010R\005force\"J\n\025PromoteMemberResponse\022" +
+      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
+      "erR\006header\"H\n\023RemoveMemberRequest\022\033\n\tmem" +
+      "ber_id\030\001 \001(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005f" +
+      "orce\"I\n\024RemoveMemberResponse\0221\n\006header\030\001" +
+      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\"" +
+      "\200\001\n\024ReplaceMemberRequest\022\033\n\tmember_id\030\001 " +
+      "\001(\004R\010memberId\022\022\n\004name\030\002 \001(\tR\004name\022!\n\014pee" +
+      "r_address\030\003 \001(\tR\013peerAddress\022\024\n\005force\030\004 " +
+      "\001(\010R\005force\"u\n\025ReplaceMemberResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022)\n\006member\030\002 \001(\0132\021.tenure.v1.Membe" +
+      "rR\006member\"8\n\031TransferLeadershipRequest\022\033" +
+      "\n\tmember_id\030\001 \001(\004R\010memberId\"g\n\032TransferL" +
+      "eadershipResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\022\026\n\006leader\030\002" +
+      " \001(\tR\006leader\"\357\007\n\006Limits\022$\n\013waiters_max\030\001" +
+      " \001(\rH\000R\nwaitersMax\210\001\001\022$\n\013holders_max\030\002 \001" +
+      "(\rH\001R\nholdersMax\210\001\001\0223\n\023session_objects_m" +
+      "ax\030\003 \001(\rH\002R\021sessionObjectsMax\210\001\001\0221\n\022ende" +
+      "d_sessions_max\030\004 \001(\rH\003R\020endedSessionsMax" +
+      "\210\001\001\0221\n\022request_window_max\030\005 \001(\rH\004R\020reque" +
+      "stWindowMax\210\001\001\022<\n\030request_window_bytes_m" +
+      "ax\030\006 \001(\004H\005R\025requestWindowBytesMax\210\001\001\0225\n\024" +
+      "idempotency_keys_max\030\007 \001(\rH\006R\022idempotenc" +
+      "yKeysMax\210\001\001\0223\n\023tombstone_bytes_max\030\010 \001(\004" +
+      "H\007R\021tombstoneBytesMax\210\001\001\0220\n\021history_revi" +
+      "sions\030\t \001(\004H\010R\020historyRevisions\210\001\001\022D\n\020hi" +
+      "story_duration\030\n \001(\0132\031.google.protobuf.D" +
+      "urationR\017historyDuration\022/\n\021history_byte" +
+      "s_max\030\013 \001(\004H\tR\017historyBytesMax\210\001\001\022&\n\014ses" +
+      "sions_max\030\014 \001(\004H\nR\013sessionsMax\210\001\001\022+\n\017sto" +
+      "re_bytes_max\030\r \001(\004H\013R\rstoreBytesMax\210\001\001\0227" +
+      "\n\025idempotency_bytes_max\030\016 \001(\004H\014R\023idempot" +
+      "encyBytesMax\210\001\001B\016\n\014_waiters_maxB\016\n\014_hold" +
+      "ers_maxB\026\n\024_session_objects_maxB\025\n\023_ende" +
+      "d_sessions_maxB\025\n\023_request_window_maxB\033\n" +
+      "\031_request_window_bytes_maxB\027\n\025_idempoten" +
+      "cy_keys_maxB\026\n\024_tombstone_bytes_maxB\024\n\022_" +
+      "history_revisionsB\024\n\022_history_bytes_maxB" +
+      "\017\n\r_sessions_maxB\022\n\020_store_bytes_maxB\030\n\026" +
+      "_idempotency_bytes_max\"\022\n\020GetLimitsReque" +
+      "st\"q\n\021GetLimitsResponse\0221\n\006header\030\001 \001(\0132" +
+      "\031.tenure.v1.ResponseHeaderR\006header\022)\n\006li" +
+      "mits\030\002 \001(\0132\021.tenure.v1.LimitsR\006limits\"=\n" +
+      "\020SetLimitsRequest\022)\n\006limits\030\001 \001(\0132\021.tenu" +
+      "re.v1.LimitsR\006limits\"q\n\021SetLimitsRespons" +
+      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
+      "aderR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1" +
+      ".LimitsR\006limits\",\n\016CompactRequest\022\032\n\010rev" +
+      "ision\030\001 \001(\004R\010revision\"s\n\017CompactResponse" +
+      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
+      "derR\006header\022-\n\022compacted_revision\030\002 \001(\004R" +
+      "\021compactedRevision\"*\n\020EndFreezeRequest\022\026" +
+      "\n\006reason\030\001 \001(\tR\006reason\"\\\n\021EndFreezeRespo" +
       "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
-      "HeaderR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure." +
-      "v1.LimitsR\006limits\"=\n\020SetLimitsRequest\022)\n" +
-      "\006limits\030\001 \001(\0132\021.tenure.v1.LimitsR\006limits" +
-      "\"q\n\021SetLimitsResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022)\n\006limi" +
-      "ts\030\002 \001(\0132\021.tenure.v1.LimitsR\006limits\",\n\016C" +
-      "ompactRequest\022\032\n\010revision\030\001 \001(\004R\010revisio" +
-      "n\"s\n\017CompactResponse\0221\n\006header\030\001 \001(\0132\031.t" +
-      "enure.v1.ResponseHeaderR\006header\022-\n\022compa" +
-      "cted_revision\030\002 \001(\004R\021compactedRevision\"\017" +
-      "\n\rBackupRequest\"W\n\016BackupResponse\0221\n\006hea" +
-      "der\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006he" +
-      "ader\022\022\n\004data\030\002 \001(\014R\004data2\335\006\n\016ClusterServ" +
-      "ice\022F\n\tGetStatus\022\033.tenure.v1.GetStatusRe" +
-      "quest\032\034.tenure.v1.GetStatusResponse\022L\n\013L" +
-      "istMembers\022\035.tenure.v1.ListMembersReques" +
-      "t\032\036.tenure.v1.ListMembersResponse\022F\n\tAdd" +
-      "Member\022\033.tenure.v1.AddMemberRequest\032\034.te" +
-      "nure.v1.AddMemberResponse\022R\n\rPromoteMemb" +
-      "er\022\037.tenure.v1.PromoteMemberRequest\032 .te" +
-      "nure.v1.PromoteMemberResponse\022O\n\014RemoveM" +
-      "ember\022\036.tenure.v1.RemoveMemberRequest\032\037." +
-      "tenure.v1.RemoveMemberResponse\022R\n\rReplac" +
-      "eMember\022\037.tenure.v1.ReplaceMemberRequest" +
-      "\032 .tenure.v1.ReplaceMemberResponse\022a\n\022Tr" +
-      "ansferLeadership\022$.tenure.v1.TransferLea" +
-      "dershipRequest\032%.tenure.v1.TransferLeade" +
-      "rshipResponse\022F\n\tGetLimits\022\033.tenure.v1.G" +
-      "etLimitsRequest\032\034.tenure.v1.GetLimitsRes" +
-      "ponse\022F\n\tSetLimits\022\033.tenure.v1.SetLimits" +
-      "Request\032\034.tenure.v1.SetLimitsResponse\022@\n" +
-      "\007Compact\022\031.tenure.v1.CompactRequest\032\032.te" +
-      "nure.v1.CompactResponse\022?\n\006Backup\022\030.tenu" +
-      "re.v1.BackupRequest\032\031.tenure.v1.BackupRe" +
-      "sponse0\001B\230\001\n\014io.tenure.v1B\014ClusterProtoP" +
-      "\001Z5github.com/tenure-io/tenure/gen/go/te" +
-      "nure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTen" +
-      "ure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure:" +
-      ":V1b\006proto3"
+      "HeaderR\006header\022\024\n\005ended\030\002 \001(\010R\005ended\"\017\n\r" +
+      "BackupRequest\"W\n\016BackupResponse\0221\n\006heade" +
+      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
+      "er\022\022\n\004data\030\002 \001(\014R\004data2\245\007\n\016ClusterServic" +
+      "e\022F\n\tGetStatus\022\033.tenure.v1.GetStatusRequ" +
+      "est\032\034.tenure.v1.GetStatusResponse\022L\n\013Lis" +
+      "tMembers\022\035.tenure.v1.ListMembersRequest\032" +
+      "\036.tenure.v1.ListMembersResponse\022F\n\tAddMe" +
+      "mber\022\033.tenure.v1.AddMemberRequest\032\034.tenu" +
+      "re.v1.AddMemberResponse\022R\n\rPromoteMember" +
+      "\022\037.tenure.v1.PromoteMemberRequest\032 .tenu" +
+      "re.v1.PromoteMemberResponse\022O\n\014RemoveMem" +
+      "ber\022\036.tenure.v1.RemoveMemberRequest\032\037.te" +
+      "nure.v1.RemoveMemberResponse\022R\n\rReplaceM" +
+      "ember\022\037.tenure.v1.ReplaceMemberRequest\032 " +
+      ".tenure.v1.ReplaceMemberResponse\022a\n\022Tran" +
+      "sferLeadership\022$.tenure.v1.TransferLeade" +
+      "rshipRequest\032%.tenure.v1.TransferLeaders" +
+      "hipResponse\022F\n\tGetLimits\022\033.tenure.v1.Get" +
+      "LimitsRequest\032\034.tenure.v1.GetLimitsRespo" +
+      "nse\022F\n\tSetLimits\022\033.tenure.v1.SetLimitsRe" +
+      "quest\032\034.tenure.v1.SetLimitsResponse\022@\n\007C" +
+      "ompact\022\031.tenure.v1.CompactRequest\032\032.tenu" +
+      "re.v1.CompactResponse\022F\n\tEndFreeze\022\033.ten" +
+      "ure.v1.EndFreezeRequest\032\034.tenure.v1.EndF" +
+      "reezeResponse\022?\n\006Backup\022\030.tenure.v1.Back" +
+      "upRequest\032\031.tenure.v1.BackupResponse0\001B\230" +
+      "\001\n\014io.tenure.v1B\014ClusterProtoP\001Z5github." +
+      "com/tenure-io/tenure/gen/go/tenure/v1;te" +
+      "nurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025T" +
+      "enure\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto" +
+      "3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -305,7 +322,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_GetStatusResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetStatusResponse_descriptor,
-        new java.lang.String[] { "Header", "Leader", "Members", "Member", "Version", "Problems", "CommitIndex", "AppliedIndex", "FirstIndex", "LastIndex", "Keys", "Sessions", "LiveBytes", "DiskBytes", "CompactedRevision", "Checksum", "Uptime", "Watches", "ClusterVersion", "StoreBytes", "StoreBytesMax", });
+        new java.lang.String[] { "Header", "Leader", "Members", "Member", "Version", "Problems", "CommitIndex", "AppliedIndex", "FirstIndex", "LastIndex", "Keys", "Sessions", "LiveBytes", "DiskBytes", "CompactedRevision", "Checksum", "Uptime", "Watches", "ClusterVersion", "StoreBytes", "StoreBytesMax", "FreezeLeft", });
     internal_static_tenure_v1_ListMembersRequest_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_tenure_v1_ListMembersRequest_fieldAccessorTable = new
@@ -420,14 +437,26 @@ public final class ClusterProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CompactResponse_descriptor,
         new java.lang.String[] { "Header", "CompactedRevision", });
-    internal_static_tenure_v1_BackupRequest_descriptor =
+    internal_static_tenure_v1_EndFreezeRequest_descriptor =
       getDescriptor().getMessageTypes().get(23);
+    internal_static_tenure_v1_EndFreezeRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_EndFreezeRequest_descriptor,
+        new java.lang.String[] { "Reason", });
+    internal_static_tenure_v1_EndFreezeResponse_descriptor =
+      getDescriptor().getMessageTypes().get(24);
+    internal_static_tenure_v1_EndFreezeResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_EndFreezeResponse_descriptor,
+        new java.lang.String[] { "Header", "Ended", });
+    internal_static_tenure_v1_BackupRequest_descriptor =
+      getDescriptor().getMessageTypes().get(25);
     internal_static_tenure_v1_BackupRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BackupRequest_descriptor,
         new java.lang.String[] { });
     internal_static_tenure_v1_BackupResponse_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_tenure_v1_BackupResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BackupResponse_descriptor,

@@ -325,6 +325,37 @@ public final class ClusterServiceGrpc {
     return getCompactMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<io.tenure.v1.EndFreezeRequest,
+      io.tenure.v1.EndFreezeResponse> getEndFreezeMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "EndFreeze",
+      requestType = io.tenure.v1.EndFreezeRequest.class,
+      responseType = io.tenure.v1.EndFreezeResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.tenure.v1.EndFreezeRequest,
+      io.tenure.v1.EndFreezeResponse> getEndFreezeMethod() {
+    io.grpc.MethodDescriptor<io.tenure.v1.EndFreezeRequest, io.tenure.v1.EndFreezeResponse> getEndFreezeMethod;
+    if ((getEndFreezeMethod = ClusterServiceGrpc.getEndFreezeMethod) == null) {
+      synchronized (ClusterServiceGrpc.class) {
+        if ((getEndFreezeMethod = ClusterServiceGrpc.getEndFreezeMethod) == null) {
+          ClusterServiceGrpc.getEndFreezeMethod = getEndFreezeMethod =
+              io.grpc.MethodDescriptor.<io.tenure.v1.EndFreezeRequest, io.tenure.v1.EndFreezeResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "EndFreeze"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.EndFreezeRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.EndFreezeResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ClusterServiceMethodDescriptorSupplier("EndFreeze"))
+              .build();
+        }
+      }
+    }
+    return getEndFreezeMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<io.tenure.v1.BackupRequest,
       io.tenure.v1.BackupResponse> getBackupMethod;
 
@@ -524,6 +555,17 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
+     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * </pre>
+     */
+    default void endFreeze(io.tenure.v1.EndFreezeRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.EndFreezeResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getEndFreezeMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Backup streams a consistent, checksummed, logical copy of the store.
      * </pre>
      */
@@ -678,6 +720,18 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
+     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * </pre>
+     */
+    public void endFreeze(io.tenure.v1.EndFreezeRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.EndFreezeResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getEndFreezeMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Backup streams a consistent, checksummed, logical copy of the store.
      * </pre>
      */
@@ -805,6 +859,17 @@ public final class ClusterServiceGrpc {
     public io.tenure.v1.CompactResponse compact(io.tenure.v1.CompactRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getCompactMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * </pre>
+     */
+    public io.tenure.v1.EndFreezeResponse endFreeze(io.tenure.v1.EndFreezeRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getEndFreezeMethod(), getCallOptions(), request);
     }
 
     /**
@@ -937,6 +1002,17 @@ public final class ClusterServiceGrpc {
     public io.tenure.v1.CompactResponse compact(io.tenure.v1.CompactRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getCompactMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * </pre>
+     */
+    public io.tenure.v1.EndFreezeResponse endFreeze(io.tenure.v1.EndFreezeRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getEndFreezeMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1079,6 +1155,18 @@ public final class ClusterServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getCompactMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
+     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.EndFreezeResponse> endFreeze(
+        io.tenure.v1.EndFreezeRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getEndFreezeMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_GET_STATUS = 0;
@@ -1091,7 +1179,8 @@ public final class ClusterServiceGrpc {
   private static final int METHODID_GET_LIMITS = 7;
   private static final int METHODID_SET_LIMITS = 8;
   private static final int METHODID_COMPACT = 9;
-  private static final int METHODID_BACKUP = 10;
+  private static final int METHODID_END_FREEZE = 10;
+  private static final int METHODID_BACKUP = 11;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1149,6 +1238,10 @@ public final class ClusterServiceGrpc {
         case METHODID_COMPACT:
           serviceImpl.compact((io.tenure.v1.CompactRequest) request,
               (io.grpc.stub.StreamObserver<io.tenure.v1.CompactResponse>) responseObserver);
+          break;
+        case METHODID_END_FREEZE:
+          serviceImpl.endFreeze((io.tenure.v1.EndFreezeRequest) request,
+              (io.grpc.stub.StreamObserver<io.tenure.v1.EndFreezeResponse>) responseObserver);
           break;
         case METHODID_BACKUP:
           serviceImpl.backup((io.tenure.v1.BackupRequest) request,
@@ -1243,6 +1336,13 @@ public final class ClusterServiceGrpc {
               io.tenure.v1.CompactResponse>(
                 service, METHODID_COMPACT)))
         .addMethod(
+          getEndFreezeMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.tenure.v1.EndFreezeRequest,
+              io.tenure.v1.EndFreezeResponse>(
+                service, METHODID_END_FREEZE)))
+        .addMethod(
           getBackupMethod(),
           io.grpc.stub.ServerCalls.asyncServerStreamingCall(
             new MethodHandlers<
@@ -1307,6 +1407,7 @@ public final class ClusterServiceGrpc {
               .addMethod(getGetLimitsMethod())
               .addMethod(getSetLimitsMethod())
               .addMethod(getCompactMethod())
+              .addMethod(getEndFreezeMethod())
               .addMethod(getBackupMethod())
               .build();
         }

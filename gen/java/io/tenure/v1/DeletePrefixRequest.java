@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -696,7 +696,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

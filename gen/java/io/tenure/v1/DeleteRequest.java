@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -715,7 +715,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -741,7 +741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -848,7 +848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -49,7 +49,7 @@ public interface DeleteRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -58,7 +58,7 @@ public interface DeleteRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -67,7 +67,7 @@ public interface DeleteRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; request_id, idempotency_key, guards, session_secret and epoch are used.
+   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

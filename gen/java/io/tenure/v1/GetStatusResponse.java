@@ -631,6 +631,47 @@ private static final long serialVersionUID = 0L;
     return storeBytesMax_;
   }
 
+  public static final int FREEZE_LEFT_FIELD_NUMBER = 22;
+  private com.google.protobuf.Duration freezeLeft_;
+  /**
+   * <pre>
+   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+   * the whole freeze.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+   * @return Whether the freezeLeft field is set.
+   */
+  @java.lang.Override
+  public boolean hasFreezeLeft() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+   * the whole freeze.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+   * @return The freezeLeft.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getFreezeLeft() {
+    return freezeLeft_ == null ? com.google.protobuf.Duration.getDefaultInstance() : freezeLeft_;
+  }
+  /**
+   * <pre>
+   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+   * the whole freeze.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getFreezeLeftOrBuilder() {
+    return freezeLeft_ == null ? com.google.protobuf.Duration.getDefaultInstance() : freezeLeft_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -707,6 +748,9 @@ private static final long serialVersionUID = 0L;
     }
     if (storeBytesMax_ != 0L) {
       output.writeUInt64(21, storeBytesMax_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(22, getFreezeLeft());
     }
     getUnknownFields().writeTo(output);
   }
@@ -797,6 +841,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(21, storeBytesMax_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(22, getFreezeLeft());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -860,6 +908,11 @@ private static final long serialVersionUID = 0L;
         != other.getStoreBytes()) return false;
     if (getStoreBytesMax()
         != other.getStoreBytesMax()) return false;
+    if (hasFreezeLeft() != other.hasFreezeLeft()) return false;
+    if (hasFreezeLeft()) {
+      if (!getFreezeLeft()
+          .equals(other.getFreezeLeft())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -933,6 +986,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + STORE_BYTES_MAX_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getStoreBytesMax());
+    if (hasFreezeLeft()) {
+      hash = (37 * hash) + FREEZE_LEFT_FIELD_NUMBER;
+      hash = (53 * hash) + getFreezeLeft().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1071,6 +1128,7 @@ private static final long serialVersionUID = 0L;
         getMembersFieldBuilder();
         getProblemsFieldBuilder();
         getUptimeFieldBuilder();
+        getFreezeLeftFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1118,6 +1176,11 @@ private static final long serialVersionUID = 0L;
       clusterVersion_ = 0;
       storeBytes_ = 0L;
       storeBytesMax_ = 0L;
+      freezeLeft_ = null;
+      if (freezeLeftBuilder_ != null) {
+        freezeLeftBuilder_.dispose();
+        freezeLeftBuilder_ = null;
+      }
       return this;
     }
 
@@ -1236,6 +1299,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00100000) != 0)) {
         result.storeBytesMax_ = storeBytesMax_;
+      }
+      if (((from_bitField0_ & 0x00200000) != 0)) {
+        result.freezeLeft_ = freezeLeftBuilder_ == null
+            ? freezeLeft_
+            : freezeLeftBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1401,6 +1470,9 @@ private static final long serialVersionUID = 0L;
       if (other.getStoreBytesMax() != 0L) {
         setStoreBytesMax(other.getStoreBytesMax());
       }
+      if (other.hasFreezeLeft()) {
+        mergeFreezeLeft(other.getFreezeLeft());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1552,6 +1624,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00100000;
               break;
             } // case 168
+            case 178: {
+              input.readMessage(
+                  getFreezeLeftFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00200000;
+              break;
+            } // case 178
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3445,6 +3524,172 @@ private static final long serialVersionUID = 0L;
       storeBytesMax_ = 0L;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Duration freezeLeft_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> freezeLeftBuilder_;
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     * @return Whether the freezeLeft field is set.
+     */
+    public boolean hasFreezeLeft() {
+      return ((bitField0_ & 0x00200000) != 0);
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     * @return The freezeLeft.
+     */
+    public com.google.protobuf.Duration getFreezeLeft() {
+      if (freezeLeftBuilder_ == null) {
+        return freezeLeft_ == null ? com.google.protobuf.Duration.getDefaultInstance() : freezeLeft_;
+      } else {
+        return freezeLeftBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    public Builder setFreezeLeft(com.google.protobuf.Duration value) {
+      if (freezeLeftBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        freezeLeft_ = value;
+      } else {
+        freezeLeftBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    public Builder setFreezeLeft(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (freezeLeftBuilder_ == null) {
+        freezeLeft_ = builderForValue.build();
+      } else {
+        freezeLeftBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    public Builder mergeFreezeLeft(com.google.protobuf.Duration value) {
+      if (freezeLeftBuilder_ == null) {
+        if (((bitField0_ & 0x00200000) != 0) &&
+          freezeLeft_ != null &&
+          freezeLeft_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getFreezeLeftBuilder().mergeFrom(value);
+        } else {
+          freezeLeft_ = value;
+        }
+      } else {
+        freezeLeftBuilder_.mergeFrom(value);
+      }
+      if (freezeLeft_ != null) {
+        bitField0_ |= 0x00200000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    public Builder clearFreezeLeft() {
+      bitField0_ = (bitField0_ & ~0x00200000);
+      freezeLeft_ = null;
+      if (freezeLeftBuilder_ != null) {
+        freezeLeftBuilder_.dispose();
+        freezeLeftBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getFreezeLeftBuilder() {
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return getFreezeLeftFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getFreezeLeftOrBuilder() {
+      if (freezeLeftBuilder_ != null) {
+        return freezeLeftBuilder_.getMessageOrBuilder();
+      } else {
+        return freezeLeft_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : freezeLeft_;
+      }
+    }
+    /**
+     * <pre>
+     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+     * the whole freeze.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getFreezeLeftFieldBuilder() {
+      if (freezeLeftBuilder_ == null) {
+        freezeLeftBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getFreezeLeft(),
+                getParentForChildren(),
+                isClean());
+        freezeLeft_ = null;
+      }
+      return freezeLeftBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -359,4 +359,34 @@ public interface GetStatusResponseOrBuilder extends
    * @return The storeBytesMax.
    */
   long getStoreBytesMax();
+
+  /**
+   * <pre>
+   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+   * the whole freeze.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+   * @return Whether the freezeLeft field is set.
+   */
+  boolean hasFreezeLeft();
+  /**
+   * <pre>
+   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+   * the whole freeze.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+   * @return The freezeLeft.
+   */
+  com.google.protobuf.Duration getFreezeLeft();
+  /**
+   * <pre>
+   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
+   * the whole freeze.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getFreezeLeftOrBuilder();
 }

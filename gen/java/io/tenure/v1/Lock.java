@@ -441,6 +441,21 @@ private static final long serialVersionUID = 0L;
     return past_.get(index);
   }
 
+  public static final int FROZEN_FIELD_NUMBER = 12;
+  private boolean frozen_ = false;
+  /**
+   * <pre>
+   * Whether nothing is granted for the time being, because the cluster was restored.
+   * </pre>
+   *
+   * <code>bool frozen = 12 [json_name = "frozen"];</code>
+   * @return The frozen.
+   */
+  @java.lang.Override
+  public boolean getFrozen() {
+    return frozen_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -487,6 +502,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < past_.size(); i++) {
       output.writeMessage(11, past_.get(i));
+    }
+    if (frozen_ != false) {
+      output.writeBool(12, frozen_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -540,6 +558,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, past_.get(i));
     }
+    if (frozen_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(12, frozen_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -576,6 +598,8 @@ private static final long serialVersionUID = 0L;
         != other.getDelayedHolds()) return false;
     if (!getPastList()
         .equals(other.getPastList())) return false;
+    if (getFrozen()
+        != other.getFrozen()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -618,6 +642,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + PAST_FIELD_NUMBER;
       hash = (53 * hash) + getPastList().hashCode();
     }
+    hash = (37 * hash) + FROZEN_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getFrozen());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -788,6 +815,7 @@ private static final long serialVersionUID = 0L;
         pastBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000400);
+      frozen_ = false;
       return this;
     }
 
@@ -881,6 +909,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.delayedHolds_ = delayedHolds_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.frozen_ = frozen_;
       }
     }
 
@@ -1055,6 +1086,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.getFrozen() != false) {
+        setFrozen(other.getFrozen());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1168,6 +1202,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 90
+            case 96: {
+              frozen_ = input.readBool();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 96
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2816,6 +2855,50 @@ private static final long serialVersionUID = 0L;
         past_ = null;
       }
       return pastBuilder_;
+    }
+
+    private boolean frozen_ ;
+    /**
+     * <pre>
+     * Whether nothing is granted for the time being, because the cluster was restored.
+     * </pre>
+     *
+     * <code>bool frozen = 12 [json_name = "frozen"];</code>
+     * @return The frozen.
+     */
+    @java.lang.Override
+    public boolean getFrozen() {
+      return frozen_;
+    }
+    /**
+     * <pre>
+     * Whether nothing is granted for the time being, because the cluster was restored.
+     * </pre>
+     *
+     * <code>bool frozen = 12 [json_name = "frozen"];</code>
+     * @param value The frozen to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFrozen(boolean value) {
+
+      frozen_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether nothing is granted for the time being, because the cluster was restored.
+     * </pre>
+     *
+     * <code>bool frozen = 12 [json_name = "frozen"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFrozen() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      frozen_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

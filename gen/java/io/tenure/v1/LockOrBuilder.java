@@ -272,4 +272,14 @@ public interface LockOrBuilder extends
    */
   io.tenure.v1.PastHoldOrBuilder getPastOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Whether nothing is granted for the time being, because the cluster was restored.
+   * </pre>
+   *
+   * <code>bool frozen = 12 [json_name = "frozen"];</code>
+   * @return The frozen.
+   */
+  boolean getFrozen();
 }

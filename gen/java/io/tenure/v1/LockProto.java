@@ -132,7 +132,7 @@ public final class LockProto {
       "\n\024tenure/v1/lock.proto\022\ttenure.v1\032\036googl" +
       "e/protobuf/duration.proto\032\037google/protob" +
       "uf/timestamp.proto\032\027tenure/v1/session.pr" +
-      "oto\032\025tenure/v1/types.proto\"\364\002\n\004Lock\022\020\n\003k" +
+      "oto\032\025tenure/v1/types.proto\"\214\003\n\004Lock\022\020\n\003k" +
       "ey\030\001 \001(\tR\003key\022\'\n\004mode\030\002 \001(\0162\023.tenure.v1." +
       "LockModeR\004mode\022\024\n\005limit\030\003 \001(\rR\005limit\022\035\n\n" +
       "lock_index\030\004 \001(\004R\tlockIndex\022%\n\005holds\030\005 \003" +
@@ -142,131 +142,132 @@ public final class LockProto {
       "rs\030\010 \001(\rR\007holders\022\030\n\007waiters\030\t \001(\rR\007wait" +
       "ers\022#\n\rdelayed_holds\030\n \001(\rR\014delayedHolds" +
       "\022\'\n\004past\030\013 \003(\0132\023.tenure.v1.PastHoldR\004pas" +
-      "t\"\337\002\n\010PastHold\022\035\n\nsession_id\030\001 \001(\tR\tsess" +
-      "ionId\022!\n\014session_name\030\002 \001(\tR\013sessionName" +
-      "\022\024\n\005owner\030\003 \001(\tR\005owner\022\035\n\nlock_index\030\004 \001" +
-      "(\004R\tlockIndex\022#\n\rfencing_token\030\005 \001(\004R\014fe" +
-      "ncingToken\022-\n\005cause\030\006 \001(\0162\027.tenure.v1.Ho" +
-      "ldEndCauseR\005cause\022\026\n\006reason\030\007 \001(\tR\006reaso" +
-      "n\0229\n\ngrant_time\030\010 \001(\0132\032.google.protobuf." +
-      "TimestampR\tgrantTime\0225\n\010end_time\030\t \001(\0132\032" +
-      ".google.protobuf.TimestampR\007endTime\"\361\002\n\022" +
-      "AcquireLockRequest\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\n" +
-      "session_id\030\002 \001(\tR\tsessionId\022\'\n\004mode\030\003 \001(" +
-      "\0162\023.tenure.v1.LockModeR\004mode\022\030\n\007permits\030" +
-      "\004 \001(\rR\007permits\022\024\n\005limit\030\005 \001(\rR\005limit\022\031\n\005" +
-      "value\030\006 \001(\014H\000R\005value\210\001\001\022-\n\004wait\030\007 \001(\0132\031." +
-      "google.protobuf.DurationR\004wait\0223\n\023leave_" +
-      "on_disconnect\030\010 \001(\010H\001R\021leaveOnDisconnect" +
-      "\210\001\001\0220\n\007options\030\t \001(\0132\026.tenure.v1.CallOpt" +
-      "ionsR\007optionsB\010\n\006_valueB\026\n\024_leave_on_dis" +
-      "connect\"\237\002\n\023AcquireLockResponse\0221\n\006heade" +
-      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
-      "er\0223\n\006queued\030\002 \001(\0132\031.tenure.v1.LockQueue" +
-      "dStepH\000R\006queued\0220\n\005moved\030\003 \001(\0132\030.tenure." +
-      "v1.LockMovedStepH\000R\005moved\022+\n\007granted\030\004 \001" +
-      "(\0132\017.tenure.v1.HoldH\000R\007granted\0229\n\010reject" +
-      "ed\030\005 \001(\0132\033.tenure.v1.LockRejectedStepH\000R" +
-      "\010rejectedB\006\n\004step\"]\n\016LockQueuedStep\022&\n\005p" +
-      "lace\030\001 \001(\0132\020.tenure.v1.PlaceR\005place\022#\n\004l" +
-      "ock\030\002 \001(\0132\017.tenure.v1.LockR\004lock\"+\n\rLock" +
-      "MovedStep\022\032\n\010position\030\001 \001(\rR\010position\"~\n" +
-      "\020LockRejectedStep\022-\n\005cause\030\001 \001(\0162\027.tenur" +
-      "e.v1.WaitEndCauseR\005cause\022\026\n\006reason\030\002 \001(\t" +
-      "R\006reason\022#\n\004lock\030\003 \001(\0132\017.tenure.v1.LockR" +
-      "\004lock\"\247\002\n\025TryAcquireLockRequest\022\020\n\003key\030\001" +
-      " \001(\tR\003key\022\035\n\nsession_id\030\002 \001(\tR\tsessionId" +
-      "\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.LockModeR\004mod" +
-      "e\022\030\n\007permits\030\004 \001(\rR\007permits\022\024\n\005limit\030\005 \001" +
-      "(\rR\005limit\022\031\n\005value\030\006 \001(\014H\000R\005value\210\001\001\022-\n\004" +
-      "wait\030\007 \001(\0132\031.google.protobuf.DurationR\004w" +
-      "ait\0220\n\007options\030\010 \001(\0132\026.tenure.v1.CallOpt" +
-      "ionsR\007optionsB\010\n\006_value\"\261\001\n\026TryAcquireLo" +
-      "ckResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
-      "esponseHeaderR\006header\022\032\n\010acquired\030\002 \001(\010R" +
-      "\010acquired\022#\n\004hold\030\003 \001(\0132\017.tenure.v1.Hold" +
-      "R\004hold\022#\n\004lock\030\004 \001(\0132\017.tenure.v1.LockR\004l" +
-      "ock\"v\n\021CancelWaitRequest\022\020\n\003key\030\001 \001(\tR\003k" +
-      "ey\022\035\n\nsession_id\030\002 \001(\tR\tsessionId\0220\n\007opt" +
-      "ions\030\003 \001(\0132\026.tenure.v1.CallOptionsR\007opti" +
-      "ons\"\212\001\n\022CancelWaitResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\022\034\n" +
-      "\tcancelled\030\002 \001(\010R\tcancelled\022#\n\004hold\030\003 \001(" +
-      "\0132\017.tenure.v1.HoldR\004hold\"\320\001\n\022ReleaseLock" +
-      "Request\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nsession_id\030" +
-      "\002 \001(\tR\tsessionId\022\035\n\nlock_index\030\003 \001(\004R\tlo" +
-      "ckIndex\022\022\n\003put\030\004 \001(\014H\000R\003put\022\030\n\006delete\030\005 " +
-      "\001(\010H\000R\006delete\0220\n\007options\030\006 \001(\0132\026.tenure." +
-      "v1.CallOptionsR\007optionsB\n\n\010value_op\"\243\001\n\023" +
-      "ReleaseLockResponse\0221\n\006header\030\001 \001(\0132\031.te" +
-      "nure.v1.ResponseHeaderR\006header\022\032\n\010releas" +
-      "ed\030\002 \001(\010R\010released\022\030\n\007granted\030\003 \001(\rR\007gra" +
-      "nted\022#\n\004lock\030\004 \001(\0132\017.tenure.v1.LockR\004loc" +
-      "k\"N\n\016GetLockRequest\022\020\n\003key\030\001 \001(\tR\003key\022*\n" +
-      "\004read\030\002 \001(\0132\026.tenure.v1.ReadOptionsR\004rea" +
-      "d\"\231\001\n\017GetLockResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022#\n\004lock" +
-      "\030\002 \001(\0132\017.tenure.v1.LockR\004lock\022.\n\010session" +
-      "s\030\003 \003(\0132\022.tenure.v1.SessionR\010sessions\"\236\002" +
-      "\n\020ListLocksRequest\022\026\n\006prefix\030\001 \001(\tR\006pref" +
-      "ix\022\035\n\nsession_id\030\002 \001(\tR\tsessionId\022\027\n\007hel" +
-      "d_by\030\003 \001(\tR\006heldBy\022\030\n\007waiting\030\004 \001(\010R\007wai" +
-      "ting\0228\n\nolder_than\030\005 \001(\0132\031.google.protob" +
-      "uf.DurationR\tolderThan\022\033\n\tpage_size\030\006 \001(" +
-      "\rR\010pageSize\022\035\n\npage_token\030\007 \001(\tR\tpageTok" +
-      "en\022*\n\004read\030\010 \001(\0132\026.tenure.v1.ReadOptions" +
-      "R\004read\"\225\001\n\021ListLocksResponse\0221\n\006header\030\001" +
-      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\022" +
-      "%\n\005locks\030\002 \003(\0132\017.tenure.v1.LockR\005locks\022&" +
-      "\n\017next_page_token\030\003 \001(\tR\rnextPageToken\"\262" +
-      "\001\n\020BreakLockRequest\022\020\n\003key\030\001 \001(\tR\003key\022\035\n" +
-      "\nsession_id\030\002 \001(\tR\tsessionId\022\031\n\005owner\030\003 " +
-      "\001(\tH\000R\005owner\210\001\001\022\026\n\006reason\030\004 \001(\tR\006reason\022" +
-      "0\n\007options\030\005 \001(\0132\026.tenure.v1.CallOptions" +
-      "R\007optionsB\010\n\006_owner\"t\n\021BreakLockResponse" +
-      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\022\024\n\005holds\030\002 \001(\rR\005holds\022\026\n\006pla" +
-      "ces\030\003 \001(\rR\006places\"l\n\025CheckSequencerReque" +
-      "st\0224\n\tsequencer\030\001 \001(\0132\024.tenure.v1.Sequen" +
-      "cerH\000R\tsequencer\022\024\n\004text\030\002 \001(\tH\000R\004textB\007" +
-      "\n\005proof\"\206\001\n\026CheckSequencerResponse\0221\n\006he" +
+      "t\022\026\n\006frozen\030\014 \001(\010R\006frozen\"\337\002\n\010PastHold\022\035" +
+      "\n\nsession_id\030\001 \001(\tR\tsessionId\022!\n\014session" +
+      "_name\030\002 \001(\tR\013sessionName\022\024\n\005owner\030\003 \001(\tR" +
+      "\005owner\022\035\n\nlock_index\030\004 \001(\004R\tlockIndex\022#\n" +
+      "\rfencing_token\030\005 \001(\004R\014fencingToken\022-\n\005ca" +
+      "use\030\006 \001(\0162\027.tenure.v1.HoldEndCauseR\005caus" +
+      "e\022\026\n\006reason\030\007 \001(\tR\006reason\0229\n\ngrant_time\030" +
+      "\010 \001(\0132\032.google.protobuf.TimestampR\tgrant" +
+      "Time\0225\n\010end_time\030\t \001(\0132\032.google.protobuf" +
+      ".TimestampR\007endTime\"\361\002\n\022AcquireLockReque" +
+      "st\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nsession_id\030\002 \001(\t" +
+      "R\tsessionId\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.Lo" +
+      "ckModeR\004mode\022\030\n\007permits\030\004 \001(\rR\007permits\022\024" +
+      "\n\005limit\030\005 \001(\rR\005limit\022\031\n\005value\030\006 \001(\014H\000R\005v" +
+      "alue\210\001\001\022-\n\004wait\030\007 \001(\0132\031.google.protobuf." +
+      "DurationR\004wait\0223\n\023leave_on_disconnect\030\010 " +
+      "\001(\010H\001R\021leaveOnDisconnect\210\001\001\0220\n\007options\030\t" +
+      " \001(\0132\026.tenure.v1.CallOptionsR\007optionsB\010\n" +
+      "\006_valueB\026\n\024_leave_on_disconnect\"\237\002\n\023Acqu" +
+      "ireLockResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
+      ".v1.ResponseHeaderR\006header\0223\n\006queued\030\002 \001" +
+      "(\0132\031.tenure.v1.LockQueuedStepH\000R\006queued\022" +
+      "0\n\005moved\030\003 \001(\0132\030.tenure.v1.LockMovedStep" +
+      "H\000R\005moved\022+\n\007granted\030\004 \001(\0132\017.tenure.v1.H" +
+      "oldH\000R\007granted\0229\n\010rejected\030\005 \001(\0132\033.tenur" +
+      "e.v1.LockRejectedStepH\000R\010rejectedB\006\n\004ste" +
+      "p\"]\n\016LockQueuedStep\022&\n\005place\030\001 \001(\0132\020.ten" +
+      "ure.v1.PlaceR\005place\022#\n\004lock\030\002 \001(\0132\017.tenu" +
+      "re.v1.LockR\004lock\"+\n\rLockMovedStep\022\032\n\010pos" +
+      "ition\030\001 \001(\rR\010position\"~\n\020LockRejectedSte" +
+      "p\022-\n\005cause\030\001 \001(\0162\027.tenure.v1.WaitEndCaus" +
+      "eR\005cause\022\026\n\006reason\030\002 \001(\tR\006reason\022#\n\004lock" +
+      "\030\003 \001(\0132\017.tenure.v1.LockR\004lock\"\247\002\n\025TryAcq" +
+      "uireLockRequest\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nses" +
+      "sion_id\030\002 \001(\tR\tsessionId\022\'\n\004mode\030\003 \001(\0162\023" +
+      ".tenure.v1.LockModeR\004mode\022\030\n\007permits\030\004 \001" +
+      "(\rR\007permits\022\024\n\005limit\030\005 \001(\rR\005limit\022\031\n\005val" +
+      "ue\030\006 \001(\014H\000R\005value\210\001\001\022-\n\004wait\030\007 \001(\0132\031.goo" +
+      "gle.protobuf.DurationR\004wait\0220\n\007options\030\010" +
+      " \001(\0132\026.tenure.v1.CallOptionsR\007optionsB\010\n" +
+      "\006_value\"\261\001\n\026TryAcquireLockResponse\0221\n\006he" +
       "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
-      "eader\022\024\n\005holds\030\002 \001(\010R\005holds\022#\n\004lock\030\003 \001(" +
-      "\0132\017.tenure.v1.LockR\004lock*\223\003\n\014HoldEndCaus" +
-      "e\022\036\n\032HOLD_END_CAUSE_UNSPECIFIED\020\000\022\033\n\027HOL" +
-      "D_END_CAUSE_RELEASED\020\001\022\"\n\036HOLD_END_CAUSE" +
-      "_SESSION_EXPIRED\020\002\022$\n HOLD_END_CAUSE_SES" +
-      "SION_DESTROYED\020\003\022!\n\035HOLD_END_CAUSE_SESSI" +
-      "ON_FORCED\020\004\022\031\n\025HOLD_END_CAUSE_BROKEN\020\005\022\037" +
-      "\n\033HOLD_END_CAUSE_CHECK_FAILED\020\006\022\033\n\027HOLD_" +
-      "END_CAUSE_RESTORED\020\007\022\033\n\027HOLD_END_CAUSE_R" +
-      "ESIGNED\020\010\022!\n\035HOLD_END_CAUSE_FORCE_RELEAS" +
-      "ED\020\t\022!\n\035HOLD_END_CAUSE_SESSION_CLOSED\020\n\022" +
-      "\035\n\031HOLD_END_CAUSE_TAKEN_OVER\020\013*\247\001\n\014WaitE" +
-      "ndCause\022\036\n\032WAIT_END_CAUSE_UNSPECIFIED\020\000\022" +
-      "\034\n\030WAIT_END_CAUSE_CANCELLED\020\001\022\034\n\030WAIT_EN" +
-      "D_CAUSE_TIMED_OUT\020\002\022 \n\034WAIT_END_CAUSE_SE" +
-      "SSION_ENDED\020\003\022\031\n\025WAIT_END_CAUSE_BROKEN\020\004" +
-      "2\366\004\n\013LockService\022N\n\013AcquireLock\022\035.tenure" +
-      ".v1.AcquireLockRequest\032\036.tenure.v1.Acqui" +
-      "reLockResponse0\001\022U\n\016TryAcquireLock\022 .ten" +
-      "ure.v1.TryAcquireLockRequest\032!.tenure.v1" +
-      ".TryAcquireLockResponse\022I\n\nCancelWait\022\034." +
-      "tenure.v1.CancelWaitRequest\032\035.tenure.v1." +
-      "CancelWaitResponse\022L\n\013ReleaseLock\022\035.tenu" +
-      "re.v1.ReleaseLockRequest\032\036.tenure.v1.Rel" +
-      "easeLockResponse\022@\n\007GetLock\022\031.tenure.v1." +
-      "GetLockRequest\032\032.tenure.v1.GetLockRespon" +
-      "se\022F\n\tListLocks\022\033.tenure.v1.ListLocksReq" +
-      "uest\032\034.tenure.v1.ListLocksResponse\022F\n\tBr" +
-      "eakLock\022\033.tenure.v1.BreakLockRequest\032\034.t" +
-      "enure.v1.BreakLockResponse\022U\n\016CheckSeque" +
-      "ncer\022 .tenure.v1.CheckSequencerRequest\032!" +
-      ".tenure.v1.CheckSequencerResponseB\225\001\n\014io" +
-      ".tenure.v1B\tLockProtoP\001Z5github.com/tenu" +
-      "re-io/tenure/gen/go/tenure/v1;tenurev1\242\002" +
-      "\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1" +
-      "\\GPBMetadata\352\002\nTenure::V1b\006proto3"
+      "eader\022\032\n\010acquired\030\002 \001(\010R\010acquired\022#\n\004hol" +
+      "d\030\003 \001(\0132\017.tenure.v1.HoldR\004hold\022#\n\004lock\030\004" +
+      " \001(\0132\017.tenure.v1.LockR\004lock\"v\n\021CancelWai" +
+      "tRequest\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nsession_id" +
+      "\030\002 \001(\tR\tsessionId\0220\n\007options\030\003 \001(\0132\026.ten" +
+      "ure.v1.CallOptionsR\007options\"\212\001\n\022CancelWa" +
+      "itResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
+      "esponseHeaderR\006header\022\034\n\tcancelled\030\002 \001(\010" +
+      "R\tcancelled\022#\n\004hold\030\003 \001(\0132\017.tenure.v1.Ho" +
+      "ldR\004hold\"\320\001\n\022ReleaseLockRequest\022\020\n\003key\030\001" +
+      " \001(\tR\003key\022\035\n\nsession_id\030\002 \001(\tR\tsessionId" +
+      "\022\035\n\nlock_index\030\003 \001(\004R\tlockIndex\022\022\n\003put\030\004" +
+      " \001(\014H\000R\003put\022\030\n\006delete\030\005 \001(\010H\000R\006delete\0220\n" +
+      "\007options\030\006 \001(\0132\026.tenure.v1.CallOptionsR\007" +
+      "optionsB\n\n\010value_op\"\243\001\n\023ReleaseLockRespo" +
+      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
+      "HeaderR\006header\022\032\n\010released\030\002 \001(\010R\010releas" +
+      "ed\022\030\n\007granted\030\003 \001(\rR\007granted\022#\n\004lock\030\004 \001" +
+      "(\0132\017.tenure.v1.LockR\004lock\"N\n\016GetLockRequ" +
+      "est\022\020\n\003key\030\001 \001(\tR\003key\022*\n\004read\030\002 \001(\0132\026.te" +
+      "nure.v1.ReadOptionsR\004read\"\231\001\n\017GetLockRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022#\n\004lock\030\002 \001(\0132\017.tenure." +
+      "v1.LockR\004lock\022.\n\010sessions\030\003 \003(\0132\022.tenure" +
+      ".v1.SessionR\010sessions\"\236\002\n\020ListLocksReque" +
+      "st\022\026\n\006prefix\030\001 \001(\tR\006prefix\022\035\n\nsession_id" +
+      "\030\002 \001(\tR\tsessionId\022\027\n\007held_by\030\003 \001(\tR\006held" +
+      "By\022\030\n\007waiting\030\004 \001(\010R\007waiting\0228\n\nolder_th" +
+      "an\030\005 \001(\0132\031.google.protobuf.DurationR\told" +
+      "erThan\022\033\n\tpage_size\030\006 \001(\rR\010pageSize\022\035\n\np" +
+      "age_token\030\007 \001(\tR\tpageToken\022*\n\004read\030\010 \001(\013" +
+      "2\026.tenure.v1.ReadOptionsR\004read\"\225\001\n\021ListL" +
+      "ocksResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
+      ".ResponseHeaderR\006header\022%\n\005locks\030\002 \003(\0132\017" +
+      ".tenure.v1.LockR\005locks\022&\n\017next_page_toke" +
+      "n\030\003 \001(\tR\rnextPageToken\"\262\001\n\020BreakLockRequ" +
+      "est\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nsession_id\030\002 \001(" +
+      "\tR\tsessionId\022\031\n\005owner\030\003 \001(\tH\000R\005owner\210\001\001\022" +
+      "\026\n\006reason\030\004 \001(\tR\006reason\0220\n\007options\030\005 \001(\013" +
+      "2\026.tenure.v1.CallOptionsR\007optionsB\010\n\006_ow" +
+      "ner\"t\n\021BreakLockResponse\0221\n\006header\030\001 \001(\013" +
+      "2\031.tenure.v1.ResponseHeaderR\006header\022\024\n\005h" +
+      "olds\030\002 \001(\rR\005holds\022\026\n\006places\030\003 \001(\rR\006place" +
+      "s\"l\n\025CheckSequencerRequest\0224\n\tsequencer\030" +
+      "\001 \001(\0132\024.tenure.v1.SequencerH\000R\tsequencer" +
+      "\022\024\n\004text\030\002 \001(\tH\000R\004textB\007\n\005proof\"\206\001\n\026Chec" +
+      "kSequencerResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
+      "ure.v1.ResponseHeaderR\006header\022\024\n\005holds\030\002" +
+      " \001(\010R\005holds\022#\n\004lock\030\003 \001(\0132\017.tenure.v1.Lo" +
+      "ckR\004lock*\223\003\n\014HoldEndCause\022\036\n\032HOLD_END_CA" +
+      "USE_UNSPECIFIED\020\000\022\033\n\027HOLD_END_CAUSE_RELE" +
+      "ASED\020\001\022\"\n\036HOLD_END_CAUSE_SESSION_EXPIRED" +
+      "\020\002\022$\n HOLD_END_CAUSE_SESSION_DESTROYED\020\003" +
+      "\022!\n\035HOLD_END_CAUSE_SESSION_FORCED\020\004\022\031\n\025H" +
+      "OLD_END_CAUSE_BROKEN\020\005\022\037\n\033HOLD_END_CAUSE" +
+      "_CHECK_FAILED\020\006\022\033\n\027HOLD_END_CAUSE_RESTOR" +
+      "ED\020\007\022\033\n\027HOLD_END_CAUSE_RESIGNED\020\010\022!\n\035HOL" +
+      "D_END_CAUSE_FORCE_RELEASED\020\t\022!\n\035HOLD_END" +
+      "_CAUSE_SESSION_CLOSED\020\n\022\035\n\031HOLD_END_CAUS" +
+      "E_TAKEN_OVER\020\013*\247\001\n\014WaitEndCause\022\036\n\032WAIT_" +
+      "END_CAUSE_UNSPECIFIED\020\000\022\034\n\030WAIT_END_CAUS" +
+      "E_CANCELLED\020\001\022\034\n\030WAIT_END_CAUSE_TIMED_OU" +
+      "T\020\002\022 \n\034WAIT_END_CAUSE_SESSION_ENDED\020\003\022\031\n" +
+      "\025WAIT_END_CAUSE_BROKEN\020\0042\366\004\n\013LockService" +
+      "\022N\n\013AcquireLock\022\035.tenure.v1.AcquireLockR" +
+      "equest\032\036.tenure.v1.AcquireLockResponse0\001" +
+      "\022U\n\016TryAcquireLock\022 .tenure.v1.TryAcquir" +
+      "eLockRequest\032!.tenure.v1.TryAcquireLockR" +
+      "esponse\022I\n\nCancelWait\022\034.tenure.v1.Cancel" +
+      "WaitRequest\032\035.tenure.v1.CancelWaitRespon" +
+      "se\022L\n\013ReleaseLock\022\035.tenure.v1.ReleaseLoc" +
+      "kRequest\032\036.tenure.v1.ReleaseLockResponse" +
+      "\022@\n\007GetLock\022\031.tenure.v1.GetLockRequest\032\032" +
+      ".tenure.v1.GetLockResponse\022F\n\tListLocks\022" +
+      "\033.tenure.v1.ListLocksRequest\032\034.tenure.v1" +
+      ".ListLocksResponse\022F\n\tBreakLock\022\033.tenure" +
+      ".v1.BreakLockRequest\032\034.tenure.v1.BreakLo" +
+      "ckResponse\022U\n\016CheckSequencer\022 .tenure.v1" +
+      ".CheckSequencerRequest\032!.tenure.v1.Check" +
+      "SequencerResponseB\225\001\n\014io.tenure.v1B\tLock" +
+      "ProtoP\001Z5github.com/tenure-io/tenure/gen" +
+      "/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1" +
+      "\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nT" +
+      "enure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -281,7 +282,7 @@ public final class LockProto {
     internal_static_tenure_v1_Lock_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Lock_descriptor,
-        new java.lang.String[] { "Key", "Mode", "Limit", "LockIndex", "Holds", "Places", "Delayed", "Holders", "Waiters", "DelayedHolds", "Past", });
+        new java.lang.String[] { "Key", "Mode", "Limit", "LockIndex", "Holds", "Places", "Delayed", "Holders", "Waiters", "DelayedHolds", "Past", "Frozen", });
     internal_static_tenure_v1_PastHold_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_tenure_v1_PastHold_fieldAccessorTable = new

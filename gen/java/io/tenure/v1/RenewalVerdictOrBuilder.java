@@ -68,7 +68,7 @@ public interface RenewalVerdictOrBuilder extends
   /**
    * <pre>
    * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-   * all final; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
+   * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
    * when it was renewed.
    * </pre>
    *
@@ -79,7 +79,7 @@ public interface RenewalVerdictOrBuilder extends
   /**
    * <pre>
    * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-   * all final; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
+   * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
    * when it was renewed.
    * </pre>
    *

@@ -126,7 +126,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later.
+   * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
+   * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
    * </pre>
    *
    * <code>bytes secret = 4 [json_name = "secret"];</code>
@@ -721,7 +722,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later.
+     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
+     * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
      * </pre>
      *
      * <code>bytes secret = 4 [json_name = "secret"];</code>
@@ -733,7 +735,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later.
+     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
+     * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
      * </pre>
      *
      * <code>bytes secret = 4 [json_name = "secret"];</code>
@@ -749,7 +752,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later.
+     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
+     * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
      * </pre>
      *
      * <code>bytes secret = 4 [json_name = "secret"];</code>

@@ -50,7 +50,8 @@ public interface SessionRenewalOrBuilder extends
 
   /**
    * <pre>
-   * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later.
+   * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
+   * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
    * </pre>
    *
    * <code>bytes secret = 4 [json_name = "secret"];</code>

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newUnfreezeCommand returns `tenure unfreeze`.
+func newUnfreezeCommand(env *environment) *cobra.Command {
+	request := &tenurev1.EndFreezeRequest{}
+	cmd := &cobra.Command{
+		Use:   "unfreeze --reason TEXT",
+		Short: "Let locks be granted again before the freeze after a restore is over",
+		Long: `Let locks be granted again before the freeze after a restore is over. A cluster that was restored or recovered grants no lock for
+a while, so that holders of before find out that theirs are gone. It ends by itself; this is for those who know that no process
+believes in a lock of before. Who waits is granted at once. The reason is logged.`,
+		Example: `  tenure status
+  tenure unfreeze --reason 'all clients were stopped before the restore'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if request.GetReason() == "" {
+				return usageError("--reason is missing: say why no process can believe in a lock of before")
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.unfreeze(ctx, m, request)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&request.Reason, "reason", "", "why, for the record; required")
+	return cmd
+}
+
+// unfreeze ends the freeze.
+func (e *environment) unfreeze(ctx context.Context, m *members, request *tenurev1.EndFreezeRequest) error {
+	var answer *tenurev1.EndFreezeResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.cluster().EndFreeze(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		if err := e.printDocument(answer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !answer.GetEnded():
+		return refusedError("Nothing is frozen: locks are granted")
+	case e.json():
+		return nil
+	}
+	return e.printf("Success! Locks are granted again.\n")
+}

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// EndFreeze serves ClusterService. Without an operator the leader's timer does it.
+func (a *api) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*tenurev1.EndFreezeResponse, error) {
+	if r.GetReason() == "" {
+		return nil, invalid("reason", "is required: say why, for the record")
+	}
+	if err := checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
+		return nil, err
+	}
+	s, err := a.reader(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, frozen, err := s.Freeze()
+	header := a.header(s.at)
+	a.closeSnapshot(s)
+	if err != nil || !frozen {
+		return &tenurev1.EndFreezeResponse{Header: header}, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		command: &storev1.Command{Kind: &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Reason: r.GetReason()}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.log.Info("freeze ended by an operator", zap.String("reason", r.GetReason()), zap.String("by", callAddress(ctx)))
+	return &tenurev1.EndFreezeResponse{Header: a.headerOf(result), Ended: true}, nil
+}
+
+// freezeNow is freezeLeft of what this member has.
+func (a *api) freezeNow() (*durationpb.Duration, error) {
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	return a.freezeLeft(s)
+}
+
+// freezeLeft returns how long no lock is granted because of a restore; nil if grants are not frozen.
+func (a *api) freezeLeft(s *snapshot) (*durationpb.Duration, error) {
+	freeze, frozen, err := s.Freeze()
+	if err != nil || !frozen {
+		return nil, err
+	}
+	left, known := a.timers.FreezeLeft()
+	if !known {
+		left = time.Duration(freeze.GetFreezeMs()) * time.Millisecond
+	}
+	return durationpb.New(left), nil
+}
