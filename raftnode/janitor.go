@@ -180,7 +180,7 @@ func (n *Node) Checkpoint() error {
 // snapshot tells raft about the newest checkpoint. It runs on the loop and does no I/O.
 func (n *Node) snapshot() (*raftpb.Snapshot, error) {
 	m := n.snaps.Newest()
-	if m == nil || m.Index < n.rlog.Truncated().Index {
+	if m == nil || !m.Serves(n.rlog.Truncated().Index, n.Store().Applied().ConfState) {
 		n.janitor.want()
 		return nil, raft.ErrSnapshotTemporarilyUnavailable
 	}

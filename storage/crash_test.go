@@ -3,6 +3,7 @@ package storage_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -114,4 +115,30 @@ func TestFlushEndedSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-store.FlushEnded()
+}
+
+// A checkpoint is the same files after a crash: none of them is there only until the disk forgets its name.
+func TestACheckpointSurvivesACrashWhole(t *testing.T) {
+	log, _ := randomLog(t, 1, 50)
+	fs := vfs.NewCrashableMem()
+	store := newStore(t, fs, "sm")
+	if _, err := store.Apply(log); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Checkpoint("copy"); err != nil {
+		t.Fatal(err)
+	}
+	want, err := fs.List("copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := fs.CrashClone(vfs.CrashCloneCfg{}).List("copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("after a crash: got %v, want %v", got, want)
+	}
 }

@@ -164,3 +164,23 @@ func TestVerifyFindsDamage(t *testing.T) {
 		})
 	}
 }
+
+func TestACheckpointServesWhomItNames(t *testing.T) {
+	m := &checkpoint.Manifest{Index: 10, Term: 1, ConfState: []byte("members")}
+	tests := map[string]struct {
+		cut     uint64
+		members string
+		want    bool
+	}{
+		"the log goes on behind it":               {cut: 10, members: "members", want: true},
+		"the log begins later":                    {cut: 11, members: "members"},
+		"somebody joined or left in the meantime": {cut: 5, members: "others"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := m.Serves(tt.cut, []byte(tt.members)); got != tt.want {
+				t.Errorf("got %t, want %t", got, tt.want)
+			}
+		})
+	}
+}

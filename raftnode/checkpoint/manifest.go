@@ -53,6 +53,12 @@ type File struct {
 // Name returns the name under which a catalogue keeps the checkpoint.
 func (m *Manifest) Name() string { return checkpointName(m.Index, m.Term) }
 
+// Serves reports whether a member can begin with the checkpoint: the log goes on behind it, as far as it was not cut, and
+// it names the members that there are now. Raft passes a snapshot over whose members its receiver does not belong to.
+func (m *Manifest) Serves(cut uint64, confState []byte) bool {
+	return m.Index >= cut && bytes.Equal(m.ConfState, confState)
+}
+
 // SizeBytes returns the size of all files.
 func (m *Manifest) SizeBytes() int64 {
 	sum := int64(0)
