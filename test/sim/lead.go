@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"time"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/planted"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// lead begins the timers of a term, if it is still this member's.
+func (r *life) lead(term uint64) {
+	if l := r.core.Leadership(); l.Role != core.RoleLeader || l.Term != term || r.stepsTerm == term {
+		return
+	}
+	steps, err := r.timers.Begin(term)
+	if err != nil {
+		r.w.violated("timers", "member %d: %v", r.m.id, err)
+		return
+	}
+	r.w.note("timers begin", r.m.id, term)
+	r.steps, r.stepsTerm = steps, term
+	r.retryRenewals()
+	r.timersTick(steps)
+}
+
+func (r *life) timersTick(steps *expiry.Steps) {
+	r.after(expiry.TickInterval, func() {
+		if r.steps != steps {
+			return
+		}
+		steps.Tick()
+		r.decide(steps)
+		r.timersTick(steps)
+	})
+}
+
+// decide proposes what the timers decided. A goroutine does so, which may be late.
+func (r *life) decide(steps *expiry.Steps) {
+	for _, d := range steps.Decide() {
+		command := d.Command
+		if expire := command.GetExpireSessions(); expire != nil {
+			r.w.floors.ExpiriesProposed++
+			r.w.truth.expiring(r, len(expire.GetSessionIds()))
+		}
+		late := expo(r.dice, 200*time.Microsecond)
+		if r.w.plan.LateTasks > 0 && !r.w.quiet && r.dice.Float64() < r.w.plan.LateTasks {
+			late += between(r.dice, 0, 6*time.Second)
+		}
+		r.after(late, func() {
+			if r.steps != steps && !r.w.plan.lateTasks() {
+				return
+			}
+			r.proposeDecision(steps, d, command)
+		})
+	}
+}
+
+func (r *life) proposeDecision(steps *expiry.Steps, d expiry.Decision, command *storev1.Command) {
+	if planted.Is(planted.ExpiryStampedAtProposal) {
+		stamp(command, r.core.Leadership().Term)
+	}
+	r.propose(command, func(result *storev1.Result, err error) {
+		if r.steps == steps {
+			steps.Finish(d, result, err)
+			r.retryRenewals()
+		}
+	})
+}
+
+// stamp is a planted bug: the term of the proposal in the place of that of the decision.
+func stamp(c *storev1.Command, term uint64) {
+	if e := c.GetExpireSessions(); e != nil {
+		e.Term = term
+	}
+	if e := c.GetEndDelays(); e != nil {
+		e.Term = term
+	}
+	if e := c.GetEndWaits(); e != nil {
+		e.Term = term
+	}
+}
+
+// endLead ends the timers of a term.
+func (r *life) endLead() {
+	if r.steps == nil {
+		return
+	}
+	r.steps.End()
+	r.steps = nil
+	r.w.note("timers end", r.m.id)
+	r.retryRenewals()
+}
+
+// watchLeadership looks for a leader that nobody follows any more and that leads on.
+func (r *life) watchLeadership() {
+	if !r.leads() {
+		return
+	}
+	limit := 4 * time.Duration(r.w.plan.ElectionTicks) * r.w.plan.tick()
+	if r.w.now-r.ledSince < limit {
+		return
+	}
+	_ = limit
+}
+
+// renewal is a renewal under way at the leader.
+type renewal struct {
+	one    []expiry.Renewal
+	term   uint64
+	answer func(expiry.Verdict)
+}
+
+// renew renews a session: received, proved, settled.
+func (r *life) renew(id storage.SessionID, epoch uint64, answer func(verdict expiry.Verdict, err error)) {
+	one := []expiry.Renewal{{ID: id, Epoch: epoch}}
+	r.timers.Receive(one)
+	settle := func(term uint64) {
+		r.renewals = append(r.renewals, &renewal{one: one, term: term, answer: func(v expiry.Verdict) { answer(v, nil) }})
+		r.retryRenewals()
+	}
+	if planted.Is(planted.RenewalWithoutProof) && r.timers.Term() != 0 {
+		settle(r.timers.Term())
+		return
+	}
+	r.read(true, func(d core.ReadDone) {
+		if d.Err != nil {
+			r.timers.Release(one)
+			answer(0, d.Err)
+			return
+		}
+		settle(d.Term)
+	})
+}
+
+// retryRenewals settles what can be settled.
+func (r *life) retryRenewals() {
+	waiting := r.renewals
+	r.renewals = nil
+	for _, n := range waiting {
+		if r.timers.Term() < n.term && r.leads() && r.core.Leadership().Term == n.term {
+			r.renewals = append(r.renewals, n) // The timers of that term begin in a moment.
+			continue
+		}
+		r.timers.Settle(n.term, n.one)
+		switch v := n.one[0].Verdict; v {
+		case expiry.Expiring, expiry.Pending:
+			r.renewals = append(r.renewals, n)
+			r.w.floors.RenewalsWhileExpiring++
+		default:
+			r.timers.Release(n.one)
+			n.answer(v)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// network carries messages between members, and between clients and members.
+type network struct {
+	w    *World
+	dice *rand.Rand
+	cut  map[[2]uint64]int // links from one member to another that lose everything, by how many faults
+	// What faults add; each is the sum of those that last.
+	loss, dup float64
+	slow      time.Duration
+	fifo      bool
+	last      map[[2]uint64]time.Duration // when the last message of a link arrives
+}
+
+func newNetwork(w *World) *network {
+	return &network{
+		w: w, dice: w.dice("network"), cut: map[[2]uint64]int{}, last: map[[2]uint64]time.Duration{}, fifo: w.plan.FIFO,
+	}
+}
+
+// delay draws how long a message takes.
+func (n *network) delay() time.Duration {
+	return 200*time.Microsecond + expo(n.dice, 300*time.Microsecond) + expo(n.dice, n.slow)
+}
+
+// lost says whether a message from one member to another is lost. Clients have id 0 and reach everybody, as far as
+// messages are not lost by chance.
+func (n *network) lost(from, to uint64) bool {
+	return n.cut[[2]uint64{from, to}] > 0 || n.loss > 0 && n.dice.Float64() < n.loss
+}
+
+// carry brings something from one end to another, perhaps twice, perhaps not at all.
+func (n *network) carry(from, to uint64, arrive func()) {
+	if n.lost(from, to) {
+		return
+	}
+	n.w.after(n.arrival(from, to), arrive)
+	if n.dup > 0 && n.dice.Float64() < n.dup {
+		n.w.floors.Duplicates++
+		n.w.after(n.arrival(from, to), arrive)
+	}
+}
+
+// call brings something from one end to another once, or not at all, as a stream does. Clients have id 0.
+func (n *network) call(from, to uint64, arrive func()) {
+	if !n.lost(from, to) {
+		n.w.after(n.delay(), arrive)
+	}
+}
+
+func (n *network) arrival(from, to uint64) time.Duration {
+	d := n.delay()
+	if !n.fifo {
+		return d
+	}
+	link := [2]uint64{from, to}
+	at := max(n.w.now+d, n.last[link]+1)
+	n.last[link] = at
+	return at - n.w.now
+}
+
+// send carries raft messages of a member's life.
+func (n *network) send(r *life, msgs []*raftpb.Message) {
+	for _, m := range msgs {
+		to := n.w.memberByID(m.GetTo())
+		n.w.floors.Messages++
+		if m.GetType() == raftpb.MsgSnap {
+			n.w.sendSnapshot(r, to, m)
+			continue
+		}
+		if to == nil {
+			continue
+		}
+		c := cloneMessage(m)
+		from, incarnation := r.m.id, r.incarnation
+		n.carry(from, to.id, func() { to.receive(from, incarnation, cloneMessage(c)) })
+	}
+}
+
+// cloneMessage copies a message, but not its entries: nobody changes those.
+func cloneMessage(m *raftpb.Message) *raftpb.Message {
+	entries := m.Entries
+	m.Entries = nil
+	c := proto.CloneOf(m)
+	m.Entries, c.Entries = entries, entries
+	return c
+}
+
+// setCut cuts a link, or takes one cut back.
+func (n *network) setCut(from, to uint64, cut bool) {
+	if cut {
+		n.cut[[2]uint64{from, to}]++
+	} else {
+		n.cut[[2]uint64{from, to}]--
+	}
+}

@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tenure-io/tenure/test/check"
+)
+
+// Floors count what happened in a run, so that nobody takes a run for a test in which nothing did.
+type Floors struct {
+	Seeds, Lives, Crashes, Faults, LeaderChanges, Messages, Duplicates, Proposals                  int
+	Operations, ExpiriesProposed, SessionsExpiring, ExpiriesAtChange, StaleGuards, QueuedAtPaused  int
+	ForcedLosses, Checksums, Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes      int
+	ConfChanges, Transfers, Wipes, Replaced, LeadersPaused, ClientsFrozen, ClientDeaths, Relayed   int
+	RenewalsWhileExpiring, AnswersCompared, OldEpochs, WatchStreams, WatchEvents, WatchesCompacted int
+	Compactions                                                                                    int
+	SimulatedSeconds                                                                               float64
+}
+
+// Result is what a run came to.
+type Result struct {
+	Plan *Plan
+	// Violations are promises that were broken.
+	Violations []check.Violation
+	// Trace is the hash of everything that happened.
+	Trace uint64
+	// Steps counts events.
+	Steps  uint64
+	Floors Floors
+	Report *check.Report
+	// History is what was checked.
+	History *check.History
+}
+
+// Failed reports whether a promise was broken.
+func (r *Result) Failed() bool { return len(r.Violations) > 0 }
+
+// cacheBytes is the block cache that all members share: it must be larger than their memtables.
+const cacheBytes = 192 << 20
+
+// Run runs a plan. Log takes a line for everything that happens, if it is not nil.
+func Run(p *Plan, log io.Writer) *Result {
+	raftDice.install()
+	w := &World{plan: p, trace: fnv.New64a(), cache: pebble.NewCache(cacheBytes)}
+	defer w.cache.Unref()
+	if log != nil {
+		w.log = func(line string) { _, _ = fmt.Fprintln(log, line) }
+	}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], p.Seed)
+	w.raftDice = rand.NewChaCha8(seed)
+	w.truth = newTruth(w)
+	w.net = newNetwork(w)
+	w.net.dup, w.net.loss = p.Duplicates, p.Loss
+	defer w.closeAll()
+	w.populate()
+	for _, f := range p.Faults {
+		w.after(ms(f.AtMs), func() { w.inject(f) })
+	}
+	w.runUntil(ms(p.FaultsMs))
+	w.heal()
+	w.progress()
+	w.silence()
+	return w.result()
+}
+
+// populate makes members and clients.
+func (w *World) populate() {
+	for range w.plan.Members {
+		m := w.addMember()
+		m.founder, m.everIn = true, true
+	}
+	for _, m := range w.members {
+		m.start()
+	}
+	for i, role := range w.plan.Clients {
+		c := w.addClient(i, role)
+		begin := map[string]func(*client){
+			"keys": useKeys, "session": useSession, "watch": useWatch, "operator": operate,
+		}[role]
+		if begin == nil {
+			w.violated("plan", "role %q is not known", role)
+			return
+		}
+		c.after(expo(c.dice, 500*time.Millisecond), func() { begin(c) })
+	}
+}
+
+// heal ends all faults.
+func (w *World) heal() {
+	if len(w.broken) > 0 {
+		return
+	}
+	w.note("heal")
+	w.quiet = true
+	clear(w.net.cut)
+	w.net.loss, w.net.slow, w.net.dup = 0, 0, 0
+	for _, m := range w.members {
+		m.lag = 0
+		m.resume()
+		m.start()
+	}
+	for _, c := range w.clients {
+		c.thaw()
+	}
+}
+
+// progress demands that a healed cluster gets on: a leader, and answers to all who ask.
+func (w *World) progress() {
+	w.runUntil(w.now + ms(w.plan.HealMs)/2)
+	before := make([]int, len(w.clients))
+	for i, c := range w.clients {
+		before[i] = c.done
+	}
+	w.runUntil(ms(w.plan.FaultsMs + w.plan.HealMs))
+	if len(w.broken) > 0 {
+		return
+	}
+	if w.leader() == nil {
+		w.violated("liveness", "nobody leads %d ms after the last fault", w.plan.HealMs)
+		return
+	}
+	for i, c := range w.clients {
+		if role := w.plan.Clients[i]; role != "watch" && role != "operator" && c.busy > 0 && c.done == before[i] {
+			w.violated("liveness", "client %s got no answer in %d ms, long after the last fault", c.name, w.plan.HealMs/2)
+		}
+	}
+}
+
+// silence lets the clients stop. What they had must come free, and all members must come to one state.
+func (w *World) silence() {
+	if len(w.broken) > 0 {
+		return
+	}
+	w.note("silence")
+	w.silent = true
+	for _, c := range w.clients {
+		if c.session != nil {
+			c.session.end()
+		}
+	}
+	w.runUntil(w.plan.end())
+	if len(w.broken) > 0 {
+		return
+	}
+	w.converged()
+	w.allFree()
+}
+
+// converged demands one state on all members.
+func (w *World) converged() {
+	l := w.leader()
+	if l == nil {
+		w.violated("liveness", "nobody leads at the end")
+		return
+	}
+	w.settleMembers()
+	want := l.life.store.Applied()
+	for _, m := range w.members {
+		if m.removed || m.barred || m.life == nil || !m.everIn && m != l {
+			continue
+		}
+		got := m.life.store.Applied()
+		if got.Index != want.Index || got.Checksum != want.Checksum || got.Revision != want.Revision {
+			w.violated("liveness", "at the end member %d is at index %d, revision %d, checksum %016x; leader %d at %d, %d, %016x",
+				m.id, got.Index, got.Revision, got.Checksum, l.id, want.Index, want.Revision, want.Checksum)
+		}
+	}
+}
+
+// allFree demands that nobody holds, waits or is delayed when nobody is there any more.
+func (w *World) allFree() {
+	l := w.leader()
+	if l == nil || len(w.broken) > 0 {
+		return
+	}
+	s := l.life.store.NewReader()
+	defer func() { _ = s.Close() }()
+	at, err := s.Applied()
+	if err != nil {
+		w.violated("read", "%v", err)
+		return
+	}
+	if at.Sessions != 0 {
+		w.violated("liveness", "%d sessions live on after all their clients have gone", at.Sessions)
+	}
+	for _, key := range w.plan.locks() {
+		info, _, err := s.Lock(key)
+		if err != nil {
+			w.violated("read", "%v", err)
+			return
+		}
+		if st := info.State; st.GetHolders()+st.GetWaiters()+st.GetDelayedHolds() > 0 {
+			w.violated("liveness", "lock %s has %d holders, %d waiters and %d delays after all clients have gone",
+				key, st.GetHolders(), st.GetWaiters(), st.GetDelayedHolds())
+		}
+	}
+}
+
+// result runs the checkers.
+func (w *World) result() *Result {
+	w.floors.SimulatedSeconds = w.now.Seconds()
+	w.floors.Seeds = 1
+	for _, op := range w.truth.history.Ops {
+		if op.Outcome == check.OK {
+			w.floors.Operations++
+		}
+	}
+	for _, e := range w.truth.history.Events {
+		if e.Kind == "lock_lost" {
+			w.floors.ForcedLosses++
+		}
+	}
+	r := &Result{
+		Plan: w.plan, Trace: w.trace.Sum64(), Steps: w.steps, Floors: w.floors, History: w.truth.history,
+		Violations: w.broken,
+	}
+	// Two clocks may differ by twice their drift.
+	r.Report = check.Run(w.truth.history, check.Options{DriftPercent: w.plan.DriftPercent + 0.1})
+	r.Violations = append(r.Violations, r.Report.Violations...)
+	return r
+}
+
+func (w *World) closeAll() {
+	for _, m := range w.members {
+		if m.life != nil {
+			m.end()
+		}
+	}
+}

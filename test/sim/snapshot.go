@@ -1,0 +1,222 @@
+package sim
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	raftpb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/tenure-io/tenure/internal/planted"
+	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/raftlog"
+)
+
+// raftStorage is what raft reads.
+type raftStorage struct {
+	*raftlog.Log
+	r       *life
+	hs      *raftpb.HardState
+	members *raftpb.ConfState
+}
+
+// InitialState returns what raft starts from.
+func (s *raftStorage) InitialState() (*raftpb.HardState, *raftpb.ConfState, error) {
+	return s.hs, s.members, nil
+}
+
+// Snapshot tells raft about the newest checkpoint, or has one made.
+func (s *raftStorage) Snapshot() (*raftpb.Snapshot, error) {
+	m := s.r.snaps.Newest()
+	if m == nil || !m.Serves(s.Truncated().Index, s.r.store.Applied().ConfState) {
+		s.r.after(time.Millisecond, s.r.makeCheckpoint)
+		return nil, raft.ErrSnapshotTemporarilyUnavailable
+	}
+	members, err := core.UnmarshalConfState(m.ConfState)
+	if err != nil {
+		return nil, err
+	}
+	return &raftpb.Snapshot{
+		Data:     []byte(m.Name()),
+		Metadata: &raftpb.SnapshotMetadata{ConfState: members, Index: new(m.Index), Term: new(m.Term)},
+	}, nil
+}
+
+// makeCheckpoint brings the applied state to files and cuts the log behind them.
+func (r *life) makeCheckpoint() {
+	if r.store.Applied().Index <= 1 {
+		return
+	}
+	made, err := r.snaps.Make(func(dir string) (*checkpoint.Manifest, error) {
+		a, err := r.store.Checkpoint(dir)
+		if err != nil {
+			return nil, err
+		}
+		return &checkpoint.Manifest{Index: a.Index, Term: a.Term, ConfState: a.ConfState, ClusterVersion: a.ClusterVersion}, nil
+	})
+	if err != nil {
+		r.w.violated("disk", "member %d: checkpoint: %v", r.m.id, err)
+		return
+	}
+	r.w.note("checkpoint", r.m.id, made.Manifest.Index)
+	r.w.floors.Checkpoints++
+	r.unflushed = 0
+	r.cutLog(made.Manifest.Index)
+}
+
+// cutLog forgets entries that are durable in the state and in a checkpoint.
+func (r *life) cutLog(made uint64) {
+	to, err := r.store.DurableApplied()
+	to = min(to, made)
+	if planted.Is(planted.CutLogEarly) {
+		to = r.store.Applied().Index
+	}
+	first, ferr := r.log.FirstIndex()
+	if err = errors.Join(err, ferr); err == nil && to >= first {
+		err = r.log.TruncatePrefix(to)
+		r.w.floors.LogCuts++
+	}
+	if err != nil {
+		r.w.violated("disk", "member %d: cut log: %v", r.m.id, err)
+	}
+}
+
+// sendSnapshot carries a checkpoint's files to another member, and then the message that announced them.
+func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
+	peer := m.GetTo()
+	report := func(ok bool) {
+		r.soon(func(r *life) {
+			r.mail = append(r.mail, core.SnapshotSent{ID: peer, OK: ok})
+			r.wake()
+		})
+	}
+	held := r.snaps.Hold()
+	if held == nil || to == nil || string(m.GetSnapshot().GetData()) != held.Name {
+		if held != nil {
+			_ = r.snaps.Release(held)
+		}
+		w.after(10*time.Millisecond, func() { report(false) })
+		return
+	}
+	files, err := readCheckpoint(r.disk, held.Manifest)
+	if err = errors.Join(err, r.snaps.Release(held)); err != nil {
+		w.violated("disk", "member %d: read checkpoint: %v", r.m.id, err)
+		return
+	}
+	w.note("send snapshot", r.m.id, peer, held.Manifest.Index)
+	c, manifest := cloneMessage(m), held.Manifest
+	from, incarnation := r.m.id, r.incarnation
+	w.after(w.net.delay()+between(w.net.dice, 5*time.Millisecond, 300*time.Millisecond), func() {
+		if w.net.lost(from, peer) || !to.up() {
+			report(false)
+			return
+		}
+		if err := writeReceived(to.life.disk, manifest, files); err != nil {
+			w.violated("disk", "member %d: receive snapshot: %v", peer, err)
+			return
+		}
+		to.receive(from, incarnation, c)
+		report(true)
+	})
+}
+
+// readCheckpoint reads the files of a checkpoint.
+func readCheckpoint(d *disk, m *checkpoint.Manifest) ([][]byte, error) {
+	files := make([][]byte, len(m.Files))
+	data := checkpoint.DataPath(d.fs, d.fs.PathJoin(d.dir.SnapPath(), m.Name()))
+	for i, f := range m.Files {
+		file, err := d.fs.Open(d.fs.PathJoin(data, f.Name))
+		if err != nil {
+			return nil, err
+		}
+		files[i], err = io.ReadAll(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// writeReceived writes a checkpoint where received ones wait.
+func writeReceived(d *disk, m *checkpoint.Manifest, files [][]byte) error {
+	dir := d.fs.PathJoin(d.dir.SnapInPath(), m.Name())
+	data := checkpoint.DataPath(d.fs, dir)
+	if err := errors.Join(d.fs.RemoveAll(dir), d.fs.MkdirAll(data, 0o700)); err != nil {
+		return err
+	}
+	for i, f := range m.Files {
+		if err := datadir.WriteFile(d.fs, data, f.Name, files[i]); err != nil {
+			return err
+		}
+	}
+	return checkpoint.WriteManifest(d.fs, dir, m)
+}
+
+// errCrashed says that the member crashed in the middle of something.
+var errCrashed = errors.New("crashed")
+
+// install replaces log and state by a received snapshot, step by step as raftnode does. The plan may let the member
+// crash between two steps.
+func (r *life) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
+	in := raftlog.Install{
+		ID:    raftlog.EntryID{Index: s.GetMetadata().GetIndex(), Term: s.GetMetadata().GetTerm()},
+		Epoch: r.epoch + 1,
+		Name:  string(s.GetData()),
+	}
+	if _, err := checkpoint.Verify(r.fs, r.receivedPath(in)); err != nil {
+		return err
+	}
+	if err := errors.Join(datadir.SyncDir(r.fs, r.dir.SnapInPath()), r.dir.Sync()); err != nil {
+		return err
+	}
+	r.applyAll()
+	steps := []func() error{
+		func() error { return r.recordInstall(in, hs) },
+		func() error { return r.swapState(in) },
+		func() error { return r.replaceStore(in) },
+	}
+	if planted.Is(planted.InstallBeforeLog) {
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	r.w.note("install", r.m.id, in.ID.Index)
+	r.w.floors.Installs++
+	for _, step := range steps {
+		if r.w.plan.InstallCrashes > 0 && !r.w.quiet && r.dice.Float64() < r.w.plan.InstallCrashes {
+			r.w.floors.InstallCrashes++
+			return errCrashed
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *life) recordInstall(in raftlog.Install, hs *raftpb.HardState) error {
+	b := r.log.NewBatch()
+	if err := errors.Join(b.Reset(in), b.SetHardState(hs)); err != nil {
+		return err
+	}
+	return b.Commit(true)
+}
+
+func (r *life) replaceStore(in raftlog.Install) error {
+	old := r.store
+	if err := r.openStore(r.m); err != nil {
+		return err
+	}
+	r.queue.Skipped()
+	r.sweep()
+	if err := r.endInstall(in); err != nil {
+		return err
+	}
+	if err := errors.Join(r.snaps.Forget(), old.Close(), r.dir.RemoveOtherStates(r.epoch)); err != nil {
+		return err
+	}
+	r.w.truth.sum(r.m.id, r.store.Applied())
+	r.reached()
+	return nil
+}

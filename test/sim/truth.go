@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"hash/fnv"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/check"
+)
+
+// truth is what somebody who sees all members at once knows.
+type truth struct {
+	w        *World
+	history  *check.History
+	revision uint64             // newest that any member has applied
+	sums     map[uint64]sumAt   // checksum of the state at an index
+	entries  map[uint64]entryAt // committed entries
+	leaders  map[uint64]uint64  // who led in a term
+	cursor   map[uint64]uint64  // newest index that a member has applied
+	expiries []expiryInFlight
+}
+
+type sumAt struct {
+	sum    uint64
+	member uint64
+}
+
+type entryAt struct {
+	term, hash, member uint64
+}
+
+func newTruth(w *World) *truth {
+	return &truth{
+		w: w, history: &check.History{}, sums: map[uint64]sumAt{}, entries: map[uint64]entryAt{},
+		leaders: map[uint64]uint64{}, cursor: map[uint64]uint64{},
+	}
+}
+
+// expiryInFlight is an Expire that was proposed by a member in a term.
+type expiryInFlight struct {
+	member, term uint64
+	at           time.Duration
+}
+
+// expiring notes that an Expire is on its way.
+func (t *truth) expiring(r *life, sessions int) {
+	t.w.floors.SessionsExpiring += sessions
+	t.expiries = append(t.expiries, expiryInFlight{r.m.id, r.core.Leadership().Term, t.w.now})
+}
+
+// leads notes who leads in a term: one, for ever.
+func (t *truth) leads(member, term uint64) {
+	if other, ok := t.leaders[term]; ok && other != member {
+		t.w.violated("raft", "members %d and %d both lead in term %d", other, member, term)
+	}
+	t.leaders[term] = member
+	for _, e := range t.expiries {
+		// Proposed a moment before, in an earlier term, by whoever led then.
+		if e.term < term && t.w.now-e.at < 3*time.Second {
+			t.w.floors.ExpiriesAtChange++
+		}
+	}
+	t.expiries = nil
+}
+
+// committed compares the entries that members apply.
+func (t *truth) committed(member uint64, work []*raftpb.Message) {
+	for _, m := range work {
+		for _, e := range m.GetEntries() {
+			h := fnv.New64a()
+			_, _ = h.Write(e.GetData())
+			got := entryAt{e.GetTerm(), h.Sum64(), member}
+			want, known := t.entries[e.GetIndex()]
+			if !known {
+				t.entries[e.GetIndex()] = got
+				continue
+			}
+			if want.term != got.term || want.hash != got.hash {
+				t.w.violated("raft", "entry %d is of term %d on member %d, and another one of term %d on member %d",
+					e.GetIndex(), want.term, want.member, got.term, member)
+				return
+			}
+		}
+	}
+}
+
+// applied takes what a member applied.
+func (t *truth) applied(member uint64, o storage.Outcome) {
+	for _, e := range o.Events {
+		if e.GetRevision() < t.revision || e.GetRevision() == t.revision && t.last().Index >= e.GetIndex() {
+			continue
+		}
+		t.revision = e.GetRevision()
+		c := check.FromStore(e)
+		c.At = int64(t.w.now)
+		t.history.Events = append(t.history.Events, c)
+	}
+	t.sum(member, o.Applied)
+}
+
+func (t *truth) last() *check.Event {
+	if n := len(t.history.Events); n > 0 {
+		return t.history.Events[n-1]
+	}
+	return &check.Event{}
+}
+
+// sum compares the checksum of members at the same index.
+func (t *truth) sum(member uint64, a storage.Applied) {
+	t.w.floors.Checksums++
+	want, known := t.sums[a.Index]
+	if !known {
+		t.sums[a.Index] = sumAt{a.Checksum, member}
+		return
+	}
+	if want.sum != a.Checksum {
+		t.w.violated("checksum", "at index %d member %d has %016x, member %d has %016x",
+			a.Index, want.member, want.sum, member, a.Checksum)
+	}
+}

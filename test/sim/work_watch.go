@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/server/watch"
+	"github.com/tenure-io/tenure/test/check"
+)
+
+// useWatch watches, for ever: when the stream breaks it goes on at another member, behind what it has.
+func useWatch(c *client) {
+	var s watch.Selectors
+	rec := &check.Watch{ID: len(c.w.truth.history.Watches) + 1, Client: c.name}
+	switch c.dice.IntN(3) {
+	case 0:
+		s.Prefixes, rec.KeyPrefix = []string{""}, new("")
+		s.LockPrefixes, rec.LockPrefix = []string{""}, new("")
+		s.AllSessions, rec.Sessions = true, true
+	case 1:
+		s.Prefixes, rec.KeyPrefix = []string{"k"}, new("k")
+	default:
+		s.LockPrefixes, rec.LockPrefix = []string{"x"}, new("x")
+	}
+	// The beginning is what some member shows, at most a little back.
+	rec.After = c.w.truth.revision - min(c.w.truth.revision, c.dice.Uint64N(30))
+	c.w.truth.history.Watches = append(c.w.truth.history.Watches, rec)
+	c.follow(rec, s.Normal())
+}
+
+// stream is one stream of a watch: a member on one side, the client on the other.
+type stream struct {
+	c      *client
+	rec    *check.Watch
+	r      *life
+	cursor *watch.Cursor
+	after  uint64
+	over   bool          // for the client
+	broken bool          // for the member: nothing more is sent, so that nothing is missing in between
+	last   time.Duration // when the newest batch arrives; a stream is in order
+}
+
+// follow opens a stream.
+func (c *client) follow(rec *check.Watch, s watch.Selectors) {
+	to := c.w.members[c.dice.IntN(len(c.w.members))]
+	after := rec.After
+	if n := len(rec.Batches); n > 0 {
+		after = rec.Batches[n-1].Through
+	}
+	st := &stream{c: c, rec: rec, after: after}
+	again := func() {
+		if !st.over {
+			st.over = true
+			c.after(between(c.dice, 10*time.Millisecond, 300*time.Millisecond), func() { c.follow(rec, s) })
+		}
+	}
+	// Nothing for long, or somebody cuts the connection.
+	limit := time.Second + expo(c.dice, 4*time.Second)
+	c.after(limit, again)
+	c.w.net.call(0, to.id, func() {
+		if to.life != nil {
+			to.life.soon(func(r *life) { st.serve(r, s, again) })
+		}
+	})
+}
+
+// serve runs on the member's side.
+func (st *stream) serve(r *life, s watch.Selectors, again func()) {
+	if st.over {
+		return
+	}
+	if at := r.store.Applied(); at.Index == 0 || at.Revision < st.after {
+		r.after(50*time.Millisecond, func() { st.serve(r, s, again) })
+		return
+	}
+	cursor, err := r.hub.Cursor(watch.Request{Selectors: s, After: watch.Position{Revision: st.after, Index: watch.Whole}})
+	if err != nil {
+		r.w.violated("watch", "member %d: %v", r.m.id, err)
+		return
+	}
+	st.r, st.cursor = r, cursor
+	r.w.floors.WatchStreams++
+	st.pump(again)
+}
+
+// pump sends what there is, and looks again soon.
+func (st *stream) pump(again func()) {
+	r, w := st.r, st.c.w
+	if st.over {
+		st.cursor.Close()
+		return
+	}
+	for {
+		b, more, err := st.cursor.Next(context.Background())
+		if errors.Is(err, watch.ErrCompacted) {
+			w.floors.WatchesCompacted++
+			st.over = true
+			st.cursor.Close()
+			w.after(w.net.delay(), func() {
+				st.c.soon(func() { useWatch(st.c) })
+			})
+			return
+		}
+		if err != nil {
+			w.violated("watch", "member %d: %v", r.m.id, err)
+			return
+		}
+		if len(b.Events) > 0 || b.Through > st.after {
+			st.after = b.Through
+			st.send(b.Events, b.Through, again)
+		}
+		if !more {
+			break
+		}
+	}
+	r.after(between(r.dice, time.Millisecond, 80*time.Millisecond), func() { st.pump(again) })
+}
+
+// send brings a batch to the client. What is lost breaks the stream.
+func (st *stream) send(events []*storev1.Event, through uint64, again func()) {
+	w := st.c.w
+	batch := check.Batch{Through: through}
+	for _, e := range events {
+		batch.Events = append(batch.Events, check.Position{Revision: e.GetRevision(), Index: e.GetIndex()})
+	}
+	if st.broken || w.net.lost(st.r.m.id, 0) {
+		st.broken = true
+		w.after(w.net.delay(), again)
+		return
+	}
+	st.last = max(st.last+1, w.now+w.net.delay())
+	w.after(st.last-w.now, func() {
+		st.c.soon(func() {
+			if st.over {
+				return
+			}
+			w.floors.WatchEvents += len(batch.Events)
+			st.rec.Batches = append(st.rec.Batches, batch)
+		})
+	})
+}
