@@ -686,7 +686,9 @@ func (x *StateChecksum) GetChecksum() uint64 {
 type ProbeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who asks.
-	Caller        *PeerHeader `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	Caller *PeerHeader `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	// Whether the asker's log lacks entries that it has acknowledged. A leader sends it a snapshot.
+	Mends         bool `protobuf:"varint,2,opt,name=mends,proto3" json:"mends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -726,6 +728,13 @@ func (x *ProbeRequest) GetCaller() *PeerHeader {
 		return x.Caller
 	}
 	return nil
+}
+
+func (x *ProbeRequest) GetMends() bool {
+	if x != nil {
+		return x.Mends
+	}
+	return false
 }
 
 // ProbeResponse tells who a member is.
@@ -1198,9 +1207,10 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x0fdisk_free_bytes\x18\x04 \x01(\x04R\rdiskFreeBytes\"A\n" +
 	"\rStateChecksum\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x1a\n" +
-	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"B\n" +
+	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"X\n" +
 	"\fProbeRequest\x122\n" +
-	"\x06caller\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06caller\"\x98\x02\n" +
+	"\x06caller\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06caller\x12\x14\n" +
+	"\x05mends\x18\x02 \x01(\bR\x05mends\"\x98\x02\n" +
 	"\rProbeResponse\x122\n" +
 	"\x06header\x18\x01 \x01(\v2\x1a.tenure.peer.v1.PeerHeaderR\x06header\x121\n" +
 	"\agenesis\x18\x03 \x01(\v2\x17.tenure.peer.v1.GenesisR\agenesis\x12:\n" +

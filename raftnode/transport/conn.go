@@ -1,0 +1,60 @@
+package transport
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+)
+
+// connKind tells the connections to a peer apart that callers use.
+type connKind int
+
+const (
+	connRelay connKind = iota
+	connSnapshot
+	connKinds
+)
+
+// dial returns a connection to an address. Names are resolved anew each time it connects.
+func (t *Transport) dial(address string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+address, append(more,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.o.Dial(ctx, address) }),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(),
+		grpc.WithInitialWindowSize(streamWindowBytes),
+		grpc.WithInitialConnWindowSize(connWindowBytes),
+		grpc.WithMaxHeaderListSize(headerBytesMax),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax), grpc.MaxCallSendMsgSize(answerBytesMax)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: backoffMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: t.o.BackoffMax},
+			MinConnectTimeout: connectTimeout,
+		}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+	)...)
+}
+
+// dialPeer returns a connection on which every call names both ends.
+func (t *Transport) dialPeer(id uint64, address string) (*grpc.ClientConn, error) {
+	name := func(ctx context.Context) context.Context {
+		return metadata.NewOutgoingContext(ctx, t.present().credentials(ctx, id))
+	}
+	return t.dial(address,
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+		) error {
+			return FromStatus(invoke(name(ctx), method, req, reply, cc, opts...))
+		}),
+		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+			open grpc.Streamer, opts ...grpc.CallOption,
+		) (grpc.ClientStream, error) {
+			return open(name(ctx), desc, cc, method, opts...)
+		}),
+	)
+}

@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"errors"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Refusals. Who is refused gets the same error as a call to the other member would make here.
+var (
+	// ErrWrongCluster says that the members are of different clusters.
+	ErrWrongCluster = errors.New("member of another cluster")
+	// ErrWrongMember says that another member answers at that address.
+	ErrWrongMember = errors.New("another member answers at this address")
+	// ErrRemoved says that the caller was removed from the cluster.
+	ErrRemoved = errors.New("member was removed from the cluster")
+	// ErrStaleIncarnation says that the caller runs on an old or copied data directory.
+	ErrStaleIncarnation = errors.New("data directory is older than, or a copy of, the one that the cluster knows")
+	// ErrLocalMessage says that a raft message came that only a member itself may send.
+	ErrLocalMessage = errors.New("raft message that no peer may send")
+	// ErrNameTaken says that another member of the cluster has the name.
+	ErrNameTaken = errors.New("another member of the cluster has this name")
+	// ErrRefused says that the cluster does not take the member, for another reason.
+	ErrRefused = errors.New("membership refused")
+)
+
+// ErrUnknownPeer says that no address of that member is known.
+var ErrUnknownPeer = errors.New("no address of that member is known")
+
+// errSilent says that a peer does not answer on a connection that looks alive.
+var errSilent = errors.New("peer does not answer")
+
+// errStarting says that this member is not part of a cluster yet.
+var errStarting = status.Error(codes.Unavailable, "member is starting")
+
+// reasonDomain is the domain of the reasons in ErrorInfo.
+const reasonDomain = "peer.tenure.io"
+
+// reasons name the refusals on the wire.
+var reasons = []struct {
+	err    error
+	reason string
+}{
+	{ErrWrongCluster, "WRONG_CLUSTER"},
+	{ErrWrongMember, "WRONG_MEMBER"},
+	{ErrRemoved, "MEMBER_REMOVED"},
+	{ErrStaleIncarnation, "STALE_INCARNATION"},
+	{ErrLocalMessage, "LOCAL_MESSAGE"},
+	{ErrNameTaken, "NAME_TAKEN"},
+	{ErrRefused, "MEMBERSHIP_REFUSED"},
+}
+
+// toStatus makes a refusal a status that tells its reason. Other errors stay as they are.
+func toStatus(err error) error {
+	for _, r := range reasons {
+		if !errors.Is(err, r.err) {
+			continue
+		}
+		s, detailErr := status.New(codes.FailedPrecondition, err.Error()).
+			WithDetails(&errdetails.ErrorInfo{Domain: reasonDomain, Reason: r.reason})
+		if detailErr != nil {
+			return status.Error(codes.FailedPrecondition, err.Error())
+		}
+		return s.Err()
+	}
+	return err
+}
+
+// refusal is a refusal by another member, in its words.
+type refusal struct {
+	err  error
+	text string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// FromStatus makes a status with a refusal's reason the refusal again. Other errors stay as they are.
+func FromStatus(err error) error {
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	for _, d := range s.Details() {
+		info, ok := d.(*errdetails.ErrorInfo)
+		if !ok || info.GetDomain() != reasonDomain {
+			continue
+		}
+		for _, r := range reasons {
+			if r.reason == info.GetReason() {
+				return &refusal{err: r.err, text: s.Message()}
+			}
+		}
+	}
+	return err
+}

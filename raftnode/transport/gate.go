@@ -1,0 +1,191 @@
+package transport
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+)
+
+// The metadata by which a call names both ends.
+const (
+	mdCluster     = "tenure-peer-cluster"
+	mdFrom        = "tenure-peer-from"
+	mdTo          = "tenure-peer-to"
+	mdIncarnation = "tenure-peer-incarnation"
+	mdStarts      = "tenure-peer-starts"
+)
+
+// credentials returns the metadata of a call to a member, beside what the caller gave.
+func (s Self) credentials(ctx context.Context, to uint64) metadata.MD {
+	md, ok := metadata.FromOutgoingContext(ctx)
+	if ok {
+		md = md.Copy()
+	} else {
+		md = metadata.MD{}
+	}
+	md.Set(mdCluster, hex.EncodeToString(s.ClusterID[:]))
+	md.Set(mdFrom, strconv.FormatUint(s.Member.GetId(), 16))
+	md.Set(mdTo, strconv.FormatUint(to, 16))
+	md.Set(mdIncarnation, strconv.FormatUint(s.Member.GetIncarnation(), 16))
+	md.Set(mdStarts, strconv.FormatUint(s.Member.GetStarts(), 10))
+	return md
+}
+
+// caller is who makes a call.
+type caller struct {
+	cluster                       string
+	from, to, incarnation, starts uint64
+}
+
+type callerKey struct{}
+
+// Caller returns the member that makes a call to a service of the peer address.
+func Caller(ctx context.Context) (member uint64, ok bool) {
+	c, ok := ctx.Value(callerKey{}).(caller)
+	return c.from, ok
+}
+
+// readCaller reads a call's metadata.
+func readCaller(ctx context.Context) (c caller, err error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	get := func(key string, base int) uint64 {
+		n, parseErr := strconv.ParseUint(first(md, key), base, 64)
+		if parseErr != nil && err == nil {
+			err = status.Errorf(codes.InvalidArgument, "metadata %s is missing or malformed", key)
+		}
+		return n
+	}
+	c.cluster = first(md, mdCluster)
+	c.from, c.to = get(mdFrom, 16), get(mdTo, 16)
+	c.incarnation, c.starts = get(mdIncarnation, 16), get(mdStarts, 10)
+	return c, err
+}
+
+func first(md metadata.MD, key string) string {
+	if values := md.Get(key); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// admit lets a call in or refuses it.
+func (t *Transport) admit(ctx context.Context) (context.Context, caller, error) {
+	c, err := readCaller(ctx)
+	if err != nil {
+		return nil, c, err
+	}
+	if err := t.check(c); err != nil {
+		t.metrics.refuse(err)
+		return nil, c, toStatus(err)
+	}
+	return context.WithValue(ctx, callerKey{}, c), c, nil
+}
+
+// check holds what a caller says of both ends against what is known. A member of this cluster that is not known here is
+// let in: this member may lag behind the change that added it.
+func (t *Transport) check(c caller) error {
+	t.mu.RLock()
+	err, known := t.checkKnown(c), t.starts[c.from]
+	t.mu.RUnlock()
+	if err == nil && c.starts > known {
+		t.mu.Lock()
+		t.starts[c.from] = max(t.starts[c.from], c.starts)
+		t.mu.Unlock()
+	}
+	return err
+}
+
+// checkKnown is check without remembering; mu is held.
+func (t *Transport) checkKnown(c caller) error {
+	self := t.self.Member
+	switch {
+	case t.stopping || t.self.ClusterID == [16]byte{}:
+		return errStarting
+	case c.cluster != t.cluster:
+		return fmt.Errorf("%w: member %x is of cluster %s, member %x (%q) of %s", ErrWrongCluster,
+			c.from, c.cluster, self.GetId(), self.GetName(), t.cluster)
+	case c.to != self.GetId():
+		return fmt.Errorf("%w: the call is for member %x, here is %x (%q)", ErrWrongMember,
+			c.to, self.GetId(), self.GetName())
+	case t.removed[c.from]:
+		return fmt.Errorf("%w: member %x", ErrRemoved, c.from)
+	case c.from == self.GetId():
+		return fmt.Errorf("%w: member %x (%q) is this one", ErrStaleIncarnation, c.from, self.GetName())
+	}
+	if p := t.peers[c.from]; p != nil {
+		if known := p.known().Incarnation; known != 0 && known != c.incarnation {
+			return fmt.Errorf("%w: member %x has incarnation %x, not %x", ErrStaleIncarnation, c.from, known, c.incarnation)
+		}
+	}
+	if known := t.starts[c.from]; c.starts < known {
+		return fmt.Errorf("%w: member %x was started again since, or elsewhere (this is start %d, start %d is known)",
+			ErrStaleIncarnation, c.from, c.starts>>startsShift, known>>startsShift)
+	}
+	return nil
+}
+
+// startsShift is how many bits of a number of starts are drawn at random, so that two runs on copies of one directory
+// differ.
+const startsShift = 16
+
+// NextStarts returns the number for the next start, from the last one and random bits.
+func NextStarts(last, random uint64) uint64 {
+	return (last>>startsShift+1)<<startsShift | random&(1<<startsShift-1)
+}
+
+// open tells which calls anybody may make.
+func open(method string) bool {
+	return method == peerv1.PeerService_Probe_FullMethodName || method == peerv1.PeerService_Join_FullMethodName
+}
+
+func (t *Transport) unary(
+	ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+) (resp any, err error) {
+	defer t.recovered(info.FullMethod, &err)
+	if !open(info.FullMethod) {
+		if ctx, _, err = t.admit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	resp, err = handle(ctx, req)
+	return resp, toStatus(err)
+}
+
+func (t *Transport) stream(
+	srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
+) (err error) {
+	defer t.recovered(info.FullMethod, &err)
+	ctx, _, err := t.admit(stream.Context())
+	if err != nil {
+		return err
+	}
+	return toStatus(handle(srv, &admitted{ServerStream: stream, ctx: ctx}))
+}
+
+// recovered makes an error of a panic.
+func (t *Transport) recovered(method string, err *error) {
+	if r := recover(); r != nil {
+		t.log.Error("call of a member panicked", zap.String("method", method), zap.Any("panic", r),
+			zap.ByteString("stack", debug.Stack()))
+		*err = status.Error(codes.Internal, "internal error")
+	}
+}
+
+// admitted is a stream whose caller is known.
+type admitted struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // A stream has its context; this one says who calls.
+}
+
+// Context returns the stream's context, with the caller.
+func (s *admitted) Context() context.Context { return s.ctx }

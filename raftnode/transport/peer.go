@@ -1,0 +1,236 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+)
+
+// peer is another member and the way to it.
+type peer struct {
+	t          *Transport
+	id         uint64
+	label      string // its name in metrics
+	urgent     *queue
+	appends    *queue
+	counters   counters
+	introduced bool // it is known by its own word only; guarded by the transport's mu
+
+	mu     sync.Mutex // guards what follows
+	peer   Peer
+	leave  context.CancelCauseFunc // ends the present connection; nil without one
+	state  Status
+	conns  [connKinds]*grpc.ClientConn
+	closed bool
+}
+
+// counters are the peer's metrics.
+type counters struct {
+	sent, dropped                                map[string]prometheus.Counter
+	received, sentBytes, receivedBytes, connects prometheus.Counter
+	connected, roundTrip                         prometheus.Gauge
+}
+
+// errMoved ends a connection to an address that is no longer the peer's.
+var errMoved = errors.New("peer has another address now")
+
+func newPeer(t *Transport, p Peer) *peer {
+	label := p.Name
+	if label == "" {
+		label = "unknown"
+	}
+	m := t.metrics
+	return &peer{
+		t: t, id: p.ID, label: label, peer: p, state: Status{Since: time.Now()},
+		urgent: newQueue(urgentBytesMax), appends: newQueue(t.o.QueueBytesMax),
+		counters: counters{
+			sent: map[string]prometheus.Counter{
+				laneUrgent: m.sent.WithLabelValues(label, laneUrgent), laneAppends: m.sent.WithLabelValues(label, laneAppends),
+			},
+			dropped: map[string]prometheus.Counter{
+				laneUrgent:  m.dropped.WithLabelValues(label, laneUrgent),
+				laneAppends: m.dropped.WithLabelValues(label, laneAppends),
+			},
+			received: m.received.WithLabelValues(label), sentBytes: m.sentBytes.WithLabelValues(label),
+			receivedBytes: m.receivedBytes.WithLabelValues(label), connects: m.connects.WithLabelValues(label),
+			connected: m.connected.WithLabelValues(label), roundTrip: m.roundTripTimes.WithLabelValues(label),
+		},
+	}
+}
+
+// update takes what is newly known. A new address ends the connections to the old one.
+func (p *peer) update(next Peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	moved := next.Address != "" && next.Address != p.peer.Address
+	if moved {
+		p.peer.Address = next.Address
+		p.closeConns()
+		if p.leave != nil {
+			p.leave(errMoved)
+		}
+	}
+	if next.Incarnation != 0 {
+		p.peer.Incarnation = next.Incarnation
+	}
+	if next.Name != "" {
+		p.peer.Name = next.Name
+	}
+	p.peer.Starts = max(p.peer.Starts, next.Starts)
+}
+
+func (p *peer) known() Peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.peer
+}
+
+func (p *peer) status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.state
+	s.Peer = p.peer
+	return s
+}
+
+// unreachable says why the peer cannot be reached at its address, or nothing.
+func (p *peer) unreachable() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state.Connected || p.state.Problem == "" {
+		return ""
+	}
+	return p.peer.Address + ": " + p.state.Problem
+}
+
+// push queues a message for one of the streams.
+func (p *peer) push(m *raftpb.Message) bool {
+	q, lane := p.appends, laneAppends
+	if urgent(m) {
+		q, lane = p.urgent, laneUrgent
+	}
+	if q.push(m) {
+		return true
+	}
+	p.counters.dropped[lane].Inc()
+	return false
+}
+
+// run keeps a connection to the peer until ctx ends.
+func (p *peer) run(ctx context.Context) {
+	defer p.close()
+	for wait := backoffMin; ; {
+		err := p.connect(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		connected := p.lost(err)
+		if connected || errors.Is(err, errMoved) {
+			wait = backoffMin
+		}
+		// Full jitter, so that members that lost each other do not come back in step.
+		timer := time.NewTimer(time.Duration(rand.Int64N(int64(wait)) + 1)) //nolint:gosec // Jitter needs no secret.
+		wait = min(2*wait, p.t.o.BackoffMax)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// lost notes that a connection ended, and reports whether there was one.
+func (p *peer) lost(err error) bool {
+	dropped := p.urgent.setDown(true)
+	p.counters.dropped[laneUrgent].Add(float64(dropped))
+	dropped = p.appends.setDown(true)
+	p.counters.dropped[laneAppends].Add(float64(dropped))
+	p.counters.connected.Set(0)
+
+	problem := describe(err)
+	p.mu.Lock()
+	was, news := p.state.Connected, p.state.Problem != problem
+	if was {
+		p.state.Since = time.Now()
+	}
+	p.state.Connected, p.state.Problem, p.leave = false, problem, nil
+	at := p.peer
+	p.mu.Unlock()
+
+	p.t.o.Unreachable(p.id)
+	fields := []zap.Field{
+		zap.String("peer", at.Name), zap.String("address", at.Address), zap.String("problem", problem),
+	}
+	switch {
+	case fences(err):
+		p.t.log.Error("peer refuses this member for good", fields...)
+		p.t.o.Fenced(err)
+	case was:
+		p.t.log.Warn("lost connection to peer", fields...)
+	case news:
+		p.t.log.Info("cannot connect to peer", fields...)
+	}
+	return was
+}
+
+// fences tells whether a refusal is for good.
+func fences(err error) bool {
+	return errors.Is(err, ErrRemoved) || errors.Is(err, ErrStaleIncarnation)
+}
+
+// describe says in few words why a connection ended.
+func describe(err error) string {
+	if err == nil {
+		return "the peer ended it"
+	}
+	if s, ok := status.FromError(err); ok {
+		return s.Message()
+	}
+	return err.Error()
+}
+
+// conn returns a connection for calls.
+func (p *peer) conn(kind connKind) (grpc.ClientConnInterface, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrUnknownPeer
+	}
+	if p.conns[kind] == nil {
+		cc, err := p.t.dialPeer(p.id, p.peer.Address)
+		if err != nil {
+			return nil, err
+		}
+		p.conns[kind] = cc
+	}
+	return p.conns[kind], nil
+}
+
+// closeConns closes the connections for calls; mu is held.
+func (p *peer) closeConns() {
+	for kind, cc := range p.conns {
+		if cc != nil {
+			_ = cc.Close() // Its only error is that it is closed already.
+			p.conns[kind] = nil
+		}
+	}
+}
+
+func (p *peer) close() {
+	p.urgent.setDown(true)
+	p.appends.setDown(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.state.Connected = false
+	p.closeConns()
+}

@@ -1,0 +1,176 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+)
+
+// service answers the calls of PeerService.
+type service struct {
+	peerv1.UnimplementedPeerServiceServer
+	t *Transport
+}
+
+func (t *Transport) newServer() *grpc.Server {
+	server := grpc.NewServer(
+		grpc.WaitForHandlers(true),
+		grpc.UnaryInterceptor(t.unary),
+		grpc.StreamInterceptor(t.stream),
+		grpc.MaxRecvMsgSize(requestBytesMax),
+		grpc.MaxSendMsgSize(answerBytesMax),
+		grpc.MaxHeaderListSize(headerBytesMax),
+		grpc.MaxConcurrentStreams(streamsMax),
+		grpc.InitialWindowSize(streamWindowBytes),
+		grpc.InitialConnWindowSize(connWindowBytes),
+		grpc.ConnectionTimeout(connectTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+	)
+	peerv1.RegisterPeerServiceServer(server, &service{t: t})
+	for _, register := range t.o.Services {
+		register(server)
+	}
+	return server
+}
+
+// Probe tells who this member is.
+func (s *service) Probe(ctx context.Context, req *peerv1.ProbeRequest) (*peerv1.ProbeResponse, error) {
+	return s.t.o.Calls.Probe(ctx, req)
+}
+
+// Join adds a member.
+func (s *service) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+	return s.t.o.Calls.Join(ctx, req)
+}
+
+// SendSnapshot receives a snapshot.
+func (s *service) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error {
+	return s.t.o.Calls.SendSnapshot(stream)
+}
+
+// Compare tells how this member is.
+func (s *service) Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
+	return s.t.o.Calls.Compare(ctx, req)
+}
+
+// Exchange receives raft messages until the peer ends the stream, or is refused. What was right when the stream began
+// need not be any more, so every request is checked: an older run of a member that was started again is told so.
+func (s *service) Exchange(stream peerv1.PeerService_ExchangeServer) error {
+	c, err := readCaller(stream.Context())
+	if err != nil {
+		return err
+	}
+	if err := s.greet(stream, c); err != nil {
+		return ended(err)
+	}
+	for {
+		req, err := stream.Recv()
+		if err != nil {
+			return ended(err)
+		}
+		if err := s.t.check(c); err != nil {
+			s.t.metrics.refuse(err)
+			return err
+		}
+		if err := s.t.receive(c, req); err != nil {
+			s.t.metrics.refuse(err)
+			return err
+		}
+		if req.GetNumber() > 0 {
+			if err := stream.Send(s.t.answer(c, req.GetNumber())); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// greet takes the first request, which has no messages, and accepts the stream.
+func (s *service) greet(stream peerv1.PeerService_ExchangeServer, c caller) error {
+	req, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	if m := req.GetMember(); m != nil {
+		if m.GetId() != c.from {
+			return fmt.Errorf("%w: member %x describes member %x", ErrWrongMember, c.from, m.GetId())
+		}
+		s.t.introduce(m)
+	}
+	return stream.Send(s.t.answer(c, 0))
+}
+
+// ended is how a stream ends that the peer closed.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// answer tells a peer that its messages arrive, and what is wrong with the way back.
+func (t *Transport) answer(c caller, number uint64) *peerv1.ExchangeResponse {
+	t.mu.RLock()
+	p := t.peers[c.from]
+	t.mu.RUnlock()
+	resp := &peerv1.ExchangeResponse{Number: number}
+	if p != nil {
+		resp.Unreachable = p.unreachable()
+	}
+	return resp
+}
+
+// receive hands on the messages of a request.
+func (t *Transport) receive(c caller, req *peerv1.ExchangeRequest) error {
+	if len(req.GetMessages()) == 0 {
+		return nil
+	}
+	size := 0
+	for _, raw := range req.GetMessages() {
+		m := &raftpb.Message{}
+		if err := proto.Unmarshal(raw, m); err != nil {
+			return status.Errorf(codes.InvalidArgument, "decode raft message: %v", err)
+		}
+		if err := checkMessage(m, c.from, c.to); err != nil {
+			return err
+		}
+		size += len(raw)
+		t.o.Receive(m)
+	}
+	t.mu.RLock()
+	p := t.peers[c.from]
+	t.mu.RUnlock()
+	if p != nil {
+		p.counters.received.Add(float64(len(req.GetMessages())))
+		p.counters.receivedBytes.Add(float64(size))
+	}
+	return nil
+}
+
+// checkMessage refuses what only a member itself may send to itself, and what is not from the caller. A forged answer of
+// the disk would make a member believe that entries are safe.
+func checkMessage(m *raftpb.Message, from, to uint64) error {
+	typ := m.GetType()
+	switch {
+	case raft.IsLocalMsg(typ), typ == raftpb.MsgProp, typ == raftpb.MsgSnap,
+		raft.IsLocalMsgTarget(m.GetFrom()), raft.IsLocalMsgTarget(m.GetTo()), len(m.GetResponses()) > 0:
+		return fmt.Errorf("%w: %v from member %x", ErrLocalMessage, typ, from)
+	case m.GetFrom() != from || m.GetTo() != to:
+		return fmt.Errorf("%w: %v from %x to %x on a stream from %x to %x", ErrWrongMember,
+			typ, m.GetFrom(), m.GetTo(), from, to)
+	default:
+		return nil
+	}
+}
