@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"context"
 	"testing"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -15,6 +16,17 @@ func WithGenesis(o Options, id, voters uint64) Options {
 		o.genesis.voters = append(o.genesis.voters, v+1)
 	}
 	return o
+}
+
+// WithEmpty waits for the snapshot of a cluster that WithGenesis began.
+func WithEmpty(o Options, id uint64) Options {
+	o.genesis = &genesis{clusterID: [16]byte{1}, memberID: id, empty: true}
+	return o
+}
+
+// ForgetInRaft does the first half of a removal.
+func ForgetInRaft(ctx context.Context, n *Node, id uint64) error {
+	return n.changeConf(ctx, single(raftpb.ConfChangeRemoveNode, id))
 }
 
 // Install installs a received snapshot as the append goroutine does.

@@ -3,13 +3,16 @@ package raftnode_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
@@ -24,6 +27,7 @@ type fleet struct {
 
 	disks map[uint64]vfs.FS
 	stops map[uint64]func() error
+	ends  map[uint64]chan struct{} // closed when a member ended
 
 	// breakAfter ends every stream of a snapshot after so many chunks; 0 never.
 	breakAfter int
@@ -36,7 +40,7 @@ type fleet struct {
 
 func newFleet(t *testing.T, options func(id uint64, o *raftnode.Options)) *fleet {
 	f := &fleet{
-		t: t, options: options, disks: map[uint64]vfs.FS{}, stops: map[uint64]func() error{},
+		t: t, options: options, disks: map[uint64]vfs.FS{}, stops: map[uint64]func() error{}, ends: map[uint64]chan struct{}{},
 		w: &wires{nodes: map[uint64]*raftnode.Node{}, rng: rand.New(rand.NewPCG(1, 2))},
 	}
 	t.Cleanup(func() {
@@ -77,7 +81,12 @@ func (f *fleet) start(id uint64, with ...func(raftnode.Options) raftnode.Options
 	f.w.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- n.Run(ctx) }()
+	gone := make(chan struct{})
+	go func() {
+		ended <- n.Run(ctx)
+		close(gone)
+	}()
+	f.ends[id] = gone
 	f.stops[id] = sync.OnceValue(func() error {
 		cancel()
 		err := <-ended
@@ -87,6 +96,68 @@ func (f *fleet) start(id uint64, with ...func(raftnode.Options) raftnode.Options
 		return err
 	})
 	return n
+}
+
+// join starts a member on an empty disk and has it added.
+func (f *fleet) join(id uint64, with ...func(*raftnode.MemberSpec)) *raftnode.Node {
+	f.t.Helper()
+	n := f.start(id, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, id) })
+	spec := specOf(id)
+	for _, w := range with {
+		w(&spec)
+	}
+	f.change("add", func(ctx context.Context, leader *raftnode.Node) error {
+		_, err := leader.AddMember(ctx, spec)
+		return err
+	})
+	return n
+}
+
+func specOf(id uint64) raftnode.MemberSpec {
+	return raftnode.MemberSpec{ID: id, Incarnation: id, Name: fmt.Sprintf("m%d", id)}
+}
+
+// change asks whoever leads until it is done.
+func (f *fleet) change(what string, ask func(ctx context.Context, leader *raftnode.Node) error) {
+	f.t.Helper()
+	var err error
+	for range 200 {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		err = ask(ctx, f.leader())
+		cancel()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, raftnode.ErrNotLeader) && !errors.Is(err, raftnode.ErrNoLeader) &&
+			!errors.Is(err, raftnode.ErrOutcomeUnknown) && !errors.Is(err, raftnode.ErrTransferring) &&
+			!errors.Is(err, raftnode.ErrConfChangePending) {
+			break
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	f.t.Fatalf("%s: %v", what, err)
+}
+
+// voters waits until these vote and nobody else.
+func (f *fleet) voters(ids ...uint64) {
+	f.t.Helper()
+	f.await(fmt.Sprintf("voters %v", ids), func() bool {
+		got := f.leader().Status()
+		return slices.Equal(slices.Sorted(slices.Values(got.Voters)), ids) && len(got.Learners) == 0
+	})
+}
+
+// ended waits for a member that stops by itself.
+func (f *fleet) ended(id uint64, want error) {
+	f.t.Helper()
+	f.w.mu.Lock()
+	stop := f.stops[id]
+	f.w.mu.Unlock()
+	delete(f.stops, id)
+	<-f.ends[id]
+	if err := stop(); !errors.Is(err, want) {
+		f.t.Errorf("member %d ended with %v, want %v", id, err, want)
+	}
 }
 
 // stop ends a member in order.
@@ -173,6 +244,24 @@ func (f *fleet) agree(ids ...uint64) {
 type fleetPort struct {
 	port
 	f *fleet
+}
+
+// Send drops what a removed member sends, and tells it so.
+func (p fleetPort) Send(msgs []*raftpb.Message) {
+	self := p.f.node(p.self)
+	for _, m := range msgs {
+		n := p.f.node(m.GetTo())
+		if n == nil || self == nil {
+			continue
+		}
+		r := n.Store().NewReader()
+		removed, err := r.IsRemoved(p.self)
+		if err := errors.Join(err, r.Close()); err == nil && removed {
+			self.ReportRemoved()
+			return
+		}
+	}
+	p.port.Send(msgs)
 }
 
 // OpenSnapshot opens a stream to a member.

@@ -46,7 +46,7 @@ func (t *turn) run() {
 	n := t.n
 	t.fx.Reset()
 	t.events = n.mail.drain(t.events)
-	t.events = n.readers.take(t.events)
+	t.events = n.mending.filter(n.readers.take(t.events))
 	n.core.Step(&t.fx, t.events...)
 	clear(t.events)
 	t.events = t.events[:0]
@@ -99,6 +99,9 @@ func (t *turn) handOver() {
 func (n *Node) perform(fx *core.Effects) {
 	// The view comes first: it is what errors explain themselves by.
 	if v := n.view.Load(); fx.Leadership != nil || v.commit != n.core.Commit() {
+		if v.lead.Role == core.RoleLeader && v.lead != n.core.Leadership() {
+			n.witnesses.retire(v.lead.Term, v.commit)
+		}
 		n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
 	}
 	if fx.Leadership != nil {
@@ -113,6 +116,10 @@ func (n *Node) perform(fx *core.Effects) {
 		n.readers.finish(d, n.explain(d.Err))
 	}
 	for _, d := range fx.Dropped {
+		if d.Handle != 0 {
+			n.confWaits.finish(d.Handle, n.explain(d.Err))
+			continue
+		}
 		n.metrics.dropped.Inc()
 		n.proposals.Drop(d.Sequence, n.explain(d.Err))
 	}
@@ -145,7 +152,9 @@ func (n *Node) applyConfChange(change *raftpb.ConfChangeV2) (*raftpb.ConfState, 
 	c := confChange{change: change, answer: make(chan *raftpb.ConfState, 1)}
 	select {
 	case n.confChanges <- c:
-		return <-c.answer, nil
+		cs := <-c.answer
+		n.confApplied(change, cs)
+		return cs, nil
 	case <-n.done:
 		return nil, ErrStopped
 	}

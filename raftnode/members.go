@@ -2,7 +2,9 @@ package raftnode
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -36,6 +38,10 @@ type Member struct {
 	Leader bool
 	// Reachable tells whether this member has a connection to it. It is true for this member itself.
 	Reachable bool
+	// RoundTrip is how long it took for its last answer to this member, 0 if unknown.
+	RoundTrip time.Duration
+	// Problem is what is wrong with the way to it or back; empty if nothing is known to be.
+	Problem string
 	// Known tells whether Match and Lag are known, which they are on the leader.
 	Known bool
 	// Match is the last entry that it has for certain, Lag how many it lacks.
@@ -58,6 +64,16 @@ type MemberSpec struct {
 	StayLearner bool
 	// Force adds it even where that endangers the quorum.
 	Force bool
+}
+
+// member returns one of Members.
+func (n *Node) member(id uint64) (Member, error) {
+	for _, m := range n.Members() {
+		if m.GetId() == id {
+			return m, nil
+		}
+	}
+	return Member{}, fmt.Errorf("%w: %x", ErrUnknownMember, id)
 }
 
 // connector is a transport with connections for calls.
@@ -83,16 +99,31 @@ func (n *Node) Members() []Member {
 		// A store that is being replaced or closed has nothing to tell.
 		return nil
 	}
-	s := n.Status()
+	s, ways := n.Status(), n.peerStatus()
+	progress := map[uint64]peerView{}
+	for _, v := range n.peers.list() {
+		progress[v.ID] = v
+	}
 	members := make([]Member, 0, len(records))
 	for _, m := range records {
-		members = append(members, Member{
+		id := m.GetId()
+		v, leads := progress[id]
+		member := Member{
 			Member:    m,
-			Voter:     slices.Contains(s.Voters, m.GetId()),
-			Learner:   slices.Contains(s.Learners, m.GetId()),
-			Leader:    s.Leader == m.GetId(),
-			Reachable: s.MemberID == m.GetId(),
-		})
+			Voter:     slices.Contains(s.Voters, id),
+			Learner:   slices.Contains(s.Learners, id),
+			Leader:    s.Leader == id,
+			Reachable: s.MemberID == id || ways[id].Connected,
+			RoundTrip: ways[id].RoundTrip,
+			Problem:   ways[id].Problem,
+		}
+		if leads && n.wire == nil {
+			member.Reachable = member.Reachable || v.Reachable
+		}
+		if leads {
+			member.Known, member.Match, member.Lag = true, v.Match, s.LastIndex-min(v.Match, s.LastIndex)
+		}
+		members = append(members, member)
 	}
 	return members
 }

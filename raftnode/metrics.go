@@ -17,6 +17,7 @@ type metrics struct {
 	leaderships  prometheus.Counter
 	checkpoints  prometheus.Counter
 	truncations  prometheus.Counter
+	confChanges  prometheus.Counter
 
 	snapshotsSent, snapshotsFailed, snapshotsReceived, snapshotsInstalled prometheus.Counter
 	snapshotBytesSent, snapshotBytesReceived                              prometheus.Counter
@@ -52,6 +53,7 @@ func newMetrics(n *Node) *metrics {
 	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
+	m.confChanges = counter("tenure_raft_conf_changes_total", "Changes of members that were applied.")
 	m.snapshotsSent = counter("tenure_snapshot_sent_total", "Snapshots that a member took whole.")
 	m.snapshotsFailed = counter("tenure_snapshot_send_failures_total", "Attempts to send a snapshot that failed.")
 	m.snapshotsReceived = counter("tenure_snapshot_received_total", "Snapshots received whole.")

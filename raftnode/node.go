@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -47,11 +48,21 @@ type Node struct {
 	couriers  *couriers
 	inbox     *transfer.Inbox
 	staged    atomic.Pointer[stagedSnapshot] // the last snapshot that raft was told of
+	roster    *roster
+	witnesses *witnesses
+	mending   *mending
+	wire      *wire         // nil without peers
+	seeded    chan struct{} // closed when there is a state
+	seed      func()        // closes it
 	metrics   *metrics
 	hide      func() // unregisters the metrics
 
 	confChanges chan confChange // from the apply goroutine to the loop
-	background  sync.WaitGroup  // goroutines that outlive their cause, ended before Run returns
+	confWaits   *confWaits
+	changing    chan struct{} // 1 slot: whoever changes members holds it
+	// confTouched and removed are of the batch that is being applied; the apply goroutine owns them.
+	confTouched, removed bool
+	background           sync.WaitGroup // goroutines that outlive their cause, ended before Run returns
 
 	state   atomic.Int32
 	cancel  atomic.Pointer[context.CancelFunc]
@@ -75,22 +86,76 @@ type confChange struct {
 // ErrUsed says that Run or Close was called before.
 var ErrUsed = errors.New("node was run or closed before")
 
-// Open recovers what is in the data directory, or begins a cluster of one member in an empty one. The node does nothing
-// until Run; one that is never run is given back by Close.
-func Open(o Options) (*Node, error) {
+// Open is OpenContext without an end to waiting.
+func Open(o Options) (*Node, error) { return OpenContext(context.Background(), o) }
+
+// OpenContext recovers what is in the data directory, or begins or joins a cluster with an empty one, as the options say.
+// To begin one of several members, or to join one, it waits for others until ctx ends. The node does nothing until Run;
+// one that is never run is given back by Close.
+func OpenContext(ctx context.Context, o Options) (*Node, error) {
 	o.setDefaults()
-	d, err := openDisk(o)
+	n, err := open(ctx, o)
 	if err != nil {
+		if o.PeerListener != nil {
+			_ = o.PeerListener.Close() // It may be closed already.
+		}
 		return nil, fmt.Errorf("open %s: %w", o.Dir, err)
-	}
-	n, err := newNode(o, d)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Dir, err), d.close())
 	}
 	return n, nil
 }
 
-func newNode(o Options, d *disk) (*Node, error) {
+func open(ctx context.Context, o Options) (_ *Node, err error) {
+	if o.PeerListener == nil && (len(o.InitialCluster) > 0 || len(o.Join) > 0) {
+		return nil, ErrNoPeers
+	}
+	d, err := openDir(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	w, err := openWire(o, d, give)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close(), d.close())
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	if w != nil {
+		if err = w.begin(ctx, &o); err != nil {
+			return nil, err
+		}
+	}
+	if err = d.load(o); err != nil {
+		return nil, err
+	}
+	n, err := newNode(o, d, w)
+	if err != nil {
+		return nil, err
+	}
+	if err = n.greet(ctx); err != nil {
+		n.hide()
+		return nil, err
+	}
+	w.attach(n)
+	return n, nil
+}
+
+// AwaitState waits until the member has a state to show: one that joins has none before its leader has sent it one.
+func (n *Node) AwaitState(ctx context.Context) error {
+	select {
+	case <-n.seeded:
+		return nil
+	case <-n.done:
+		return ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	hs, err := d.check()
 	if err != nil {
 		return nil, err
@@ -106,13 +171,26 @@ func newNode(o Options, d *disk) (*Node, error) {
 		proposals:   envelope.New(d.identity.MemberID, randomUint64(), o.PendingBytesMax),
 		readers:     newReaders(),
 		confChanges: make(chan confChange),
+		confWaits:   newConfWaits(d.identity.MemberID, randomUint64()),
+		changing:    make(chan struct{}, 1),
 		done:        make(chan struct{}),
 	}
 	n.store.Store(d.store)
+	n.seeded = make(chan struct{})
+	n.seed = sync.OnceFunc(func() { close(n.seeded) })
+	if applied.Index > 0 {
+		n.seed()
+	}
 	n.janitor = newJanitor(n)
 	n.couriers = newCouriers(n)
 	n.inbox = transfer.NewInbox(d.dir.FS(), d.dir.SnapInPath())
 	n.tasks = newLeaderTasks(n)
+	n.witnesses, n.roster, n.mending, n.wire = newWitnesses(), newRoster(n), newMending(n), w
+	if w != nil {
+		n.o.Transport = w
+		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
+	}
+	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.reconcile)
 	n.core, err = core.New(core.Config{
 		ID:             d.identity.MemberID,
 		Storage:        &raftStorage{Log: d.rlog, hs: hs, members: members, snapshot: n.snapshot},
@@ -135,17 +213,20 @@ func newNode(o Options, d *disk) (*Node, error) {
 	if n.hide, err = n.metrics.register(o.Registerer); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if o.Transport == nil {
+	if n.o.Transport == nil {
 		n.o.Transport = noPeers{n: n}
 	}
-	return n, nil
+	return n, errors.Join(n.roster.refresh(), n.mending.load())
 }
 
 // Store returns the state machine for reads. It changes when a snapshot is installed: callers ask for it each time.
 func (n *Node) Store() *storage.Store { return n.store.Load() }
 
 // Receive takes a message from a peer. It does not block, and keeps the message.
-func (n *Node) Receive(m *raftpb.Message) { n.mail.put(core.Receive{Message: m}) }
+func (n *Node) Receive(m *raftpb.Message) {
+	n.witnesses.hear(m)
+	n.mail.put(core.Receive{Message: m})
+}
 
 // ReportUnreachable says that messages to a peer were lost.
 func (n *Node) ReportUnreachable(id uint64) { n.mail.put(core.Unreachable{ID: id}) }
@@ -184,6 +265,8 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.janitor.run(runCtx) })
 	others.Go(func() { n.tasks.run(runCtx) })
 	others.Go(func() { n.watchDisk(runCtx) })
+	others.Go(func() { n.roster.run(runCtx) })
+	others.Go(func() { n.mending.run(runCtx) })
 
 	n.loop(runCtx)
 
@@ -195,14 +278,17 @@ func (n *Node) Run(ctx context.Context) error {
 	// Work that is being done is finished, so that those who wait for it get their results.
 	storageWork.Wait()
 	n.proposals.Close(ErrStopped)
+	n.confWaits.close(ErrStopped)
 	others.Wait()
+	// Calls of peers end before what they start is waited for.
+	wireErr := n.wire.close()
 	n.background.Wait()
 	if p := n.failure.Load(); p != nil {
 		// Closing a disk that failed adds nothing to the reason.
 		_ = n.closeDisk(false)
 		return *p
 	}
-	return n.closeDisk(true)
+	return errors.Join(wireErr, n.closeDisk(true))
 }
 
 // closeDisk flushes the state machine, so that the next start is short, and closes everything.
@@ -225,8 +311,9 @@ func (n *Node) Close() error {
 	}
 	n.proposals.Close(ErrStopped)
 	n.readers.close(ErrStopped)
+	wireErr := n.wire.close()
 	n.hide()
-	return n.disk.close()
+	return errors.Join(wireErr, n.disk.close())
 }
 
 // fail stops the member. The first reason is the one Run returns.

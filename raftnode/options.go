@@ -62,6 +62,8 @@ type Options struct {
 	Transport Transport
 	// Snapshots says how members that fell behind are helped.
 	Snapshots SnapshotOptions
+	// Membership says how members come and go.
+	Membership MembershipOptions
 	// OnApplied sees every applied batch, in order, before the proposers get their results. It runs on the apply
 	// goroutine and must not block. After a restart it sees batches again that were not durable in the state machine.
 	OnApplied func(storage.Outcome)

@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/transfer"
+	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -25,15 +26,16 @@ var firstEntry = raftlog.EntryID{Index: 1, Term: 1}
 type disk struct {
 	dir      *datadir.Dir
 	identity datadir.Identity
+	started  bool // there is a state machine, of the epoch
 	epoch    uint64
 	rlog     *raftlog.Log
 	store    *storage.Store
 	snaps    *checkpoint.Catalogue
 }
 
-// openDisk opens the data directory in the order that makes every crash harmless: identity, log, an installation that
-// was interrupted, state machine. It leaves nothing open when it fails.
-func openDisk(o Options) (_ *disk, err error) {
+// openDir opens the data directory and says whose it is. Every start is counted before anything else happens, so that
+// peers know an older copy of the directory.
+func openDir(o Options) (_ *disk, err error) {
 	dir, err := datadir.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, err
@@ -50,29 +52,36 @@ func openDisk(o Options) (_ *disk, err error) {
 	}
 	if !known {
 		d.identity = newIdentity(o)
-		if err = dir.WriteIdentity(d.identity); err != nil {
-			return nil, err
-		}
 	}
-	epoch, started, err := dir.Current()
-	if err != nil {
+	d.identity.Starts = transport.NextStarts(d.identity.Starts, randomUint64())
+	if err = dir.WriteIdentity(d.identity); err != nil {
 		return nil, err
 	}
-	if !started {
-		return d, d.firstStart(o)
-	}
-	d.epoch = epoch
-	return d, d.restart(o)
+	d.epoch, d.started, err = dir.Current()
+	return d, err
 }
 
-// newIdentity draws who a fresh directory belongs to.
+// load opens what the directory holds in the order that makes every crash harmless: log, an installation that was
+// interrupted, state machine. In a directory that has not started it begins them. What it opened is closed with d, also
+// when it fails.
+func (d *disk) load(o Options) error {
+	if d.started {
+		return d.restart(o)
+	}
+	return d.firstStart(o)
+}
+
+// newIdentity draws who a fresh directory belongs to. Members that begin a cluster together, or join one, learn later
+// which it is.
 func newIdentity(o Options) datadir.Identity {
 	id := datadir.Identity{Incarnation: randomUint64()}
 	if g := o.genesis; g != nil {
 		id.ClusterID, id.MemberID = g.clusterID, g.memberID
 		return id
 	}
-	_, _ = rand.Read(id.ClusterID[:]) // never fails
+	if len(o.InitialCluster) == 0 && len(o.Join) == 0 {
+		_, _ = rand.Read(id.ClusterID[:]) // never fails
+	}
 	for id.MemberID == 0 || raft.IsLocalMsgTarget(id.MemberID) {
 		id.MemberID = randomUint64()
 	}
@@ -98,6 +107,26 @@ func (d *disk) firstStart(o Options) (err error) {
 	if d.store, err = d.openStore(o); err != nil {
 		return err
 	}
+	if d.rlog, err = d.openLog(o); err != nil {
+		return err
+	}
+	// A member that joins has nothing to begin with: the leader sends it a snapshot.
+	if o.genesis == nil || !o.genesis.empty {
+		if err = d.bootstrap(o); err != nil {
+			return err
+		}
+	}
+	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
+		return err
+	}
+	if err := d.dir.Sync(); err != nil {
+		return err
+	}
+	return d.dir.SetCurrent(d.epoch)
+}
+
+// bootstrap writes the first state, and the beginning of the log behind it.
+func (d *disk) bootstrap(o Options) (err error) {
 	first := storage.Genesis{ClusterID: d.identity.ClusterID}
 	voters := []uint64{d.identity.MemberID}
 	if g := o.genesis; g != nil {
@@ -111,19 +140,10 @@ func (d *disk) firstStart(o Options) (err error) {
 	if err = d.store.Bootstrap(first); err != nil {
 		return fmt.Errorf("bootstrap state machine: %w", err)
 	}
-	if d.rlog, err = d.openLog(o); err != nil {
-		return err
-	}
 	if err = d.rlog.Bootstrap(firstEntry); err != nil {
 		return fmt.Errorf("bootstrap raft log: %w", err)
 	}
-	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
-		return err
-	}
-	if err := d.dir.Sync(); err != nil {
-		return err
-	}
-	return d.dir.SetCurrent(d.epoch)
+	return nil
 }
 
 // checkUnfinished refuses to begin anew over a log that is in use: CURRENT is missing for another reason then.
@@ -192,7 +212,7 @@ func (d *disk) openStore(o Options) (*storage.Store, error) {
 // it is never synced for itself: what is applied or cut was committed.
 func (d *disk) check() (*raftpb.HardState, error) {
 	applied := d.store.Applied()
-	if applied.ClusterID != d.identity.ClusterID {
+	if applied.ClusterID != d.identity.ClusterID && applied.Index > 0 {
 		return nil, fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, applied.ClusterID, d.identity.ClusterID)
 	}
 	cut := d.rlog.Truncated()

@@ -15,9 +15,10 @@ type Status struct {
 	// Term is raft's, Role what this member does in it.
 	Term uint64
 	Role string
-	// Leader is the leader's member id, 0 when unknown; LeaderName its name when it is this member.
-	Leader     uint64
-	LeaderName string
+	// Leader is the leader's member id, 0 when unknown; LeaderName and LeaderAddresses are as recorded.
+	Leader          uint64
+	LeaderName      string
+	LeaderAddresses Addresses
 	// Commit is the highest index known to be committed, Applied the last one applied here.
 	Commit, Applied uint64
 	// FirstIndex and LastIndex bound the log; LogBytes is roughly its size.
@@ -57,7 +58,10 @@ func (n *Node) Status() Status {
 		EntriesAppended: n.rlog.Appended(),
 	}
 	if s.Leader == s.MemberID {
-		s.LeaderName = n.o.Name
+		s.LeaderName, s.LeaderAddresses = n.o.Name, n.o.Addresses
+	} else if m := n.roster.leader(s.Leader); m != nil {
+		s.LeaderName = m.GetName()
+		s.LeaderAddresses = Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()}
 	}
 	// First and last index come from memory and have no error.
 	s.FirstIndex, _ = n.rlog.FirstIndex()

@@ -94,12 +94,17 @@ func (n *Node) applyLoop() {
 
 // publish tells everybody what was applied: first those who watch, then those who proposed, then raft.
 func (n *Node) publish(done core.Applied, termBefore uint64) {
+	if done.Outcome.MembersChanged {
+		n.roster.ring()
+	}
 	if done.Entries > 0 && n.o.OnApplied != nil {
 		n.o.OnApplied(done.Outcome)
 	}
 	n.proposals.Applied(done.Outcome.Entries)
+	n.confPublished(done.Outcome.MembersChanged)
 	if done.Term > termBefore {
 		n.proposals.Outrun(done.Term, n.explain(ErrNotLeader))
+		n.confWaits.unknown(n.explain(ErrNotLeader))
 	}
 	done.Outcome.Entries, done.Outcome.Events = nil, nil
 	n.mail.put(core.ApplyDone{Done: done})

@@ -26,19 +26,23 @@ const (
 	statePrefix = "sm-"
 	snapDir     = "snap"
 	snapInDir   = "snap-in"
+	genesisFile = "GENESIS"
+	mendFile    = "MEND"
 	tmpSuffix   = ".tmp"
 
 	dirMode os.FileMode = 0o700
 )
 
-// Identity says whose data the directory holds. It is drawn once and never changes.
+// Identity says whose data the directory holds.
 type Identity struct {
-	// ClusterID names the cluster.
+	// ClusterID names the cluster; all zero while the member waits for its cluster to begin, or to be added to one.
 	ClusterID [16]byte
 	// MemberID is the member's, never reused.
 	MemberID uint64
-	// Incarnation is drawn with the directory, so that a copy under the same member id is known.
+	// Incarnation is drawn with the directory and never changes.
 	Incarnation uint64
+	// Starts grows with every start, so that an older copy of the directory, or a second one in use, is known.
+	Starts uint64
 }
 
 // format is the FORMAT file. Numbers that do not fit in a JSON number are hexadecimal text.
@@ -48,6 +52,7 @@ type format struct {
 	ClusterID    string `json:"cluster_id"`
 	MemberID     string `json:"member_id"`
 	Incarnation  string `json:"incarnation"`
+	Starts       uint64 `json:"starts,string"`
 }
 
 // Dir is an open, locked data directory.
@@ -155,10 +160,11 @@ func (f format) identity() (id Identity, err error) {
 	if id.MemberID == 0 {
 		return id, errors.New("member_id is zero")
 	}
+	id.Starts = f.Starts
 	return id, nil
 }
 
-// WriteIdentity writes FORMAT; it comes before anything else in a fresh directory.
+// WriteIdentity writes FORMAT; it comes before anything else in a fresh directory, and in every start.
 func (d *Dir) WriteIdentity(id Identity) error {
 	raw, err := json.MarshalIndent(format{
 		Format:       FormatVersion,
@@ -166,11 +172,44 @@ func (d *Dir) WriteIdentity(id Identity) error {
 		ClusterID:    fmt.Sprintf("%x", id.ClusterID),
 		MemberID:     fmt.Sprintf("%016x", id.MemberID),
 		Incarnation:  fmt.Sprintf("%016x", id.Incarnation),
+		Starts:       id.Starts,
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", formatFile, err)
 	}
 	return d.writeFile(formatFile, append(raw, '\n'))
+}
+
+// Genesis returns how the cluster began, as this member's program wrote it; nil if it did not begin it.
+func (d *Dir) Genesis() ([]byte, error) { return d.small(genesisFile) }
+
+// WriteGenesis remembers how the cluster began. It comes before anybody is told.
+func (d *Dir) WriteGenesis(raw []byte) error { return d.writeFile(genesisFile, raw) }
+
+// Mend returns what a member whose log lost its end waits for; nil if it waits for nothing.
+func (d *Dir) Mend() ([]byte, error) { return d.small(mendFile) }
+
+// WriteMend remembers what a member waits for; nil forgets it.
+func (d *Dir) WriteMend(raw []byte) error {
+	if raw != nil {
+		return d.writeFile(mendFile, raw)
+	}
+	if err := d.fs.Remove(d.join(mendFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", mendFile, err)
+	}
+	return syncDir(d.fs, d.path)
+}
+
+// small returns the content of a small file, nil if there is none.
+func (d *Dir) small(name string) ([]byte, error) {
+	raw, err := readFile(d.fs, d.join(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return raw, nil
 }
 
 // checkFresh refuses a directory without FORMAT that holds databases or strangers' files.

@@ -1,7 +1,9 @@
 // Package datadir owns the layout of a member's data directory:
 //
 //	LOCK         held while a process uses the directory
-//	FORMAT       JSON: format, oldest binary, cluster id, member id, incarnation
+//	FORMAT       JSON: format, oldest binary, cluster id, member id, incarnation, starts
+//	GENESIS      how a cluster of several members began, kept by those that began it
+//	MEND         what a member waits for whose log lost its end, while it does
 //	CURRENT      the name of the state machine in use
 //	log/         raft log
 //	sm-<epoch>/  state machine; a snapshot that is installed makes the next epoch

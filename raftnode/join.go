@@ -1,0 +1,153 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/transport"
+)
+
+// joinTimeout bounds one request to be added.
+const joinTimeout = 10 * time.Second
+
+// join asks members of a running cluster to add this one, until one did. Asked again, also after a crash, it is the same
+// member that is added.
+func (w *wire) join(ctx context.Context, o *Options) error {
+	reported := time.Now()
+	for {
+		var errs []error
+		for _, address := range o.Join {
+			resp, err := w.askToJoin(ctx, address, o)
+			if err == nil {
+				return w.joined(o, resp)
+			}
+			err = fmt.Errorf("%s: %w", address, err)
+			if refused(err) {
+				return err
+			}
+			errs = append(errs, err)
+		}
+		if time.Since(reported) > beginReport {
+			reported = time.Now()
+			w.log.Info("waits to be added to the cluster", zap.Error(errors.Join(errs...)))
+		}
+		retry := time.NewTimer(beginRetry)
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			retry.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (w *wire) askToJoin(ctx context.Context, address string, o *Options) (*peerv1.JoinResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	return w.Transport.Join(ctx, address, &peerv1.JoinRequest{
+		Member: o.describe(w.d.identity), StayLearner: o.StayLearner,
+	})
+}
+
+// refused tells whether asking again cannot help.
+func refused(err error) bool {
+	return errors.Is(err, transport.ErrNameTaken) || errors.Is(err, transport.ErrRemoved) ||
+		errors.Is(err, transport.ErrStaleIncarnation)
+}
+
+// joined takes note of the cluster. The state comes from its leader.
+func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
+	if len(resp.GetClusterId()) != 16 || isZero(resp.GetClusterId()) {
+		return fmt.Errorf("%w: answer without cluster id", transport.ErrRefused)
+	}
+	id := w.d.identity
+	cluster := [16]byte(resp.GetClusterId())
+	if known := id.ClusterID; known != [16]byte{} && known != cluster {
+		return fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, cluster, known)
+	}
+	id.ClusterID = cluster
+	if err := w.d.dir.WriteIdentity(id); err != nil {
+		return err
+	}
+	w.d.identity = id
+	o.genesis = &genesis{clusterID: cluster, memberID: id.MemberID, empty: true}
+	w.setIdentity(id)
+	w.SetPeers(peersOf(resp.GetMembers()), nil)
+	w.log.Info("is added to the cluster", zap.String("cluster_id", fmt.Sprintf("%x", cluster)))
+	return nil
+}
+
+func peersOf(members []*storev1.Member) []transport.Peer {
+	peers := make([]transport.Peer, 0, len(members))
+	for _, m := range members {
+		peers = append(peers, transport.Peer{
+			ID: m.GetId(), Incarnation: m.GetIncarnation(), Starts: m.GetStarts(), Name: m.GetName(), Address: m.GetPeerAddress(),
+		})
+	}
+	return peers
+}
+
+// Join adds another member, here or through the leader.
+func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+	n := w.node.Load()
+	if n == nil {
+		return nil, errNotOpen
+	}
+	m := req.GetMember()
+	if m.GetId() == 0 || m.GetName() == "" || m.GetPeerAddress() == "" {
+		return nil, status.Error(codes.InvalidArgument, "a member needs id, name and peer address")
+	}
+	added, err := n.AddMember(ctx, MemberSpec{
+		ID: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(),
+		Addresses: Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()},
+		Zone:      m.GetZone(), BinaryVersion: m.GetBinaryVersion(),
+		VersionMin: m.GetVersionMin(), VersionMax: m.GetVersionMax(), StayLearner: req.GetStayLearner(),
+	})
+	switch {
+	case err == nil:
+		return n.joinResponse(added), nil
+	case errors.Is(err, ErrNotLeader):
+		return w.relayJoin(ctx, n, req)
+	case errors.Is(err, ErrMemberExists):
+		return nil, fmt.Errorf("%w: %w", transport.ErrNameTaken, err)
+	case errors.Is(err, ErrMemberRemoved):
+		return nil, fmt.Errorf("%w: %w", transport.ErrRemoved, err)
+	case errors.Is(err, ErrNoLeader), errors.Is(err, ErrTransferring), errors.Is(err, ErrConfChangePending),
+		errors.Is(err, ErrTooBusy), errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStopped):
+		return nil, status.Error(codes.Unavailable, err.Error())
+	default:
+		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)
+	}
+}
+
+// relayJoin asks the leader. A leader relays nothing, so that no request goes in circles.
+func (w *wire) relayJoin(ctx context.Context, n *Node, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+	lead := n.view.Load().lead
+	leader := n.roster.leader(lead.Leader)
+	if leader == nil || lead.Leader == n.identity.MemberID {
+		return nil, status.Error(codes.Unavailable, ErrNoLeader.Error())
+	}
+	return w.Transport.Join(ctx, leader.GetPeerAddress(), req)
+}
+
+// joinResponse tells a new member who the others are.
+func (n *Node) joinResponse(added Member) *peerv1.JoinResponse {
+	resp := &peerv1.JoinResponse{ClusterId: n.identity.ClusterID[:]}
+	known := false
+	for _, m := range n.Members() {
+		known = known || m.GetId() == added.GetId()
+		resp.Members = append(resp.Members, m.Member)
+	}
+	if !known {
+		resp.Members = append(resp.Members, added.Member)
+	}
+	return resp
+}

@@ -1,0 +1,139 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// reconcileEvery is how often a leader looks whether records and raft agree about the members.
+const reconcileEvery = 500 * time.Millisecond
+
+// reconciler finishes what changes of members left half done when a leader was lost between their steps, and promotes
+// learners. It is a task of one term.
+type reconciler struct {
+	n       *Node
+	orphans map[uint64]time.Time // records that raft does not know, since when
+	ready   map[uint64]int       // learners that have caught up, for how many looks
+}
+
+// reconcile is the leader task.
+func (n *Node) reconcile(ctx context.Context, _ uint64) error {
+	r := &reconciler{n: n, orphans: map[uint64]time.Time{}, ready: map[uint64]int{}}
+	tick := time.NewTicker(reconcileEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		select {
+		case n.changing <- struct{}{}:
+		default:
+			continue // Somebody changes members just now.
+		}
+		err := r.look(ctx)
+		<-n.changing
+		if err != nil && ctx.Err() == nil {
+			n.log.Debug("members are not reconciled", zap.Error(err))
+		}
+	}
+}
+
+func (r *reconciler) look(ctx context.Context) error {
+	cs, err := r.n.conf()
+	if err != nil {
+		return err
+	}
+	if err := r.records(ctx, cs); err != nil {
+		return err
+	}
+	return r.promote(ctx, cs)
+}
+
+// records makes the records say what raft does.
+func (r *reconciler) records(ctx context.Context, cs *raftpb.ConfState) error {
+	var errs []error
+	seen := map[uint64]bool{}
+	for _, m := range r.n.records() {
+		id := m.GetId()
+		seen[id] = true
+		learner := slices.Contains(cs.GetLearners(), id)
+		switch {
+		case !isMember(cs, id):
+			// A voter without a place was removed. A learner may be about to be added; it may also never come.
+			since, ok := r.orphans[id]
+			if !ok {
+				since = time.Now()
+				r.orphans[id] = since
+			}
+			if m.GetLearner() && time.Since(since) < orphanGrace {
+				continue
+			}
+			r.n.log.Info("forgets a member that is none", zap.Uint64("member", id), zap.String("name", m.GetName()))
+			errs = append(errs, r.n.deleteMember(ctx, id))
+		case m.GetLearner() != learner:
+			fixed := proto.CloneOf(m)
+			fixed.Learner = learner
+			fixed.StayLearner = m.GetStayLearner() && learner
+			errs = append(errs, r.n.putMember(ctx, fixed))
+			delete(r.orphans, id)
+		default:
+			delete(r.orphans, id)
+		}
+	}
+	for id := range r.orphans {
+		if !seen[id] {
+			delete(r.orphans, id)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// promote lets the learners vote that have caught up for some time, one at a time.
+func (r *reconciler) promote(ctx context.Context, cs *raftpb.ConfState) error {
+	if r.n.o.Membership.ManualPromotion {
+		return nil
+	}
+	for _, id := range cs.GetLearners() {
+		if m := r.n.record(id); m.GetStayLearner() || r.n.caughtUp(id) != nil {
+			delete(r.ready, id)
+			continue
+		}
+		if r.ready[id]++; r.ready[id] < caughtUpChecks {
+			continue
+		}
+		delete(r.ready, id)
+		_, err := r.n.promote(ctx, cs, id, false)
+		return err
+	}
+	return nil
+}
+
+// records returns the members' records; none while the store is being replaced.
+func (n *Node) records() []*storev1.Member {
+	rd := n.Store().NewReader()
+	all, err := rd.Members()
+	if err = errors.Join(err, rd.Close()); err != nil {
+		return nil
+	}
+	return all
+}
+
+// record returns a copy of a member's record, nil if there is none.
+func (n *Node) record(id uint64) *storev1.Member {
+	for _, m := range n.records() {
+		if m.GetId() == id {
+			return proto.CloneOf(m)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/transport"
+)
+
+// roster keeps the address book: it follows the replicated records of members, and on the leader keeps them true.
+type roster struct {
+	n       *Node
+	changed chan struct{} // 1 slot: records may be others
+	differs chan struct{} // 1 slot: a record may not be true any more
+	// records are those of the applied state, by id. The map is never changed.
+	records atomic.Pointer[map[uint64]*storev1.Member]
+	removed atomic.Pointer[map[uint64]bool]
+}
+
+// rosterRetry is how long the leader waits before it tries again to write a record.
+const rosterRetry = time.Second
+
+func newRoster(n *Node) *roster {
+	r := &roster{n: n, changed: make(chan struct{}, 1), differs: make(chan struct{}, 1)}
+	r.records.Store(&map[uint64]*storev1.Member{})
+	r.removed.Store(&map[uint64]bool{})
+	return r
+}
+
+// ring says that the records may have changed. It does not block.
+func (r *roster) ring() {
+	for _, c := range []chan struct{}{r.changed, r.differs} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// compare says that a member has described itself. It does not block.
+func (r *roster) compare() {
+	select {
+	case r.differs <- struct{}{}:
+	default:
+	}
+}
+
+// leader returns the record of a member, or nil.
+func (r *roster) leader(id uint64) *storev1.Member { return (*r.records.Load())[id] }
+
+// isRemoved tells whether a member was removed for good.
+func (r *roster) isRemoved(id uint64) bool { return (*r.removed.Load())[id] }
+
+// run follows the records until ctx ends.
+func (r *roster) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.changed:
+		}
+		if err := r.refresh(); err != nil && ctx.Err() == nil {
+			// The store is being replaced; whoever does that rings again.
+			r.n.log.Debug("read members", zap.Error(err))
+		}
+	}
+}
+
+// refresh reads the records and tells the transport. Members that began the cluster are known before they are recorded.
+func (r *roster) refresh() error {
+	n := r.n
+	reader := n.Store().NewReader()
+	members, err := reader.Members()
+	var removed []*storev1.RemovedMemberRecord
+	if err == nil {
+		removed, err = reader.RemovedMembers()
+	}
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return err
+	}
+	records := map[uint64]*storev1.Member{}
+	for _, m := range members {
+		records[m.GetId()] = m
+	}
+	gone := make([]uint64, 0, len(removed))
+	for _, m := range removed {
+		gone = append(gone, m.GetMember().GetId())
+	}
+	if n.wire != nil {
+		for _, m := range n.wire.presentGenesis().GetMembers() {
+			if records[m.GetId()] == nil {
+				f := &storev1.Member{
+					Id: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(), PeerAddress: m.GetPeerAddress(),
+				}
+				records[m.GetId()] = f
+				members = append(members, f)
+			}
+		}
+		if n.Store().Applied().Index > 0 {
+			n.wire.SetPeers(peersOf(members), gone)
+		}
+	}
+	tombstones := map[uint64]bool{}
+	for _, id := range gone {
+		delete(records, id)
+		tombstones[id] = true
+	}
+	r.records.Store(&records)
+	r.removed.Store(&tombstones)
+	return nil
+}
+
+// record keeps the records true while this member leads: each member's is what that one last said of itself.
+func (r *roster) record(ctx context.Context, _ uint64) error {
+	r.ring()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.differs:
+		}
+		if r.recordAll(ctx) {
+			continue
+		}
+		retry := time.NewTimer(rosterRetry)
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return nil
+		case <-retry.C:
+			r.ring()
+		}
+	}
+}
+
+// recordAll writes the records that are not true, and reports whether all are now.
+func (r *roster) recordAll(ctx context.Context) bool {
+	n := r.n
+	if err := r.refresh(); err != nil {
+		return false
+	}
+	s := n.Status()
+	stored := map[uint64]*storev1.Member{}
+	for _, m := range n.Members() {
+		stored[m.GetId()] = m.Member
+	}
+	all := true
+	for _, id := range append(append([]uint64(nil), s.Voters...), s.Learners...) {
+		next := r.desired(id, stored[id])
+		if next == nil || proto.Equal(next, stored[id]) {
+			continue
+		}
+		cmd := &storev1.Command{
+			WallTimeMs: time.Now().UnixMilli(),
+			Kind:       &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: next}},
+		}
+		result, err := n.Propose(ctx, cmd)
+		switch {
+		case err != nil:
+			all = false
+		case result.GetFailure() != nil:
+			n.log.Warn("what a member says of itself is not recorded", zap.String("member", next.GetName()),
+				zap.String("reason", result.GetFailure().GetMessage()))
+		default:
+			n.log.Info("recorded member", zap.String("member", next.GetName()), zap.Uint64("member_id", id),
+				zap.String("peer_address", next.GetPeerAddress()), zap.String("client_address", next.GetClientAddress()))
+		}
+	}
+	return all
+}
+
+// desired returns what a member's record should be; nil if nothing is known.
+func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
+	n := r.n
+	said := n.o.describe(n.identity)
+	if id != n.identity.MemberID {
+		said = n.wire.describedBy(id)
+	}
+	switch {
+	case said == nil && stored != nil:
+		return nil
+	case said == nil:
+		// Known from the beginning of the cluster only.
+		return r.leader(id)
+	case stored == nil:
+		return said
+	}
+	next := proto.CloneOf(said)
+	// What the member does not decide itself stays.
+	next.Learner, next.StayLearner = stored.GetLearner(), stored.GetStayLearner()
+	next.Starts = max(next.GetStarts(), stored.GetStarts())
+	return next
+}
+
+// peerStatus returns what is known of the way to a peer.
+func (n *Node) peerStatus() map[uint64]transport.Status {
+	all := map[uint64]transport.Status{}
+	if n.wire != nil {
+		for _, s := range n.wire.Peers() {
+			all[s.ID] = s
+		}
+	}
+	return all
+}

@@ -1,0 +1,259 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/transport"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// wire is a member's end of the transport. It is there before the node, since a member that begins a cluster or joins
+// one has to talk to others first.
+type wire struct {
+	*transport.Transport
+	o    Options
+	log  *zap.Logger
+	d    *disk
+	node atomic.Pointer[Node] // nil until the node is open
+	// fenced is called when peers refuse this member for good, before there is a node.
+	fenced func(error)
+	stop   context.CancelFunc
+	ended  chan error
+
+	mu       sync.Mutex // guards what follows
+	identity datadir.Identity
+	genesis  *peerv1.Genesis // nil if unknown, or not of this kind
+	// described is what peers said of themselves when they connected, by id; nobody changes a description.
+	described map[uint64]*storev1.Member
+}
+
+// openWire begins to serve peers; nil without a listener for them.
+func openWire(o Options, d *disk, fenced func(error)) (*wire, error) {
+	if o.PeerListener == nil {
+		return nil, nil
+	}
+	w := &wire{o: o, log: o.Logger, d: d, identity: d.identity, fenced: fenced, ended: make(chan error, 1),
+		described: map[uint64]*storev1.Member{}}
+	var err error
+	w.Transport, err = transport.New(transport.Options{
+		Listener: o.PeerListener, Services: o.PeerServices, Calls: w,
+		Receive:     w.receive,
+		Unreachable: w.unreachable,
+		Describe:    w.describePeer,
+		Fenced:      w.fence,
+		SilenceMax:  max(silenceMin, silenceElections*o.electionTimeout()),
+		BackoffMax:  max(backoffMin, o.electionTimeout()),
+		Logger:      o.Logger, Registerer: o.Registerer,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.setIdentity(d.identity)
+	life, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	go func() {
+		err := w.Run(life)
+		if n := w.node.Load(); err != nil && n != nil {
+			n.fail(err)
+		}
+		w.ended <- err
+	}()
+	return w, nil
+}
+
+const (
+	// silenceMin and silenceElections say how long a peer may be silent: never less than what a loaded machine needs.
+	silenceMin       = 4 * time.Second
+	silenceElections = 4
+	// backoffMin is the least that the longest wait between two attempts to connect is.
+	backoffMin = 200 * time.Millisecond
+)
+
+// electionTimeout is the shortest time without a leader after which a member asks for votes.
+func (o *Options) electionTimeout() time.Duration { return time.Duration(o.ElectionTicks) * o.Tick }
+
+// close ends the transport and everything that it started.
+func (w *wire) close() error {
+	if w == nil {
+		return nil
+	}
+	w.stop()
+	return <-w.ended
+}
+
+// setIdentity says who this member is, which is known for good when it is of a cluster.
+func (w *wire) setIdentity(id datadir.Identity) {
+	w.mu.Lock()
+	w.identity = id
+	w.mu.Unlock()
+	w.SetSelf(transport.Self{ClusterID: id.ClusterID, Member: w.o.describe(id)})
+}
+
+// describe returns what a member says of itself.
+func (o *Options) describe(id datadir.Identity) *storev1.Member {
+	oldest, newest := storage.ClusterVersions()
+	return &storev1.Member{
+		Id: id.MemberID, Incarnation: id.Incarnation, Starts: id.Starts, Name: o.Name,
+		PeerAddress: o.Addresses.Peer, ClientAddress: o.Addresses.Client, HttpAddress: o.Addresses.HTTP,
+		VersionMin: oldest, VersionMax: newest, Zone: o.Zone, BinaryVersion: o.Version,
+	}
+}
+
+func (w *wire) receive(m *raftpb.Message) {
+	if n := w.node.Load(); n != nil {
+		n.Receive(m)
+	}
+}
+
+func (w *wire) unreachable(member uint64) {
+	if n := w.node.Load(); n != nil {
+		n.ReportUnreachable(member)
+	}
+}
+
+func (w *wire) describePeer(m *storev1.Member) {
+	w.mu.Lock()
+	w.described[m.GetId()] = m
+	w.mu.Unlock()
+	if n := w.node.Load(); n != nil {
+		n.roster.compare()
+	}
+}
+
+// describedBy returns what a member last said of itself, or nil.
+func (w *wire) describedBy(id uint64) *storev1.Member {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.described[id]
+}
+
+func (w *wire) fence(err error) {
+	err = explainRefusal(err)
+	if n := w.node.Load(); n != nil {
+		n.fail(err)
+		return
+	}
+	w.fenced(err)
+}
+
+// attach connects the transport to the node. What came before is lost, and sent again.
+func (w *wire) attach(n *Node) {
+	if w != nil {
+		w.node.Store(n)
+	}
+}
+
+// Conn returns the connection for calls to a member.
+func (w *wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
+	cc, err := w.Transport.Conn(member)
+	if errors.Is(err, transport.ErrUnknownPeer) {
+		return nil, fmt.Errorf("%w: %x", ErrUnknownMember, member)
+	}
+	return cc, err
+}
+
+// header says who this member is.
+func (w *wire) header() *peerv1.PeerHeader {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, newest := storage.ClusterVersions()
+	return &peerv1.PeerHeader{
+		ClusterId: w.identity.ClusterID[:], From: w.identity.MemberID, FromIncarnation: w.identity.Incarnation,
+		Starts: w.identity.Starts, Name: w.o.Name, VersionMax: newest, BinaryVersion: w.o.Version,
+	}
+}
+
+// Probe tells another member, or somebody who looks for the cluster, who this one is.
+func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.ProbeResponse, error) {
+	resp := &peerv1.ProbeResponse{Header: w.header()}
+	w.mu.Lock()
+	resp.Genesis = w.genesis
+	w.mu.Unlock()
+	for _, p := range w.o.InitialCluster {
+		resp.Founding = append(resp.Founding, &peerv1.FoundingMember{Name: p.Name, PeerAddress: p.Address})
+	}
+	n := w.node.Load()
+	if n == nil {
+		return resp, nil
+	}
+	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil {
+		resp.LeaderAddress = leader.GetPeerAddress()
+	}
+	resp.Witness = n.testify(req.GetCaller())
+	if req.GetMends() {
+		n.reseed(req.GetCaller())
+	}
+	return resp, nil
+}
+
+// SendSnapshot receives a snapshot.
+func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error {
+	n := w.node.Load()
+	if n == nil {
+		return errNotOpen
+	}
+	return n.ReceiveSnapshot(stream)
+}
+
+// Compare tells how this member is.
+func (w *wire) Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
+	n := w.node.Load()
+	if n == nil {
+		return nil, errNotOpen
+	}
+	if c, ok := any(n).(comparer); ok {
+		return c.Compare(ctx, req)
+	}
+	return nil, status.Error(codes.Unimplemented, "this program does not compare members")
+}
+
+// comparer is a node that compares itself with others.
+type comparer interface {
+	Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error)
+}
+
+// errNotOpen answers calls that come too early; the caller tries again.
+var errNotOpen = status.Error(codes.Unavailable, "member is starting")
+
+// foundingMember returns the member of a genesis by its name, or nil.
+func foundingMember(g *peerv1.Genesis, name string) *peerv1.FoundingMember {
+	i := slices.IndexFunc(g.GetMembers(), func(m *peerv1.FoundingMember) bool { return m.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return g.GetMembers()[i]
+}
+
+// sameFounding tells whether two lists name the same members at the same addresses, in the same order.
+func sameFounding(a, b []*peerv1.FoundingMember) bool {
+	return slices.EqualFunc(a, b, func(a, b *peerv1.FoundingMember) bool {
+		return a.GetName() == b.GetName() && a.GetPeerAddress() == b.GetPeerAddress()
+	})
+}
+
+func decodeGenesis(raw []byte) (*peerv1.Genesis, error) {
+	g := &peerv1.Genesis{}
+	if err := proto.Unmarshal(raw, g); err != nil {
+		return nil, fmt.Errorf("%w: GENESIS: %w", datadir.ErrDamaged, err)
+	}
+	if len(g.GetClusterId()) != 16 || len(g.GetHistoryId()) != 16 || len(g.GetMembers()) == 0 {
+		return nil, fmt.Errorf("%w: GENESIS is incomplete", datadir.ErrDamaged)
+	}
+	return g, nil
+}
