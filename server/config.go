@@ -58,6 +58,18 @@ type Config struct {
 	AdvertiseAddr string
 	// AdvertisePeerAddr is what other members are told instead of PeerAddr; empty is what was bound.
 	AdvertisePeerAddr string
+	// AdvertiseHTTPAddr is what clients are told instead of HTTPAddr; empty is what was bound.
+	AdvertiseHTTPAddr string
+	// InitialCluster names the members that begin a new cluster together, this one among them, as name=host:port with the
+	// address where the others reach it. It must be the same for all, and matters only on a fresh directory. Empty begins
+	// a cluster of one, unless Join is set.
+	InitialCluster []string
+	// Join are peer addresses, host:port, of a running cluster that a member on a fresh directory asks to be added to.
+	Join []string
+	// StayLearner keeps a member that joins from voting when it has caught up.
+	StayLearner bool
+	// Zone is the member's failure domain; for people.
+	Zone string
 	// DebugAddr is where profiles of the process are served, host:port on a loopback address; empty serves none.
 	DebugAddr string
 	// Insecure allows addresses that other machines can reach, without TLS.
@@ -167,11 +179,13 @@ func (c Config) Validate() error {
 	}
 	for _, a := range []struct{ flag, address string }{
 		{"--advertise", c.AdvertiseAddr}, {"--advertise-peer", c.AdvertisePeerAddr},
+		{"--advertise-http", c.AdvertiseHTTPAddr},
 	} {
 		if a.address != "" {
 			problems = append(problems, checkAdvertised(a.flag, a.address))
 		}
 	}
+	problems = append(problems, c.checkPeers())
 	if c.Tick < time.Millisecond || c.Tick > 10*time.Second {
 		problems = append(problems, fmt.Errorf("%w: the tick %v must be 1 ms to 10 s", ErrConfig, c.Tick))
 	}

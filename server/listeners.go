@@ -84,10 +84,8 @@ func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.S
 	)...)
 }
 
-// serveGRPC serves clients, and the peer address, where nothing is served before a cluster has more than one member.
+// serveGRPC serves clients. The peer address is the member's own.
 func (r *running) serveGRPC() error {
-	peers := r.newBareGRPC(r.config.StreamsMax)
-	r.serve(peers, r.listeners.peer, r.config.StopGrace)
 	server, err := r.newGRPC(r.config.StreamsMax)
 	if err != nil {
 		return err

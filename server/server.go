@@ -100,6 +100,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	r := &running{config: s.config, fail: fail, log: s.config.Logger}
 	defer func() { err = errors.Join(err, r.stack.close()) }()
 	if err := r.start(life); err != nil {
+		if ctx.Err() != nil {
+			// It was told to stop while it waited for others.
+			return nil
+		}
 		return fmt.Errorf("start: %w", err)
 	}
 	s.mu.Lock()
@@ -128,6 +132,8 @@ type running struct {
 	log       *zap.Logger
 	stack     closers
 	addresses Addresses
+	// advertised are the addresses that others are told.
+	advertised raftnode.Addresses
 
 	listeners struct{ grpc, http, peer net.Listener }
 	node      *raftnode.Node
@@ -221,19 +227,7 @@ func (r *running) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.node, err = raftnode.Open(raftnode.Options{
-		Dir:           r.config.DataDir,
-		FS:            r.config.FS,
-		Name:          r.config.Name,
-		Logger:        r.log,
-		Registerer:    r.config.Registry,
-		Tick:          r.config.Tick,
-		ElectionTicks: r.config.ElectionTicks,
-		PeerServices:  []func(grpc.ServiceRegistrar){r.relayed.register},
-		OnApplied:     r.applied,
-		LeaderTasks:   []func(context.Context, uint64) error{r.timers.Lead, r.compaction().Lead},
-	})
-	if err != nil {
+	if r.node, err = r.openMember(ctx); err != nil {
 		return err
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -250,7 +244,43 @@ func (r *running) openNode(ctx context.Context) error {
 		stop()
 		return errors.Join(<-ended, <-ended)
 	})
-	return nil
+	// A member that joins has nothing to show before its leader has sent it the state.
+	return r.node.AwaitState(ctx)
+}
+
+// openMember recovers the member, or begins or joins a cluster.
+func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
+	first, err := r.config.initialCluster()
+	if err != nil {
+		return nil, err
+	}
+	r.advertised, err = r.config.addressesFor(r.addresses)
+	if err != nil {
+		return nil, err
+	}
+	return raftnode.OpenContext(ctx, raftnode.Options{
+		Dir:            r.config.DataDir,
+		FS:             r.config.FS,
+		Name:           r.config.Name,
+		Logger:         r.log,
+		Registerer:     r.config.Registry,
+		Tick:           r.config.Tick,
+		ElectionTicks:  r.config.ElectionTicks,
+		OnApplied:      r.applied,
+		LeaderTasks:    []func(context.Context, uint64) error{r.timers.Lead, r.compaction().Lead},
+		InitialCluster: first,
+		Join:           r.config.Join,
+		StayLearner:    r.config.StayLearner,
+		PeerListener:   r.listeners.peer,
+		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.register},
+		Addresses:      r.advertised,
+		Zone:           r.config.Zone,
+		Version:        r.config.Version,
+		Snapshots: raftnode.SnapshotOptions{OnInstalled: func(a storage.Applied) {
+			// Nothing that the snapshot skipped is published; watches and waits look again.
+			r.applied(storage.Outcome{Applied: a})
+		}},
+	})
 }
 
 // compaction returns the leader task that forgets old history.
@@ -318,9 +348,10 @@ func (r *running) makeServices(stopping context.Context) error {
 		self: member{
 			name:       r.config.Name,
 			version:    r.config.Version,
-			clientAddr: advertised(r.config.AdvertiseAddr, r.addresses.GRPC),
-			httpAddr:   r.addresses.HTTP,
-			peerAddr:   advertised(r.config.AdvertisePeerAddr, r.addresses.Peer),
+			zone:       r.config.Zone,
+			clientAddr: r.advertised.Client,
+			httpAddr:   r.advertised.HTTP,
+			peerAddr:   r.advertised.Peer,
 		},
 		memberID: r.node.Status().MemberID,
 		ttlMin:   r.config.ttlMin(),

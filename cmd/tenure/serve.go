@@ -45,7 +45,14 @@ peer=...", and writes them to DATA_DIR/addresses.json. Port 0 takes any free por
 		Example: `  tenure serve --dev
   tenure serve --data-dir /var/lib/tenure
   tenure serve --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --insecure
-  TENURE_DATA_DIR=/var/lib/tenure tenure serve --log-format json`,
+  TENURE_DATA_DIR=/var/lib/tenure tenure serve --log-format json
+
+  # three members that begin a cluster together, each with its own --name
+  tenure serve --name a --initial-cluster a=10.0.0.5:7402,b=10.0.0.6:7402,c=10.0.0.7:7402 \
+    --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --peer 10.0.0.5:7402 --insecure
+  # a fourth that joins it
+  tenure serve --name d --join 10.0.0.5:7402,10.0.0.6:7402 \
+    --data-dir /var/lib/tenure --listen 10.0.0.8:7400 --http 10.0.0.8:7401 --peer 10.0.0.8:7402 --insecure`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), env, flags)
@@ -66,6 +73,11 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.DebugAddr, "debug-http", "", "where profiles of this process are served, host:port on a loopback address; empty: nowhere")
 	flags.StringVar(&c.AdvertiseAddr, "advertise", "", "what clients are told instead of --listen, host:port")
 	flags.StringVar(&c.AdvertisePeerAddr, "advertise-peer", "", "what other members are told instead of --peer, host:port")
+	flags.StringVar(&c.AdvertiseHTTPAddr, "advertise-http", "", "what clients are told instead of --http, host:port")
+	flags.StringSliceVar(&c.InitialCluster, "initial-cluster", nil, "members that begin a new cluster together, name=host:port each with its peer address; the same for all, without effect later")
+	flags.StringSliceVar(&c.Join, "join", nil, "peer addresses, host:port, of a running cluster to join with a new data directory")
+	flags.BoolVar(&c.StayLearner, "learner", false, "do not vote after joining")
+	flags.StringVar(&c.Zone, "zone", "", "where the member runs, for people: a rack, a data center")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "pages of browsers that may use HTTP, such as https://console.example")

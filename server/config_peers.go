@@ -1,0 +1,84 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/tenure-io/tenure/raftnode"
+)
+
+// membersMax is how many members a cluster can begin with.
+const membersMax = 7
+
+// checkPeers returns what is wrong with how the member begins or joins a cluster.
+func (c Config) checkPeers() error {
+	if len(c.InitialCluster) > 0 && len(c.Join) > 0 {
+		return fmt.Errorf("%w: --initial-cluster begins a new cluster, --join joins a running one; give one of them", ErrConfig)
+	}
+	if len(c.Zone) > 63 {
+		return fmt.Errorf("%w: --zone is longer than 63 bytes", ErrConfig)
+	}
+	if c.StayLearner && len(c.Join) == 0 {
+		return fmt.Errorf("%w: --learner needs --join", ErrConfig)
+	}
+	for _, address := range c.Join {
+		if err := checkAdvertised("--join", address); err != nil {
+			return err
+		}
+	}
+	_, err := c.initialCluster()
+	return err
+}
+
+// initialCluster returns the members that begin the cluster together.
+func (c Config) initialCluster() ([]raftnode.Peer, error) {
+	if len(c.InitialCluster) == 0 {
+		return nil, nil
+	}
+	var peers []raftnode.Peer
+	for _, entry := range c.InitialCluster {
+		name, address, ok := strings.Cut(entry, "=")
+		if !ok || !validName(name) {
+			return nil, fmt.Errorf("%w: --initial-cluster %q must be name=host:port", ErrConfig, entry)
+		}
+		if err := checkAdvertised("--initial-cluster", address); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(peers, func(p raftnode.Peer) bool { return p.Name == name || p.Address == address }) {
+			return nil, fmt.Errorf("%w: --initial-cluster names %q or its address twice", ErrConfig, entry)
+		}
+		peers = append(peers, raftnode.Peer{Name: name, Address: address})
+	}
+	if len(peers) > membersMax {
+		return nil, fmt.Errorf("%w: --initial-cluster names %d members; a cluster has at most %d", ErrConfig, len(peers), membersMax)
+	}
+	if !slices.ContainsFunc(peers, func(p raftnode.Peer) bool { return p.Name == c.Name }) {
+		return nil, fmt.Errorf("%w: --initial-cluster does not name this member, whose --name is %q", ErrConfig, c.Name)
+	}
+	return peers, nil
+}
+
+// addressesFor returns what others are told, given where the member listens.
+func (c Config) addressesFor(bound Addresses) (raftnode.Addresses, error) {
+	peers, err := c.initialCluster()
+	if err != nil {
+		return raftnode.Addresses{}, err
+	}
+	at := raftnode.Addresses{
+		Peer: bound.Peer, Client: advertised(c.AdvertiseAddr, bound.GRPC), HTTP: advertised(c.AdvertiseHTTPAddr, bound.HTTP),
+	}
+	for _, p := range peers {
+		if p.Name == c.Name {
+			at.Peer = p.Address
+		}
+	}
+	at.Peer = advertised(c.AdvertisePeerAddr, at.Peer)
+	if host, _, err := net.SplitHostPort(at.Peer); err == nil && len(c.Join) > 0 {
+		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+			return at, fmt.Errorf("%w: other members cannot connect to %s; give --advertise-peer", ErrConfig, at.Peer)
+		}
+	}
+	return at, nil
+}
