@@ -80,9 +80,11 @@ test-python: build ## run the tests of the Python stubs
 	cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider
 
 .PHONY: test-java
-test-java: build ## run the tests of the Java stubs
-	@$(call have,a JDK and Maven,command -v javac && command -v $(MVN),the tests of the Java stubs); \
-	cd test/stubs/java && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test
+test-java: build ## run the tests of the Java client and stubs
+	@$(call have,a JDK and Maven,command -v javac && command -v $(MVN),the tests of the Java client and stubs); \
+	for project in test/stubs/java clients/java; do \
+		(cd $$project && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test) || exit 1; \
+	done
 
 .PHONY: race
 race: build ## run the Go tests with the race detector
@@ -150,7 +152,7 @@ ci: ## run what CI runs
 
 .PHONY: clean
 clean: ## remove what was built; the tools stay
-	rm -rf bin .build test/stubs/java/target
+	rm -rf bin .build test/stubs/java/target clients/java/target
 	find test tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ## Tools

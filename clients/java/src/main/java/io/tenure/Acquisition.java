@@ -1,0 +1,283 @@
+package io.tenure;
+
+import com.google.protobuf.ByteString;
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import io.tenure.v1.AcquireLockRequest;
+import io.tenure.v1.AcquireLockResponse;
+import io.tenure.v1.Hold;
+import io.tenure.v1.LockRejectedStep;
+import io.tenure.v1.LockServiceGrpc;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * One wait for a lock. The stream may break and be opened again, on any member: session and owner find the place. It ends
+ * with the hold, with the caller's deadline or cancellation (the place is given up, and a hold that came first is released),
+ * or with the session. Only the loop touches it.
+ */
+final class Acquisition {
+  private static final long LEAVE_NANOS = 2_000_000_000L;
+
+  private final SessionCore session;
+  private final String fullKey;
+  private final String owner;
+  private final LockOptions options;
+  private final long deadline;
+  private final CompletableFuture<Held> future = new CompletableFuture<>();
+  private long sequence;
+  private Stream stream;
+  private boolean queuedOnce;
+  private int failures;
+  private boolean refused;
+  private boolean leaving;
+
+  /** Begins to wait; without a time, for as long as the session lives. */
+  Acquisition(SessionCore session, String fullKey, String owner, LockOptions options, Optional<Duration> wait) {
+    this.session = session;
+    this.fullKey = fullKey;
+    this.owner = owner;
+    this.options = options;
+    this.deadline = wait.map(w -> session.client.clock.nanos() + w.toNanos()).orElse(Long.MAX_VALUE);
+  }
+
+  CompletableFuture<Held> start() {
+    if (session.state() == SessionState.CLOSED) {
+      future.completeExceptionally(session.overError(Applied.NO));
+      return future;
+    }
+    session.acquiring(this);
+    arm(deadline);
+    future.whenComplete((h, e) -> session.client.loop.run(() -> ended(h)));
+    open();
+    return future;
+  }
+
+  private void arm(long until) {
+    if (until != Long.MAX_VALUE) {
+      long left = Math.max(0, until - session.client.clock.nanos());
+      session.client.loop.after(left, () -> look(session.client.clock.nanos()));
+    }
+  }
+
+  /** Looks at the clock. */
+  void look(long now) {
+    if (future.isDone()) {
+      return;
+    }
+    if (now >= deadline) {
+      giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO,
+          "lock " + session.client.namespace.strip(fullKey) + " was not granted in time"));
+      return;
+    }
+    TenureException over = session.patience(queuedOnce);
+    if (over != null && session.state() == SessionState.JEOPARDY) {
+      giveUp(over);
+    }
+  }
+
+  /** Ends the wait because its session did, or because it cannot be granted. */
+  void fail(Throwable why) {
+    future.completeExceptionally(why);
+  }
+
+  /** Gives the place up, tells the cluster so, and then the caller; the latter without it when no member answers. */
+  private void giveUp(TenureException why) {
+    if (leaving) {
+      return;
+    }
+    stopWaiting();
+    session.client.loop.after(LEAVE_NANOS, () -> future.completeExceptionally(why));
+    leave().whenComplete((v, error) -> future.completeExceptionally(why));
+  }
+
+  private void stopWaiting() {
+    doneWithId();
+    Stream s = stream;
+    stream = null;
+    if (s != null) {
+      s.end();
+    }
+  }
+
+  /** Cleans up after the end, whoever brought it about: a grant, a refusal, the deadline, or the user's cancel. */
+  private void ended(Held granted) {
+    session.acquiringNoMore(this);
+    stopWaiting();
+    if (granted == null && session.state() != SessionState.CLOSED && !refused && !leaving) {
+      leave();
+    }
+  }
+
+  private CompletableFuture<Void> leave() {
+    leaving = true;
+    return session.cancelWait(fullKey, owner).handle((hold, error) -> {
+      if (error == null) {
+        hold.ifPresent(h -> session.giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
+      } else if (session.state() != SessionState.CLOSED) {
+        session.abandon(owner);
+      }
+      return null;
+    });
+  }
+
+  private void refuse(Throwable why) {
+    refused = true;
+    future.completeExceptionally(why);
+  }
+
+  private void doneWithId() {
+    if (sequence != 0) {
+      session.ids().done(sequence);
+      sequence = 0;
+    }
+  }
+
+  private void open() {
+    if (future.isDone() || leaving) {
+      return;
+    }
+    Connection c = session.client.link.current();
+    if (c == null) {
+      session.client.link.whenUp(this::open);
+      return;
+    }
+    if (sequence == 0) {
+      sequence = session.ids().draw(this::open);
+      if (sequence == 0) {
+        return;
+      }
+    }
+    stream = new Stream(c);
+  }
+
+  private AcquireLockRequest request() {
+    io.tenure.v1.CallOptions.Builder o = session.identity().setOwner(owner);
+    if (sequence != 0) {
+      o.setRequestId(session.requestId(sequence));
+    }
+    AcquireLockRequest.Builder r = AcquireLockRequest.newBuilder()
+        .setKey(fullKey).setSessionId(session.id()).setMode(options.mode().wire())
+        .setPermits(options.permits()).setLimit(options.limit()).setLeaveOnDisconnect(false).setOptions(o);
+    options.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
+    // No time-out over there: with a request id the same request must be sent again, and this side keeps the time.
+    return r.build();
+  }
+
+  private void again(Stream s) {
+    if (stream == s && !future.isDone() && !leaving) {
+      stream = null;
+      session.client.loop.after(
+          failures++ == 0 ? 0 : Backoff.pauseNanos(failures, session.client.random), this::open);
+    }
+  }
+
+  private void granted(Stream s, Hold hold) {
+    if (session.isReturning(hold)) {
+      // Left over from a Held that ended; it is on its way back, and then we queue.
+      doneWithId();
+      stream = null;
+      session.client.loop.after(Backoff.pauseNanos(2, session.client.random), this::open);
+      return;
+    }
+    session.whenSafe(() -> {
+      if (stream == s && !future.isDone()) {
+        Held held = session.adopt(hold);
+        if (!future.complete(held)) {
+          held.end(EndCause.RELEASED);
+          held.giveBack();
+        }
+      }
+    });
+  }
+
+  private void rejected(LockRejectedStep step) {
+    String key = session.client.namespace.strip(fullKey);
+    switch (step.getCause()) {
+      case WAIT_END_CAUSE_TIMED_OUT ->
+          refuse(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time"));
+      case WAIT_END_CAUSE_SESSION_ENDED -> {
+        session.client.keeper.hurry(session);
+        refuse(TenureException.of(ErrorKind.SESSION_EXPIRED, Applied.NO, "session " + session.id() + " ended"));
+      }
+      case WAIT_END_CAUSE_CANCELLED ->
+          refuse(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the wait for lock " + key + " was cancelled"));
+      default -> refuse(TenureException.of(ErrorKind.WAIT_ENDED, Applied.NO,
+          "an operator ended the wait for lock " + key + (step.getReason().isEmpty() ? "" : ": " + step.getReason())));
+    }
+  }
+
+  /** One AcquireLock stream. */
+  private final class Stream implements ClientResponseObserver<AcquireLockRequest, AcquireLockResponse> {
+    private final Connection connection;
+    private ClientCallStreamObserver<AcquireLockRequest> out;
+    private boolean granted;
+
+    Stream(Connection c) {
+      this.connection = c;
+      ClientCalls.asyncServerStreamingCall(
+          c.call(LockServiceGrpc.getAcquireLockMethod(), CallOptions.DEFAULT), request(), this);
+    }
+
+    void end() {
+      out.cancel("not needed any more", null);
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<AcquireLockRequest> requests) {
+      out = requests;
+    }
+
+    @Override
+    public void onNext(AcquireLockResponse r) {
+      session.client.link.answered(connection);
+      if (stream != this || future.isDone()) {
+        return;
+      }
+      switch (r.getStepCase()) {
+        case QUEUED -> {
+          queuedOnce = true;
+          failures = 0;
+          doneWithId();
+          int position = r.getQueued().getPlace().getPosition();
+          options.queued().ifPresent(q -> session.events().execute(() -> q.accept(position)));
+        }
+        case MOVED -> {
+          int position = r.getMoved().getPosition();
+          options.queued().ifPresent(q -> session.events().execute(() -> q.accept(position)));
+        }
+        case GRANTED -> {
+          granted = true;
+          granted(this, r.getGranted());
+        }
+        case REJECTED -> rejected(r.getRejected());
+        default -> {
+          // A step of a later version.
+        }
+      }
+    }
+
+    @Override
+    public void onError(Throwable t) {
+      if (stream != this || future.isDone() || granted) {
+        return;
+      }
+      Errors.Failure f = Errors.read(t);
+      if (f.retry()) {
+        again(this);
+      } else {
+        refuse(session.underSession(f.error()));
+      }
+    }
+
+    @Override
+    public void onCompleted() {
+      if (!granted) {
+        again(this);
+      }
+    }
+  }
+}

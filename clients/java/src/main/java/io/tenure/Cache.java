@@ -1,0 +1,139 @@
+package io.tenure;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Flow;
+import java.util.function.Consumer;
+
+/**
+ * A copy of all keys with a prefix, kept up to date by a watch. It may lag behind the cluster, and says by how much. It is
+ * filled by {@link #begin}.
+ */
+public final class Cache implements AutoCloseable {
+  private static final Duration PROGRESS = Duration.ofSeconds(1);
+
+  private final ClientCore core;
+  private final String prefix;
+  private final CompletableFuture<Void> filled = new CompletableFuture<>();
+  private final List<Consumer<WatchMessage>> listeners = new CopyOnWriteArrayList<>();
+  private volatile ConcurrentSkipListMap<String, KeyValue> keys = new ConcurrentSkipListMap<>();
+  private volatile long heardAt;
+  private volatile Watch watch;
+  private volatile boolean closed;
+  private volatile TenureException failure;
+
+  Cache(ClientCore core, String prefix) {
+    this.core = core;
+    this.prefix = prefix;
+  }
+
+  /** Begins, and waits until it is filled. */
+  public Cache begin() {
+    return Await.of(beginInner());
+  }
+
+  /** Begins; the future ends when it is filled. */
+  public CompletableFuture<Cache> beginAsync() {
+    return core.loop.shown(beginInner());
+  }
+
+  /** Returns a key as it was a moment ago. */
+  public Optional<KeyValue> get(String key) {
+    return Optional.ofNullable(keys.get(key));
+  }
+
+  /** Returns all keys as they were a moment ago, in order. */
+  public Map<String, KeyValue> all() {
+    return new TreeMap<>(keys);
+  }
+
+  /** Returns how long ago the cache last heard that it was up to date. It is never zero; about a second is usual. */
+  public Duration staleFor() {
+    return Duration.ofNanos(Math.max(1, core.clock.nanos() - heardAt));
+  }
+
+  /** Returns why the cache follows no more; absent while it does. */
+  public Optional<TenureException> failure() {
+    return Optional.ofNullable(failure);
+  }
+
+  /** Has the listener told every message after it was applied, in order. */
+  public void listen(Consumer<WatchMessage> listener) {
+    listeners.add(listener);
+  }
+
+  /** Ends it; what it has stays readable. */
+  @Override
+  public void close() {
+    closed = true;
+    Watch w = watch;
+    if (w != null) {
+      w.close();
+    }
+    filled.completeExceptionally(ClientCore.closedError());
+  }
+
+  private synchronized CompletableFuture<Cache> beginInner() {
+    if (watch == null && !closed) {
+      follow();
+    }
+    return filled.thenApply(v -> this);
+  }
+
+  private void follow() {
+    Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS));
+    watch = w;
+    w.publisher().subscribe(new Flow.Subscriber<>() {
+      private Flow.Subscription subscription;
+
+      @Override
+      public void onSubscribe(Flow.Subscription s) {
+        subscription = s;
+        s.request(1);
+      }
+
+      @Override
+      public void onNext(WatchMessage m) {
+        apply(m);
+        subscription.request(1);
+      }
+
+      @Override
+      public void onError(Throwable t) {
+        if (t instanceof TenureException.HistoryLost && !closed) {
+          follow();
+        } else if (t instanceof TenureException e) {
+          failure = e;
+          filled.completeExceptionally(e);
+        }
+      }
+
+      @Override
+      public void onComplete() {
+        filled.completeExceptionally(ClientCore.closedError());
+      }
+    });
+  }
+
+  private void apply(WatchMessage m) {
+    if (m instanceof WatchMessage.Initial) {
+      ConcurrentSkipListMap<String, KeyValue> fresh = new ConcurrentSkipListMap<>();
+      KeyWait.apply(fresh, m);
+      keys = fresh;
+    } else {
+      KeyWait.apply(keys, m);
+    }
+    heardAt = core.clock.nanos();
+    for (Consumer<WatchMessage> l : new ArrayList<>(listeners)) {
+      l.accept(m);
+    }
+    filled.complete(null);
+  }
+}

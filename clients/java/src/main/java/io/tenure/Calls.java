@@ -1,0 +1,180 @@
+package io.tenure;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.MethodDescriptor;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Unary calls that are tried again until they have an answer. Every call that comes here may be repeated: it reads, or it
+ * carries a request id or an idempotency key. Only the loop touches it.
+ */
+final class Calls {
+  /** How long one attempt may take before another one is made. */
+  static final long ATTEMPT_NANOS = 5_000_000_000L;
+
+  private static final long TICK_NANOS = 100_000_000L;
+
+  /** Decides how long a call may go on. */
+  interface Patience {
+    /** Returns why the call must end now, or null. {@code sent} tells whether an attempt went out without an answer. */
+    TenureException over(boolean sent);
+  }
+
+  private final Loop loop;
+  private final Link link;
+  private final Random random;
+  private final Set<Open<?, ?>> open = new HashSet<>();
+
+  Calls(Loop loop, Link link, Random random) {
+    this.loop = loop;
+    this.link = link;
+    this.random = random;
+    loop.every(TICK_NANOS, this::tick);
+  }
+
+  /** Makes a call. The future ends on the loop. */
+  <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience) {
+    return call(method, request, patience, ATTEMPT_NANOS);
+  }
+
+  <Q, R> CompletableFuture<R> call(
+      MethodDescriptor<Q, R> method, Q request, Patience patience, long attemptNanos) {
+    Open<Q, R> call = new Open<>(method, request, patience, attemptNanos);
+    open.add(call);
+    call.future.whenComplete((r, e) -> loop.run(() -> {
+      open.remove(call);
+      call.drop();
+    }));
+    call.attempt();
+    return call.future;
+  }
+
+  /** Makes one attempt over this connection only; what fails is the user's TenureException. */
+  <Q, R> CompletableFuture<R> once(Connection c, MethodDescriptor<Q, R> method, Q request, long nanos) {
+    CompletableFuture<R> future = new CompletableFuture<>();
+    ClientCall<Q, R> call = c.call(method, CallOptions.DEFAULT.withDeadlineAfter(nanos, TimeUnit.NANOSECONDS));
+    ClientCalls.asyncUnaryCall(call, request, new StreamObserver<R>() {
+      private R value;
+
+      @Override
+      public void onNext(R r) {
+        value = r;
+      }
+
+      @Override
+      public void onError(Throwable t) {
+        if (!Errors.read(t).network()) {
+          link.answered(c);
+        }
+        future.completeExceptionally(t);
+      }
+
+      @Override
+      public void onCompleted() {
+        link.answered(c);
+        future.complete(value);
+      }
+    });
+    return future;
+  }
+
+  /** Fails every call that is open. */
+  void close(TenureException why) {
+    for (Open<?, ?> call : List.copyOf(open)) {
+      call.future.completeExceptionally(why);
+    }
+  }
+
+  private void tick() {
+    for (Open<?, ?> call : new ArrayList<>(open)) {
+      call.look();
+    }
+  }
+
+  private final class Open<Q, R> {
+    private final MethodDescriptor<Q, R> method;
+    private final Q request;
+    private final Patience patience;
+    private final long attemptNanos;
+    private final CompletableFuture<R> future = new CompletableFuture<>();
+    private CompletableFuture<R> attempt;
+    private boolean sent;
+    private int failures;
+
+    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, long attemptNanos) {
+      this.method = method;
+      this.request = request;
+      this.patience = patience;
+      this.attemptNanos = attemptNanos;
+    }
+
+    void look() {
+      TenureException over = future.isDone() ? null : patience.over(sent || attempt != null);
+      if (over != null) {
+        future.completeExceptionally(over);
+      }
+    }
+
+    void drop() {
+      attempt = null;
+    }
+
+    void attempt() {
+      if (future.isDone()) {
+        return;
+      }
+      Connection c = link.current();
+      if (c == null) {
+        link.whenUp(this::attempt);
+        return;
+      }
+      long answers = c.answers();
+      CompletableFuture<R> a = once(c, method, request, attemptNanos);
+      attempt = a;
+      a.whenComplete((value, error) -> {
+        if (attempt == a) {
+          attempt = null;
+        }
+        if (error == null) {
+          future.complete(value);
+        } else if (!future.isDone()) {
+          failed(c, c.answers() == answers, Errors.read(error));
+        }
+      });
+    }
+
+    private void failed(Connection c, boolean silent, Errors.Failure f) {
+      if (!f.retry()) {
+        future.completeExceptionally(f.error());
+        return;
+      }
+      if (f.error().applied() != Applied.NO) {
+        sent = true;
+      }
+      if (f.network() && silent) {
+        // The member said nothing to anybody meanwhile.
+        link.broken(c);
+      }
+      look();
+      if (future.isDone()) {
+        return;
+      }
+      int n = failures++;
+      boolean elsewhere = link.current() != c;
+      if (n == 0 && elsewhere && f.retryAfterNanos() == 0) {
+        attempt();
+        return;
+      }
+      loop.after(Math.max(f.retryAfterNanos(), Backoff.pauseNanos(n, random)), this::attempt);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.tenure;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import io.grpc.MethodDescriptor;
+import io.tenure.v1.CallOptions;
+import io.tenure.v1.ClusterServiceGrpc;
+import io.tenure.v1.ListMembersRequest;
+import io.tenure.v1.Member;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** What the parts of one client share. Only the loop changes it. */
+final class ClientCore implements Link.Listener {
+  static final int ID_BYTES = 16;
+
+  private static final long MEMBERS_NANOS = 10_000_000_000L;
+  private static final long MEMBERS_CALL_NANOS = 3_000_000_000L;
+  private static final SecureRandom SECRETS = new SecureRandom();
+
+  final ConnectionString at;
+  final Namespace namespace;
+  final Duration callTimeout;
+  final Loop loop = new Loop();
+  final BootClock clock = new BootClock();
+  final Random random = new Random();
+  final Link link;
+  final Calls calls;
+  final Keeper keeper;
+  final Set<SessionCore> sessions = new HashSet<>();
+  final Set<AutoCloseable> parts = new HashSet<>();
+  volatile boolean closed;
+
+  ClientCore(ConnectionString at, Duration callTimeout) {
+    this.at = at;
+    this.namespace = Namespace.of(at.namespace());
+    this.callTimeout = callTimeout;
+    this.link = new Link(loop, at, random);
+    this.calls = new Calls(loop, link, random);
+    this.keeper = new Keeper(loop, link, clock, random);
+    loop.execute(() -> {
+      link.listen(this);
+      loop.every(MEMBERS_NANOS, () -> askMembers(link.current()));
+      link.start();
+    });
+  }
+
+  @Override
+  public void up(Connection c) {
+    askMembers(c);
+  }
+
+  @Override
+  public void down(Connection c) {
+    // The others look after what they do over it.
+  }
+
+  @Override
+  public void moved(Connection from, Connection to) {
+    // Likewise.
+  }
+
+  private void askMembers(Connection c) {
+    if (c == null || closed) {
+      return;
+    }
+    calls.once(c, ClusterServiceGrpc.getListMembersMethod(), ListMembersRequest.getDefaultInstance(),
+        MEMBERS_CALL_NANOS).whenComplete((r, error) -> {
+          if (error == null && c == link.current()) {
+            List<String> now = new ArrayList<>();
+            for (Member m : r.getMembersList()) {
+              if (!m.getClientAddress().isEmpty()) {
+                now.add(m.getClientAddress());
+              }
+            }
+            link.update(now, random.nextDouble());
+          }
+        });
+  }
+
+  static ByteString randomBytes(int n) {
+    byte[] b = new byte[n];
+    SECRETS.nextBytes(b);
+    return ByteString.copyFrom(b);
+  }
+
+  /** Runs work that begins on the loop; the future ends on the loop. */
+  <T> CompletableFuture<T> onLoop(Supplier<CompletableFuture<T>> work) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    if (closed) {
+      result.completeExceptionally(closedError());
+      return result;
+    }
+    loop.run(() -> Futures.connect(work.get(), result));
+    return result;
+  }
+
+  /** Makes a call that changes nothing. */
+  <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
+    return onLoop(() -> calls.call(method, request, patience(callTimeout)));
+  }
+
+  /** Makes a change outside of any session, once: an idempotency key makes retries safe. */
+  <Q extends MessageLite, R> CompletableFuture<R> change(
+      MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
+    Q q = request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES)));
+    return onLoop(() -> calls.call(method, q, patience(callTimeout)));
+  }
+
+  /** Returns the patience of a caller who waits so long. */
+  Calls.Patience patience(Duration wait) {
+    long deadline = clock.nanos() + wait.toNanos();
+    return sent -> {
+      if (clock.nanos() < deadline) {
+        return null;
+      }
+      return TenureException.of(
+          sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE, sent ? Applied.UNKNOWN : Applied.NO,
+          "no member answered within " + wait + "; tried " + String.join(", ", link.members()));
+    };
+  }
+
+  static TenureException closedError() {
+    return TenureException.of(ErrorKind.CLIENT_CLOSED, Applied.NO, "the client is closed");
+  }
+}

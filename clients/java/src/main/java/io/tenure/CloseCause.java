@@ -1,0 +1,15 @@
+package io.tenure;
+
+/** Why a session is CLOSED. */
+public enum CloseCause {
+  /** Its user closed it. */
+  CLOSED,
+  /** The cluster says that it ended: its TTL ran out, or somebody destroyed it. */
+  EXPIRED,
+  /** Its secret was refused. */
+  AUTH_FAILED,
+  /** Another process took it over. */
+  SUPERSEDED,
+  /** It was handed over to another process. */
+  EXPORTED
+}

@@ -1,0 +1,135 @@
+package io.tenure;
+
+import java.math.BigDecimal;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Where the cluster is and what sessions are like: {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}.
+ *
+ * @param members host:port of some members; the others are learned from them
+ * @param namespace put before every key, with a slash between; empty for none
+ * @param tls whether connections are encrypted ({@code tenures://})
+ * @param ttl what sessions ask for unless they say otherwise
+ * @param lockDelay likewise; absent is the cluster's default
+ * @param name likewise, the name by which people find the holder; absent is the program's name
+ */
+public record ConnectionString(
+    List<String> members,
+    String namespace,
+    boolean tls,
+    Duration ttl,
+    Optional<Duration> lockDelay,
+    Optional<String> name) {
+  /** The TTL of sessions where nothing else is said. */
+  public static final Duration DEFAULT_TTL = Duration.ofSeconds(15);
+
+  private static final int DEFAULT_PORT = 7400;
+  private static final Pattern DURATION_PART = Pattern.compile("([0-9]+(?:\\.[0-9]+)?)(ns|us|µs|ms|s|m|h)");
+  private static final Pattern AUTHORITY = Pattern.compile("(tenures?)://([^/?#]*)(/[^?#]*)?(?:\\?([^#]*))?");
+
+  /**
+   * Reads a connection string.
+   *
+   * @throws TenureException of kind INVALID_ARGUMENT that says what is wrong with it
+   */
+  public static ConnectionString parse(String text) {
+    Matcher m = AUTHORITY.matcher(text);
+    if (!m.matches()) {
+      throw invalid(text, "it must look like tenure://host:7400,host:7400/namespace?ttl=15s");
+    }
+    List<String> members = new ArrayList<>();
+    for (String member : m.group(2).split(",", -1)) {
+      members.add(address(text, member.strip()));
+    }
+    String namespace = m.group(3) == null ? "" : decode(text, m.group(3)).replaceAll("^/+|/+$", "");
+    Duration ttl = DEFAULT_TTL;
+    Optional<Duration> lockDelay = Optional.empty();
+    Optional<String> name = Optional.empty();
+    Set<String> seen = new HashSet<>();
+    String query = m.group(4) == null ? "" : m.group(4);
+    for (String pair : query.isEmpty() ? new String[0] : query.split("&", -1)) {
+      int eq = pair.indexOf('=');
+      String key = eq < 0 ? pair : pair.substring(0, eq);
+      String value = eq < 0 ? "" : decode(text, pair.substring(eq + 1));
+      if (!seen.add(key)) {
+        throw invalid(text, "parameter " + key + " is given twice");
+      }
+      switch (key) {
+        case "ttl" -> ttl = duration(text, value);
+        case "lock_delay" -> lockDelay = Optional.of(duration(text, value));
+        case "name" -> name = Optional.of(value);
+        default -> throw invalid(text, "parameter " + key + " is unknown; there are ttl, lock_delay and name");
+      }
+    }
+    return new ConnectionString(List.copyOf(members), namespace, m.group(1).equals("tenures"), ttl, lockDelay, name);
+  }
+
+  private static String address(String text, String member) {
+    URI uri;
+    try {
+      uri = new URI("x://" + member);
+    } catch (URISyntaxException e) {
+      throw invalid(text, "member " + member + " is not host:port");
+    }
+    if (member.isEmpty() || uri.getHost() == null || uri.getUserInfo() != null) {
+      throw invalid(text, "member \"" + member + "\" is not host:port");
+    }
+    int port = uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort();
+    if (port < 1 || port > 65535) {
+      throw invalid(text, "member " + member + " has no possible port");
+    }
+    return uri.getHost() + ":" + port;
+  }
+
+  private static Duration duration(String text, String value) {
+    BigDecimal nanos = BigDecimal.ZERO;
+    Matcher m = DURATION_PART.matcher(value);
+    int at = 0;
+    while (m.find() && m.start() == at) {
+      nanos = nanos.add(new BigDecimal(m.group(1)).multiply(BigDecimal.valueOf(unitNanos(m.group(2)))));
+      at = m.end();
+    }
+    if (at == 0 && value.equals("0")) {
+      return Duration.ZERO;
+    }
+    if (at == 0 || at != value.length() || nanos.compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) > 0) {
+      throw invalid(text, "\"" + value + "\" is not a duration such as 15s, 1m30s or 500ms");
+    }
+    return Duration.ofNanos(nanos.longValue());
+  }
+
+  private static long unitNanos(String unit) {
+    return switch (unit) {
+      case "ns" -> 1L;
+      case "us", "µs" -> 1_000L;
+      case "ms" -> 1_000_000L;
+      case "s" -> 1_000_000_000L;
+      case "m" -> 60_000_000_000L;
+      default -> 3_600_000_000_000L;
+    };
+  }
+
+  private static String decode(String text, String part) {
+    try {
+      // A plus is a plus: only percent escapes are taken off.
+      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw invalid(text, "it has a damaged percent escape");
+    }
+  }
+
+  private static TenureException invalid(String text, String why) {
+    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "connection string \"" + text + "\": " + why);
+  }
+}

@@ -1,0 +1,97 @@
+package io.tenure;
+
+import io.tenure.v1.ElectionServiceGrpc;
+import io.tenure.v1.GetLeaderRequest;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.function.Consumer;
+
+/** An election: at most one of those who stand leads, and everyone can see who. Candidates are served in order. */
+public final class Election {
+  private final ClientCore core;
+  private final SessionCore session;
+  private final String key;
+
+  Election(ClientCore core, SessionCore session, String key) {
+    this.core = core;
+    this.session = session;
+    this.key = key;
+  }
+
+  /** Stands, and waits until elected, as long as the session lives. The value is what others see of the leader. */
+  public Leadership campaign(String value) {
+    return new Leadership(lock(value, null).acquire());
+  }
+
+  /**
+   * Stands for at most so long.
+   *
+   * @throws TenureException.TimedOut when others led all the time; the candidacy is then given up
+   */
+  public Leadership campaign(String value, Duration wait) {
+    return new Leadership(lock(value, null).acquire(wait));
+  }
+
+  /** Stands; cancelling the future gives the candidacy up. */
+  public CompletableFuture<Leadership> campaignAsync(String value) {
+    return campaignAsync(value, null, Optional.empty());
+  }
+
+  /** Stands under a name within the session, so that another leader can resign in its favour. */
+  public CompletableFuture<Leadership> campaignAsync(String value, String owner, Optional<Duration> wait) {
+    Lock lock = lock(value, owner);
+    CompletableFuture<Held> held = wait.map(lock::acquireAsync).orElseGet(lock::acquireAsync);
+    CompletableFuture<Leadership> result = new CompletableFuture<>();
+    Futures.connect(held.thenApply(Leadership::new), result);
+    result.whenComplete((l, e) -> {
+      if (result.isCancelled()) {
+        held.cancel(true);
+      }
+    });
+    return result;
+  }
+
+  /**
+   * Leads again and again, until the run is closed or the session ends. The task runs at the beginning of each leadership, on
+   * a thread of the client's pool; it should return, and tell others to stop, when {@link Held#isSafe} turns false. Leadership
+   * is given up when it returns.
+   */
+  public ElectionRun run(String value, Consumer<Leadership> task) {
+    ElectionRun run = new ElectionRun(core, session, this, value, task);
+    run.start();
+    return run;
+  }
+
+  /** Returns who leads; empty when nobody does. */
+  public Optional<Leader> leader() {
+    return Await.of(leaderInner());
+  }
+
+  /** Returns who leads; empty when nobody does. */
+  public CompletableFuture<Optional<Leader>> leaderAsync() {
+    return core.loop.shown(leaderInner());
+  }
+
+  /** Returns who leads now, then every change, for one subscriber. Cancel the subscription to end it. */
+  public Flow.Publisher<LeaderChange> observe() {
+    return subscriber -> new Observation(core, core.namespace.full(key), subscriber).start();
+  }
+
+  private Lock lock(String value, String owner) {
+    if (session == null) {
+      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+          "to stand in an election needs a session: take it from session.election()");
+    }
+    LockOptions o = LockOptions.exclusive().withValue(value.getBytes(StandardCharsets.UTF_8));
+    return new Lock(session, key, owner == null ? o : o.withOwner(owner));
+  }
+
+  private CompletableFuture<Optional<Leader>> leaderInner() {
+    return core.read(ElectionServiceGrpc.getGetLeaderMethod(),
+        GetLeaderRequest.newBuilder().setKey(core.namespace.full(key)).build())
+        .thenApply(r -> r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty());
+  }
+}

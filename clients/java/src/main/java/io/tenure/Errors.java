@@ -1,0 +1,131 @@
+package io.tenure;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.Status;
+import io.grpc.protobuf.StatusProto;
+import java.util.Map;
+import java.util.Optional;
+
+/** Reads what the cluster says when a call fails. */
+final class Errors {
+  private static final String DOMAIN = "tenure.io";
+
+  private Errors() {}
+
+  /**
+   * One failed attempt.
+   *
+   * @param error what the user gets when nobody tries again
+   * @param reason the cluster's reason; empty when the network failed
+   * @param retry whether another attempt may end better
+   * @param retryAfterNanos how long the cluster wants us to wait; 0 when it did not say
+   */
+  record Failure(TenureException error, String reason, boolean retry, long retryAfterNanos) {
+    /** Whether no member said anything. */
+    boolean network() {
+      return reason.isEmpty();
+    }
+  }
+
+  static Failure read(Throwable t) {
+    io.grpc.Status status = io.grpc.Status.fromThrowable(t);
+    Optional<ErrorInfo> info = info(t);
+    String message = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+    if (info.isEmpty()) {
+      return network(status, message, t);
+    }
+    Map<String, String> details = info.get().getMetadataMap();
+    Applied applied = switch (details.getOrDefault("applied", "")) {
+      case "yes" -> Applied.YES;
+      case "unknown" -> Applied.UNKNOWN;
+      default -> Applied.NO;
+    };
+    String reason = info.get().getReason();
+    boolean retry = switch (reason) {
+      case "NO_LEADER", "NOT_LEADER", "STOPPING", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS", "DEADLINE_EXCEEDED" -> true;
+      default -> false;
+    };
+    long retryAfter = 0;
+    try {
+      retryAfter = Long.parseLong(details.getOrDefault("retry_after_ms", "0")) * 1_000_000L;
+    } catch (NumberFormatException e) {
+      // A hint that cannot be read is none.
+      retryAfter = 0;
+    }
+    return new Failure(
+        TenureException.of(kind(reason), applied, message, details, t), reason, retry, retryAfter);
+  }
+
+  /** Returns what the cluster said with the error, if it was the cluster that said it. */
+  private static Optional<ErrorInfo> info(Throwable t) {
+    Status status = StatusProto.fromThrowable(t);
+    if (status == null) {
+      return Optional.empty();
+    }
+    for (Any detail : status.getDetailsList()) {
+      if (detail.is(ErrorInfo.class)) {
+        try {
+          ErrorInfo info = detail.unpack(ErrorInfo.class);
+          if (info.getDomain().equals(DOMAIN)) {
+            return Optional.of(info);
+          }
+        } catch (InvalidProtocolBufferException e) {
+          return Optional.empty();
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static Failure network(io.grpc.Status status, String message, Throwable t) {
+    return switch (status.getCode()) {
+      case UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED, UNKNOWN, INTERNAL, ABORTED ->
+          new Failure(
+              TenureException.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);
+      case UNIMPLEMENTED ->
+          new Failure(TenureException.of(ErrorKind.NOT_SUPPORTED, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+      case UNAUTHENTICATED, PERMISSION_DENIED ->
+          new Failure(TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+      case RESOURCE_EXHAUSTED ->
+          new Failure(TenureException.of(ErrorKind.LIMIT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+      default ->
+          new Failure(
+              TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+    };
+  }
+
+  /** Returns what a reason means for a user of this library. */
+  static ErrorKind kind(String reason) {
+    return switch (reason) {
+      case "SESSION_EXPIRED" -> ErrorKind.SESSION_EXPIRED;
+      case "SESSION_NOT_FOUND" -> ErrorKind.SESSION_NOT_FOUND;
+      case "SESSION_SUPERSEDED" -> ErrorKind.SESSION_SUPERSEDED;
+      case "SESSION_SECRET_WRONG", "PERMISSION_DENIED", "UNAUTHENTICATED" -> ErrorKind.AUTH_FAILED;
+      case "KEY_NOT_FOUND" -> ErrorKind.KEY_NOT_FOUND;
+      case "LOCK_NOT_FOUND" -> ErrorKind.LOCK_NOT_FOUND;
+      case "COMPARE_FAILED" -> ErrorKind.COMPARE_FAILED;
+      case "LOCK_HELD" -> ErrorKind.LOCK_HELD;
+      case "LOCK_DELAYED" -> ErrorKind.LOCK_DELAYED;
+      case "LOCK_NOT_HELD" -> ErrorKind.NOT_HELD;
+      case "FENCING_TOKEN_STALE" -> ErrorKind.STALE_TOKEN;
+      case "LOCK_MODE_MISMATCH" -> ErrorKind.MODE_MISMATCH;
+      case "REVISION_COMPACTED" -> ErrorKind.COMPACTED;
+      case "REVISION_FUTURE" -> ErrorKind.FUTURE_REVISION;
+      case "HISTORY_CHANGED" -> ErrorKind.HISTORY_CHANGED;
+      case "WATCHER_TOO_SLOW" -> ErrorKind.TOO_SLOW;
+      case "RESUME_TOKEN_INVALID" -> ErrorKind.TOKEN_INVALID;
+      case "NO_LEADER", "NOT_LEADER", "STOPPING" -> ErrorKind.UNAVAILABLE;
+      case "OUTCOME_UNKNOWN", "REQUEST_ID_DONE" -> ErrorKind.OUTCOME_UNKNOWN;
+      case "TOO_MANY_REQUESTS", "LIMIT_EXCEEDED", "QUOTA_EXCEEDED", "TOO_LARGE", "TOO_MANY_KEYS",
+          "REQUEST_WINDOW_FULL" -> ErrorKind.LIMIT;
+      case "CANCELLED" -> ErrorKind.CANCELLED;
+      case "DEADLINE_EXCEEDED" -> ErrorKind.TIMEOUT;
+      case "FROZEN" -> ErrorKind.FROZEN;
+      case "FEATURE_NOT_ENABLED", "METHOD_NOT_FOUND" -> ErrorKind.NOT_SUPPORTED;
+      case "INTERNAL", "REQUEST_ID_REUSED" -> ErrorKind.INTERNAL;
+      default -> ErrorKind.INVALID_ARGUMENT;
+    };
+  }
+}

@@ -1,0 +1,181 @@
+package io.tenure;
+
+import io.tenure.v1.Guard;
+import io.tenure.v1.Hold;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * A lock that is held, until it ends. Ask {@link #isSafe} before every step that must not be done by two; where the step
+ * reaches a resource outside, send {@link #token} along ({@link FenceGate}), because a process can be paused between the
+ * question and the step. A Held that ended stays ended. Close it to release the lock.
+ */
+public class Held implements AutoCloseable {
+  private final SessionCore session;
+  private final String key;
+  private final String owner;
+  private final Sequencer sequencer;
+  private final LockMode mode;
+  private final CompletableFuture<EndCause> ended = new CompletableFuture<>();
+  private volatile EndCause cause;
+
+  Held(SessionCore session, Hold hold) {
+    this.session = session;
+    this.sequencer = Sequencer.of(hold.getSequencer());
+    this.key = session.client.namespace.strip(sequencer.key());
+    this.owner = hold.getOwner();
+    this.mode = switch (hold.getMode()) {
+      case LOCK_MODE_SHARED -> LockMode.SHARED;
+      case LOCK_MODE_SEMAPHORE -> LockMode.SEMAPHORE;
+      default -> LockMode.EXCLUSIVE;
+    };
+    session.holds(this);
+    if (session.state() == SessionState.CLOSED) {
+      end(EndCause.SESSION_CLOSED);
+    }
+  }
+
+  /** Returns the lock's key, without the namespace. */
+  public String key() {
+    return key;
+  }
+
+  /** Returns the name of this hold within its session. */
+  public String owner() {
+    return owner;
+  }
+
+  /** Returns how the lock is shared. */
+  public LockMode mode() {
+    return mode;
+  }
+
+  /** Returns the proof that can be passed on. */
+  public Sequencer sequencer() {
+    return sequencer;
+  }
+
+  /** Returns the fencing token: it grows with every grant in the cluster. */
+  public long token() {
+    return sequencer.fencingToken();
+  }
+
+  /** Returns the number of this hold on its key. */
+  public long lockIndex() {
+    return sequencer.lockIndex();
+  }
+
+  /**
+   * Reports whether the lock is still held, by the clock, at this moment. It asks nobody and costs next to nothing. True
+   * means that no expiry has passed the lock on; an operator's break takes it earlier, and ends this Held once it is heard of.
+   */
+  public boolean isSafe() {
+    return cause == null && session.isSafe();
+  }
+
+  /** Returns for how long {@link #isSafe} stays true without another renewal; zero when it is false. */
+  public Duration safeFor() {
+    return cause == null ? session.lease().left(session.client.clock.nanos()) : Duration.ZERO;
+  }
+
+  /**
+   * Fails unless the lock is held at this moment.
+   *
+   * @throws TenureException.StaleToken when it is not
+   */
+  public void check() {
+    if (!isSafe()) {
+      throw TenureException.of(ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " is not held any more");
+    }
+  }
+
+  /** Returns why it ended; absent while it is held. */
+  public Optional<EndCause> cause() {
+    return Optional.ofNullable(cause);
+  }
+
+  /** Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. */
+  public void onEnded(Consumer<EndCause> callback) {
+    ended.thenAcceptAsync(callback, session.events());
+  }
+
+  /** Returns a future that ends when the hold does. */
+  public CompletableFuture<EndCause> ended() {
+    return session.client.loop.shown(ended.copy());
+  }
+
+  /** Releases the lock. Returns whether it was held until now; false for one that ended before. */
+  public boolean release() {
+    return Await.of(releaseInner());
+  }
+
+  /** Releases the lock; see {@link #release}. */
+  public CompletableFuture<Boolean> releaseAsync() {
+    return session.client.loop.shown(releaseInner());
+  }
+
+  /** Releases the lock, and does nothing if it ended before. */
+  @Override
+  public void close() {
+    try {
+      release();
+    } catch (TenureException.SessionOver e) {
+      // It ended with its session.
+      return;
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "Held[" + key + " token " + Long.toUnsignedString(token()) + (cause == null ? "" : " ended " + cause) + "]";
+  }
+
+  /** Returns the demand that this hold is still valid, for a write. */
+  Guard guard() {
+    return Guard.newBuilder().setHeld(sequencer.wire()).build();
+  }
+
+  SessionCore session() {
+    return session;
+  }
+
+  String fullKey() {
+    return sequencer.key();
+  }
+
+  /** Ends it, once. The loop calls it. */
+  void end(EndCause why) {
+    if (cause == null) {
+      cause = why;
+      session.holdsNoMore(this);
+      ended.complete(why);
+    }
+  }
+
+  private CompletableFuture<Boolean> releaseInner() {
+    CompletableFuture<Boolean> result = new CompletableFuture<>();
+    session.client.loop.run(() -> {
+      if (cause != null) {
+        result.complete(false);
+        return;
+      }
+      // From here on nothing may count on it, whatever becomes of the call.
+      end(EndCause.RELEASED);
+      giveBack().whenComplete((released, error) -> {
+        if (error == null) {
+          result.complete(released);
+          return;
+        }
+        session.abandon(owner);
+        result.completeExceptionally(error);
+      });
+    });
+    return result;
+  }
+
+  CompletableFuture<Boolean> giveBack() {
+    return session.giveBack(sequencer.key(), owner, sequencer.lockIndex());
+  }
+}

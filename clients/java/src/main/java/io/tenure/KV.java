@@ -1,0 +1,230 @@
+package io.tenure;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import io.grpc.MethodDescriptor;
+import io.tenure.v1.CallOptions;
+import io.tenure.v1.DeletePrefixRequest;
+import io.tenure.v1.DeleteRequest;
+import io.tenure.v1.GetRequest;
+import io.tenure.v1.KVServiceGrpc;
+import io.tenure.v1.ListRequest;
+import io.tenure.v1.OpResponse;
+import io.tenure.v1.PutRequest;
+import io.tenure.v1.TxnRequest;
+import io.tenure.v1.TxnResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * Keys and values. Every change happens once, whatever is lost on the way: that of a session's KV by the session's request
+ * ids, that of a client's KV by an idempotency key.
+ */
+public final class KV {
+  private final ClientCore client;
+  private final SessionCore session;
+
+  KV(ClientCore client, SessionCore session) {
+    this.client = client;
+    this.session = session;
+  }
+
+  /**
+   * Returns a key.
+   *
+   * @throws TenureException.NotFound when it does not exist
+   */
+  public KeyValue get(String key) {
+    return Await.of(getInner(key));
+  }
+
+  /** Returns a key; see {@link #get}. */
+  public CompletableFuture<KeyValue> getAsync(String key) {
+    return client.loop.shown(getInner(key));
+  }
+
+  /** Returns a key, or nothing when it does not exist. */
+  public Optional<KeyValue> find(String key) {
+    return Await.of(findInner(key));
+  }
+
+  /** Returns a key, or nothing when it does not exist. */
+  public CompletableFuture<Optional<KeyValue>> findAsync(String key) {
+    return client.loop.shown(findInner(key));
+  }
+
+  /** Returns all keys that begin so, in byte order. Beyond one page the pages are of different revisions. */
+  public List<KeyValue> list(String prefix) {
+    return Await.of(listInner(prefix));
+  }
+
+  /** Returns all keys that begin so; see {@link #list}. */
+  public CompletableFuture<List<KeyValue>> listAsync(String prefix) {
+    return client.loop.shown(listInner(prefix));
+  }
+
+  /** Writes a key. */
+  public PutResult put(String key, byte[] value) {
+    return put(key, value, PutOptions.defaults());
+  }
+
+  /** Writes a key, as UTF-8. */
+  public PutResult put(String key, String value) {
+    return put(key, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
+  }
+
+  /** Writes a key. */
+  public PutResult put(String key, byte[] value, PutOptions options) {
+    return Await.of(putInner(key, value, options));
+  }
+
+  /** Writes a key. */
+  public CompletableFuture<PutResult> putAsync(String key, byte[] value, PutOptions options) {
+    return client.loop.shown(putInner(key, value, options));
+  }
+
+  /** Deletes a key. Returns whether it existed. */
+  public boolean delete(String key) {
+    return Await.of(deleteInner(key, null, null));
+  }
+
+  /** Deletes a key if its mod_revision is this; else COMPARE_FAILED. Returns whether it existed. */
+  public boolean deleteIf(String key, long revision) {
+    return Await.of(deleteInner(key, revision, null));
+  }
+
+  /** Deletes a key while this lock is held; else STALE_TOKEN. Returns whether it existed. */
+  public boolean delete(String key, Held guard) {
+    return Await.of(deleteInner(key, null, guard));
+  }
+
+  /** Deletes a key. Returns whether it existed. */
+  public CompletableFuture<Boolean> deleteAsync(String key) {
+    return client.loop.shown(deleteInner(key, null, null));
+  }
+
+  /** Deletes all keys that begin so, at most 10 000, or none. Returns how many. */
+  public int deletePrefix(String prefix) {
+    return Await.of(deletePrefixInner(prefix));
+  }
+
+  /** Deletes all keys that begin so; see {@link #deletePrefix}. */
+  public CompletableFuture<Integer> deletePrefixAsync(String prefix) {
+    return client.loop.shown(deletePrefixInner(prefix));
+  }
+
+  /** Begins to build a transaction. */
+  public Txn txn() {
+    return new Txn(client.namespace);
+  }
+
+  /** Commits a transaction. That the conditions do not hold is an answer. */
+  public TxnResult commit(Txn txn) {
+    return Await.of(commitInner(txn));
+  }
+
+  /** Commits a transaction. */
+  public CompletableFuture<TxnResult> commitAsync(Txn txn) {
+    return client.loop.shown(commitInner(txn));
+  }
+
+  CompletableFuture<Optional<KeyValue>> findInner(String key) {
+    return getInner(key).handle((kv, error) -> {
+      if (error == null) {
+        return Optional.of(kv);
+      }
+      if (Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.KEY_NOT_FOUND) {
+        return Optional.empty();
+      }
+      throw Futures.rethrow(error);
+    });
+  }
+
+  CompletableFuture<KeyValue> getInner(String key) {
+    return read(KVServiceGrpc.getGetMethod(), GetRequest.newBuilder().setKey(client.namespace.full(key)).build())
+        .thenApply(r -> KeyValue.of(r.getKv(), client.namespace));
+  }
+
+  private CompletableFuture<List<KeyValue>> listInner(String prefix) {
+    return page(prefix, "", new ArrayList<>());
+  }
+
+  private CompletableFuture<List<KeyValue>> page(String prefix, String token, List<KeyValue> all) {
+    ListRequest request =
+        ListRequest.newBuilder().setPrefix(client.namespace.full(prefix)).setPageToken(token).build();
+    return read(KVServiceGrpc.getListMethod(), request).thenCompose(r -> {
+      r.getKvsList().forEach(kv -> all.add(KeyValue.of(kv, client.namespace)));
+      return r.getNextPageToken().isEmpty()
+          ? CompletableFuture.completedFuture(all) : page(prefix, r.getNextPageToken(), all);
+    });
+  }
+
+  CompletableFuture<PutResult> putInner(String key, byte[] value, PutOptions o) {
+    if (o.bound() && session == null) {
+      return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+          "an ephemeral key needs a session: put it through session.kv()"));
+    }
+    ByteString bytes = ByteString.copyFrom(value);
+    return change(KVServiceGrpc.getPutMethod(), options -> {
+      o.guard().ifPresent(g -> options.addGuards(g.guard()));
+      PutRequest.Builder r = PutRequest.newBuilder()
+          .setKey(client.namespace.full(key)).setValue(bytes).setFlags(o.flags())
+          .setSequential(o.isSequential()).setOptions(options);
+      o.ifRevision().ifPresent(r::setIfRevision);
+      if (o.bound()) {
+        r.setBindSession(session.id());
+      }
+      return r.build();
+    }).thenApply(r -> new PutResult(client.namespace.strip(r.getKv().getKey()), r.getKv().getModRevision()));
+  }
+
+  CompletableFuture<Boolean> deleteInner(String key, Long ifRevision, Held guard) {
+    return change(KVServiceGrpc.getDeleteMethod(), options -> {
+      if (guard != null) {
+        options.addGuards(guard.guard());
+      }
+      DeleteRequest.Builder r =
+          DeleteRequest.newBuilder().setKey(client.namespace.full(key)).setOptions(options);
+      if (ifRevision != null) {
+        r.setIfRevision(ifRevision);
+      }
+      return r.build();
+    }).thenApply(r -> r.getDeleted());
+  }
+
+  private CompletableFuture<Integer> deletePrefixInner(String prefix) {
+    return change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
+        .setPrefix(client.namespace.full(prefix)).setOptions(options).build()).thenApply(r -> r.getDeleted());
+  }
+
+  CompletableFuture<TxnResult> commitInner(Txn txn) {
+    return change(KVServiceGrpc.getTxnMethod(), options -> TxnRequest.newBuilder()
+        .addAllCompares(txn.compares()).addAllThen(txn.then()).addAllOtherwise(txn.otherwiseOps())
+        .setOptions(options.addAllGuards(txn.guards())).build()).thenApply(this::result);
+  }
+
+  private TxnResult result(TxnResponse r) {
+    List<Optional<KeyValue>> gets = new ArrayList<>();
+    for (OpResponse o : r.getResponsesList()) {
+      if (o.hasGet()) {
+        gets.add(o.getGet().hasKv() ? Optional.of(KeyValue.of(o.getGet().getKv(), client.namespace)) : Optional.empty());
+      }
+    }
+    return new TxnResult(r.getSucceeded(), List.copyOf(gets), r.getHeader().getRevision());
+  }
+
+  private <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
+    return session != null
+        ? client.onLoop(() -> session.read(method, request)) : client.read(method, request);
+  }
+
+  private <Q extends MessageLite, R> CompletableFuture<R> change(
+      MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
+    return session != null
+        ? client.onLoop(() -> session.change(method, request)) : client.change(method, request);
+  }
+}

@@ -1,0 +1,320 @@
+package io.tenure;
+
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import io.tenure.v1.KeepAliveRequest;
+import io.tenure.v1.KeepAliveResponse;
+import io.tenure.v1.RenewalVerdict;
+import io.tenure.v1.SessionHint;
+import io.tenure.v1.SessionRenewal;
+import io.tenure.v1.SessionServiceGrpc;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+
+/**
+ * Keeps the sessions of a client alive over one KeepAlive stream. One renewal of each is under way at a time; one that
+ * stays without verdict too long breaks the link, so that another member is tried. Only the loop touches it.
+ */
+final class Keeper implements Link.Listener {
+  private static final long TICK_NANOS = 25_000_000L;
+  private static final int RENEWALS_MAX = 1024;
+  private static final long SILENCE_MIN_NANOS = 250_000_000L;
+  private static final long SILENCE_MAX_NANOS = 5_000_000_000L;
+  private static final long AGAIN_NANOS = 50_000_000L;
+
+  private final Loop loop;
+  private final Link link;
+  private final BootClock clock;
+  private final Random random;
+  private final Map<String, Kept> sessions = new HashMap<>();
+  private Stream stream;
+  private Stream leaving;
+
+  Keeper(Loop loop, Link link, BootClock clock, Random random) {
+    this.loop = loop;
+    this.link = link;
+    this.clock = clock;
+    this.random = random;
+    link.listen(this);
+    loop.every(TICK_NANOS, this::tick);
+  }
+
+  /** A session that is kept. */
+  private static final class Kept {
+    final SessionCore session;
+    long due;
+    long number;
+    long sentAt;
+    boolean underWay;
+    /** Since when nothing was acknowledged; 0 when something was since the last renewal was sent. */
+    long silentSince;
+    boolean attaching;
+
+    Kept(SessionCore session) {
+      this.session = session;
+    }
+  }
+
+  /** Begins to renew the session, a renewal of which was acknowledged just now. */
+  void add(SessionCore session) {
+    Kept k = new Kept(session);
+    k.due = clock.nanos() + interval(session);
+    sessions.put(session.id(), k);
+    if (stream == null && link.current() != null) {
+      up(link.current());
+    }
+  }
+
+  void remove(SessionCore session) {
+    sessions.remove(session.id());
+    if (sessions.isEmpty() && stream != null) {
+      Stream s = stream;
+      stream = null;
+      s.end();
+    }
+  }
+
+  /** Renews the session at once: something made its life doubtful. */
+  void hurry(SessionCore session) {
+    Kept k = sessions.get(session.id());
+    if (k != null) {
+      k.due = clock.nanos();
+    }
+  }
+
+  void close() {
+    sessions.clear();
+    if (stream != null) {
+      stream.end();
+      stream = null;
+    }
+  }
+
+  @Override
+  public void up(Connection c) {
+    if (sessions.isEmpty()) {
+      return;
+    }
+    stream = new Stream(c);
+    for (Kept k : List.copyOf(sessions.values())) {
+      k.underWay = false;
+      k.silentSince = 0;
+      k.attaching = false;
+      k.due = clock.nanos();
+    }
+    tick();
+  }
+
+  @Override
+  public void down(Connection c) {
+    if (stream != null) {
+      stream.end();
+      stream = null;
+    }
+    for (Kept k : List.copyOf(sessions.values())) {
+      k.underWay = false;
+      k.attaching = false;
+      k.session.linkDown();
+    }
+  }
+
+  @Override
+  public void moved(Connection from, Connection to) {
+    if (stream == null) {
+      return;
+    }
+    // The old stream goes on until the new one has answered: nobody notices the move.
+    leaving = stream;
+    stream = new Stream(to);
+    for (Kept k : sessions.values()) {
+      k.underWay = false;
+      k.due = clock.nanos();
+    }
+    tick();
+  }
+
+  private long interval(SessionCore s) {
+    long nanos = s.renewEvery().toNanos();
+    return nanos - nanos / 10 + random.nextLong(Math.max(1, nanos / 5));
+  }
+
+  private static long silence(SessionCore s) {
+    long third = s.ttl().isZero() ? SILENCE_MAX_NANOS : s.ttl().toNanos() / 3;
+    return Math.min(SILENCE_MAX_NANOS, Math.max(SILENCE_MIN_NANOS, third));
+  }
+
+  private void tick() {
+    long now = clock.nanos();
+    List<Kept> due = new ArrayList<>();
+    boolean silent = false;
+    for (Kept k : List.copyOf(sessions.values())) {
+      k.session.look(now);
+      if (k.silentSince != 0 && now - k.silentSince > silence(k.session)) {
+        silent = true;
+      }
+      if (stream != null && !k.underWay && k.due <= now) {
+        due.add(k);
+      }
+    }
+    if (silent && stream != null) {
+      link.broken(stream.connection);
+      return;
+    }
+    for (Kept k : due) {
+      if (k.session.needsAttach()) {
+        attach(k);
+      }
+    }
+    due.removeIf(k -> k.session.needsAttach());
+    for (int from = 0; from < due.size() && stream != null; from += RENEWALS_MAX) {
+      send(due.subList(from, Math.min(due.size(), from + RENEWALS_MAX)), now);
+    }
+  }
+
+  /** Learns the truth about the session first, as after every break. */
+  private void attach(Kept k) {
+    if (k.attaching) {
+      return;
+    }
+    k.attaching = true;
+    Stream s = stream;
+    if (k.silentSince == 0) {
+      k.silentSince = clock.nanos();
+    }
+    k.session.attach(s.connection).whenComplete((ok, error) -> {
+      if (sessions.get(k.session.id()) != k) {
+        return;
+      }
+      k.attaching = false;
+      if (error != null && stream == s) {
+        k.due = clock.nanos() + AGAIN_NANOS + Backoff.pauseNanos(2, random);
+      } else {
+        k.due = clock.nanos();
+        tick();
+      }
+    });
+  }
+
+  private void send(List<Kept> due, long now) {
+    KeepAliveRequest.Builder request = KeepAliveRequest.newBuilder();
+    for (Kept k : due) {
+      k.underWay = true;
+      k.sentAt = now;
+      k.number++;
+      if (k.silentSince == 0) {
+        k.silentSince = now;
+      }
+      SessionRenewal.Builder r = SessionRenewal.newBuilder()
+          .setSessionId(k.session.id()).setEpoch(k.session.epoch()).setNumber(k.number);
+      if (stream.introduced.add(k.session.id())) {
+        r.setSecret(k.session.secret());
+      }
+      request.addRenewals(r);
+    }
+    stream.send(request.build());
+  }
+
+  private void answer(Stream s, KeepAliveResponse response) {
+    link.answered(s.connection);
+    if (s == stream && leaving != null) {
+      leaving.end();
+      leaving = null;
+    }
+    for (RenewalVerdict v : response.getVerdictsList()) {
+      Kept k = sessions.get(v.getSessionId());
+      if (k != null && s == stream && k.underWay && v.getNumber() == k.number) {
+        verdict(k, v);
+      }
+    }
+    for (SessionHint h : response.getHintsList()) {
+      Kept k = sessions.get(h.getSessionId());
+      if (k != null) {
+        k.session.hint(h);
+      }
+    }
+  }
+
+  private void verdict(Kept k, RenewalVerdict v) {
+    k.underWay = false;
+    long now = clock.nanos();
+    switch (v.getRefused()) {
+      case ERROR_REASON_UNSPECIFIED -> {
+        k.silentSince = 0;
+        k.due = now + interval(k.session);
+        k.session.renewed(k.sentAt);
+      }
+      case ERROR_REASON_SESSION_NOT_FOUND, ERROR_REASON_SESSION_EXPIRED -> k.session.over(CloseCause.EXPIRED);
+      case ERROR_REASON_SESSION_SUPERSEDED -> k.session.over(CloseCause.SUPERSEDED);
+      case ERROR_REASON_SESSION_SECRET_WRONG, ERROR_REASON_PERMISSION_DENIED, ERROR_REASON_UNAUTHENTICATED ->
+          k.session.over(CloseCause.AUTH_FAILED);
+      default -> k.due = now + AGAIN_NANOS + Backoff.pauseNanos(1, random);
+    }
+  }
+
+  /** One KeepAlive stream. */
+  private final class Stream implements ClientResponseObserver<KeepAliveRequest, KeepAliveResponse> {
+    private final Connection connection;
+    private final Set<String> introduced = new HashSet<>();
+    private ClientCallStreamObserver<KeepAliveRequest> out;
+    private boolean ended;
+
+    Stream(Connection c) {
+      this.connection = c;
+      ClientCalls.asyncBidiStreamingCall(
+          c.call(SessionServiceGrpc.getKeepAliveMethod(), CallOptions.DEFAULT), this);
+    }
+
+    void send(KeepAliveRequest request) {
+      if (!ended) {
+        out.onNext(request);
+      }
+    }
+
+    void end() {
+      if (!ended) {
+        ended = true;
+        out.cancel("not needed any more", null);
+      }
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<KeepAliveRequest> requests) {
+      out = requests;
+    }
+
+    @Override
+    public void onNext(KeepAliveResponse response) {
+      if (!ended) {
+        answer(this, response);
+      }
+    }
+
+    @Override
+    public void onError(Throwable t) {
+      over();
+    }
+
+    @Override
+    public void onCompleted() {
+      over();
+    }
+
+    private void over() {
+      if (ended) {
+        return;
+      }
+      ended = true;
+      if (this == stream) {
+        stream = null;
+        link.broken(connection);
+      }
+    }
+  }
+}

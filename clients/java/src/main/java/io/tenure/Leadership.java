@@ -1,0 +1,82 @@
+package io.tenure;
+
+import com.google.protobuf.ByteString;
+import io.tenure.v1.ElectionServiceGrpc;
+import io.tenure.v1.ProclaimRequest;
+import io.tenure.v1.ResignRequest;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+
+/** Leadership that was won, until it ends. Close it to resign. */
+public final class Leadership implements AutoCloseable {
+  private final Held held;
+
+  Leadership(Held held) {
+    this.held = held;
+  }
+
+  /** Returns the hold that leadership is: ask it whether it is safe, and have it tell its end. */
+  public Held held() {
+    return held;
+  }
+
+  /** Reports whether nobody else can lead by an expiry, by the clock, at this moment. */
+  public boolean isSafe() {
+    return held.isSafe();
+  }
+
+  /** Changes what the leader proclaims, while it leads; else STALE_TOKEN. */
+  public void proclaim(String value) {
+    proclaim(value.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Changes what the leader proclaims, while it leads; else STALE_TOKEN. */
+  public void proclaim(byte[] value) {
+    Await.of(proclaimInner(value));
+  }
+
+  /** Changes what the leader proclaims. */
+  public CompletableFuture<Void> proclaimAsync(byte[] value) {
+    return held.session().client.loop.shown(proclaimInner(value));
+  }
+
+  /** Resigns in favour of the next in the queue. Returns whether it led until now. */
+  public boolean resign() {
+    return held.release();
+  }
+
+  /** Resigns in favour of a named candidate who waits; nothing happens when that one does not. */
+  public boolean resignTo(String sessionId, String owner) {
+    return Await.of(resignInner(sessionId, owner));
+  }
+
+  /** Resigns in favour of a named candidate; see {@link #resignTo}. */
+  public CompletableFuture<Boolean> resignToAsync(String sessionId, String owner) {
+    return held.session().client.loop.shown(resignInner(sessionId, owner));
+  }
+
+  /** Resigns, and does nothing if it ended before. */
+  @Override
+  public void close() {
+    held.close();
+  }
+
+  private CompletableFuture<Void> proclaimInner(byte[] value) {
+    SessionCore s = held.session();
+    return s.client.onLoop(() -> s.change(ElectionServiceGrpc.getProclaimMethod(), o -> ProclaimRequest.newBuilder()
+        .setKey(held.fullKey()).setSequencer(held.sequencer().wire()).setValue(ByteString.copyFrom(value))
+        .setOptions(o).build()).thenApply(r -> null));
+  }
+
+  private CompletableFuture<Boolean> resignInner(String sessionId, String owner) {
+    SessionCore s = held.session();
+    return s.client.onLoop(() -> s.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
+        .setKey(held.fullKey()).setSessionId(s.id()).setLockIndex(held.lockIndex()).setToSessionId(sessionId)
+        .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).thenApply(r -> {
+          if (r.getResigned()) {
+            held.end(EndCause.RELEASED);
+          }
+          return r.getResigned();
+        }));
+  }
+}

@@ -1,0 +1,298 @@
+package io.tenure;
+
+import io.grpc.ConnectivityState;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ScheduledFuture;
+
+/**
+ * Keeps a client connected to one member of those it knows: a random one first, then round robin, with full jitter. When
+ * the members change it moves by ZooKeeper's rule, and the new connection stands before the old one is dropped. Only the
+ * loop touches it.
+ */
+final class Link {
+  private static final long CONNECT_MIN_NANOS = 250_000_000L;
+  private static final long CONNECT_MAX_NANOS = 3_000_000_000L;
+  private static final long DRAIN_NANOS = 2_000_000_000L;
+
+  /** Is told about connections, on the loop. */
+  interface Listener {
+    /** A connection stands. */
+    void up(Connection c);
+
+    /** The connection broke. */
+    void down(Connection c);
+
+    /** The client moved: the old connection still works, for a moment. */
+    void moved(Connection from, Connection to);
+  }
+
+  private final Loop loop;
+  private final boolean tls;
+  private final Random random;
+  private final Duration ttl;
+  private final List<Listener> listeners = new ArrayList<>();
+  private final Set<Connection> open = new HashSet<>();
+  private List<Runnable> waiting = new ArrayList<>();
+  private List<String> members;
+  private int next;
+  private int failures;
+  private Connection current;
+  private Connection connecting;
+  private Connection candidate;
+  private List<String> candidates = List.of();
+  private ScheduledFuture<?> timer;
+  private boolean closed;
+
+  Link(Loop loop, ConnectionString at, Random random) {
+    this.loop = loop;
+    this.tls = at.tls();
+    this.ttl = at.ttl();
+    this.random = random;
+    this.members = new ArrayList<>(new java.util.LinkedHashSet<>(at.members()));
+    Collections.shuffle(this.members, random);
+  }
+
+  void listen(Listener l) {
+    listeners.add(l);
+  }
+
+  /** Begins to connect. */
+  void start() {
+    connectNext();
+  }
+
+  /** Returns the connection that stands, or null. */
+  Connection current() {
+    return current;
+  }
+
+  List<String> members() {
+    return List.copyOf(members);
+  }
+
+  /** Runs the task once a connection stands; at once if one does. */
+  void whenUp(Runnable task) {
+    if (current != null) {
+      task.run();
+    } else {
+      waiting.add(task);
+    }
+  }
+
+  /** Says that a member answered over the connection: it is worth returning to. */
+  void answered(Connection c) {
+    c.answered();
+    if (c == current) {
+      failures = 0;
+    }
+  }
+
+  /** Says that the connection is of no use; another member is tried. */
+  void broken(Connection c) {
+    if (closed || c != current) {
+      return;
+    }
+    drop(c);
+    current = null;
+    abandonMove();
+    for (Listener l : List.copyOf(listeners)) {
+      l.down(c);
+    }
+    retry();
+  }
+
+  /** Takes the list of members as the cluster has it now. */
+  void update(List<String> now, double draw) {
+    Set<String> wanted = new java.util.LinkedHashSet<>(now);
+    if (closed || wanted.isEmpty() || wanted.equals(new HashSet<>(members))) {
+      return;
+    }
+    List<String> before = members;
+    List<String> after = new ArrayList<>(before);
+    after.retainAll(wanted);
+    List<String> fresh = new ArrayList<>(wanted);
+    fresh.removeAll(after);
+    Collections.shuffle(fresh, random);
+    List<String> kept = List.copyOf(after);
+    for (String member : fresh) {
+      after.add(random.nextInt(after.size() + 1), member);
+    }
+    members = after;
+    next = random.nextInt(after.size());
+    if (current == null) {
+      return;
+    }
+    switch (Rebalance.decide(before, after, current.address(), draw)) {
+      case STAY -> abandonMove();
+      case TO_NEW -> move(fresh, kept);
+      case TO_OLD -> move(kept, fresh);
+    }
+  }
+
+  void close() {
+    closed = true;
+    if (timer != null) {
+      timer.cancel(false);
+    }
+    current = null;
+    connecting = null;
+    candidate = null;
+    waiting = new ArrayList<>();
+    for (Connection c : open) {
+      c.close();
+    }
+  }
+
+  Set<Connection> opened() {
+    return open;
+  }
+
+  private void retry() {
+    int n = failures++;
+    if (n == 0) {
+      connectNext();
+      return;
+    }
+    timer = loop.after(Backoff.pauseNanos(n - 1, random), this::connectNext);
+  }
+
+  private void connectNext() {
+    if (closed || current != null || connecting != null) {
+      return;
+    }
+    String address = members.get(next++ % members.size());
+    Connection c = open(address);
+    connecting = c;
+    limit(c, () -> {
+      if (connecting == c) {
+        failed(c);
+      }
+    });
+    follow(c);
+  }
+
+  private void failed(Connection c) {
+    connecting = null;
+    drop(c);
+    retry();
+  }
+
+  private Connection open(String address) {
+    Connection c = new Connection(address, tls, loop);
+    open.add(c);
+    return c;
+  }
+
+  private void drop(Connection c) {
+    c.close();
+    forget(c);
+  }
+
+  private void forget(Connection c) {
+    open.removeIf(o -> o == c || o.isClosed());
+  }
+
+  private void limit(Connection c, Runnable late) {
+    long nanos = Math.max(CONNECT_MIN_NANOS, ttl.toNanos() / (3L * members.size()));
+    loop.after(Math.min(nanos, CONNECT_MAX_NANOS), late);
+  }
+
+  /** Watches over a connection from its beginning to its end. */
+  private void follow(Connection c) {
+    if (closed || c.isClosed()) {
+      return;
+    }
+    ConnectivityState state = c.state();
+    boolean down = state == ConnectivityState.TRANSIENT_FAILURE || state == ConnectivityState.SHUTDOWN;
+    if (c == connecting) {
+      if (state == ConnectivityState.READY) {
+        connecting = null;
+        stands(c);
+      } else if (down) {
+        failed(c);
+        return;
+      }
+    } else if (c == candidate) {
+      if (state == ConnectivityState.READY) {
+        switchTo(c);
+      } else if (down) {
+        candidateFailed(c);
+        return;
+      }
+    } else if (c == current && state != ConnectivityState.READY) {
+      broken(c);
+      return;
+    }
+    c.onChange(state, () -> follow(c));
+  }
+
+  private void stands(Connection c) {
+    current = c;
+    for (Listener l : List.copyOf(listeners)) {
+      l.up(c);
+    }
+    List<Runnable> tasks = waiting;
+    waiting = new ArrayList<>();
+    tasks.forEach(Runnable::run);
+  }
+
+  private void move(List<String> first, List<String> then) {
+    abandonMove();
+    List<String> order = new ArrayList<>(first);
+    Collections.shuffle(order, random);
+    List<String> rest = new ArrayList<>(then);
+    Collections.shuffle(rest, random);
+    order.addAll(rest);
+    order.remove(current.address());
+    candidates = order;
+    tryCandidate();
+  }
+
+  private void tryCandidate() {
+    if (candidates.isEmpty() || current == null) {
+      return;
+    }
+    String address = candidates.get(0);
+    candidates = candidates.subList(1, candidates.size());
+    Connection c = open(address);
+    candidate = c;
+    limit(c, () -> {
+      if (candidate == c) {
+        candidateFailed(c);
+      }
+    });
+    follow(c);
+  }
+
+  private void candidateFailed(Connection c) {
+    candidate = null;
+    drop(c);
+    tryCandidate();
+  }
+
+  private void abandonMove() {
+    candidates = List.of();
+    if (candidate != null) {
+      drop(candidate);
+      candidate = null;
+    }
+  }
+
+  private void switchTo(Connection c) {
+    candidate = null;
+    candidates = List.of();
+    Connection old = current;
+    current = c;
+    for (Listener l : List.copyOf(listeners)) {
+      l.moved(old, c);
+    }
+    old.drain();
+    loop.after(DRAIN_NANOS, () -> drop(old));
+  }
+}

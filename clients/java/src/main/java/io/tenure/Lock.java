@@ -1,0 +1,123 @@
+package io.tenure;
+
+import com.google.protobuf.ByteString;
+import io.tenure.v1.LockServiceGrpc;
+import io.tenure.v1.TryAcquireLockRequest;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A handle to a lock, or to permits of a semaphore. Waiters are served strictly in order, by the cluster. A handle takes the
+ * lock once: while it is held or waited for, taking it again with the same handle attaches to that hold. Two handles of one
+ * session are two parties.
+ */
+public final class Lock {
+  private static final SecureRandom OWNERS = new SecureRandom();
+  private static final int OWNER_BYTES = 12;
+
+  private final SessionCore session;
+  private final String key;
+  private final LockOptions options;
+  private final String owner;
+
+  Lock(SessionCore session, String key, LockOptions options) {
+    this.session = session;
+    this.key = key;
+    this.options = options;
+    this.owner = options.owner().orElseGet(Lock::randomOwner);
+  }
+
+  private static String randomOwner() {
+    byte[] b = new byte[OWNER_BYTES];
+    OWNERS.nextBytes(b);
+    return HexFormat.of().formatHex(b);
+  }
+
+  /** Returns the lock's key, without the namespace. */
+  public String key() {
+    return key;
+  }
+
+  /** Waits for the lock as long as the session lives. */
+  public Held acquire() {
+    return Await.of(begin(Optional.empty()));
+  }
+
+  /**
+   * Waits for the lock at most so long.
+   *
+   * @throws TenureException.TimedOut when it was not granted in time; the place in the queue is then given up
+   */
+  public Held acquire(Duration wait) {
+    return Await.of(begin(Optional.of(wait)));
+  }
+
+  /** Waits for the lock; cancelling the future gives the place up, and a hold that came first back. */
+  public CompletableFuture<Held> acquireAsync() {
+    return session.client.loop.shown(begin(Optional.empty()));
+  }
+
+  /** Waits for the lock at most so long; see {@link #acquireAsync()}. */
+  public CompletableFuture<Held> acquireAsync(Duration wait) {
+    return session.client.loop.shown(begin(Optional.of(wait)));
+  }
+
+  /** Takes the lock if it is free and nobody waits. */
+  public TryResult tryAcquire() {
+    return Await.of(tryInner());
+  }
+
+  /** Takes the lock if it is free and nobody waits. */
+  public CompletableFuture<TryResult> tryAcquireAsync() {
+    return session.client.loop.shown(tryInner());
+  }
+
+  /** Runs the task with the lock held, and releases it afterwards. */
+  public void withLock(Runnable task) {
+    try (Held held = acquire()) {
+      task.run();
+    }
+  }
+
+  private CompletableFuture<Held> begin(Optional<Duration> wait) {
+    CompletableFuture<Held> result = new CompletableFuture<>();
+    session.client.loop.run(() -> {
+      CompletableFuture<Held> inner =
+          new Acquisition(session, session.client.namespace.full(key), owner, options, wait).start();
+      inner.whenComplete((held, error) -> {
+        if (error != null) {
+          result.completeExceptionally(error);
+        } else if (!result.complete(held)) {
+          held.releaseAsync();
+        }
+      });
+      result.whenComplete((h, e) -> session.client.loop.run(() -> inner.cancel(true)));
+    });
+    return result;
+  }
+
+  private CompletableFuture<TryResult> tryInner() {
+    CompletableFuture<TryResult> result = new CompletableFuture<>();
+    session.client.loop.run(() -> session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
+      TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()
+          .setKey(session.client.namespace.full(key)).setSessionId(session.id()).setMode(options.mode().wire())
+          .setPermits(options.permits()).setLimit(options.limit()).setOptions(o.setOwner(owner));
+      options.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
+      return r.build();
+    }).whenComplete((r, error) -> {
+      if (error != null) {
+        result.completeExceptionally(error);
+      } else if (!r.getAcquired()) {
+        result.complete(new TryResult(
+            Optional.empty(), r.getLock().getHolders(), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
+      } else {
+        session.whenSafe(() -> result.complete(new TryResult(Optional.of(session.adopt(r.getHold())), 0, 0, 0)));
+        session.over().thenAccept(c -> result.completeExceptionally(session.overError(Applied.YES)));
+      }
+    }));
+    return result;
+  }
+}

@@ -1,0 +1,77 @@
+package io.tenure;
+
+import java.util.Optional;
+import java.util.function.IntConsumer;
+
+/** How a lock is to be taken. Immutable. */
+public final class LockOptions {
+  private final LockMode mode;
+  private final int permits;
+  private final int limit;
+  private final String owner;
+  private final byte[] value;
+  private final IntConsumer queued;
+
+  private LockOptions(LockMode mode, int permits, int limit, String owner, byte[] value, IntConsumer queued) {
+    this.mode = mode;
+    this.permits = permits;
+    this.limit = limit;
+    this.owner = owner;
+    this.value = value;
+    this.queued = queued;
+  }
+
+  /** Returns the options of a lock with one holder. */
+  public static LockOptions exclusive() {
+    return new LockOptions(LockMode.EXCLUSIVE, 0, 0, null, null, null);
+  }
+
+  /** Returns the options of a lock that any number may hold together. */
+  public static LockOptions shared() {
+    return new LockOptions(LockMode.SHARED, 0, 0, null, null, null);
+  }
+
+  /** Returns the options of a semaphore: so many permits of a limit on which all must agree. */
+  public static LockOptions semaphore(int permits, int limit) {
+    return new LockOptions(LockMode.SEMAPHORE, permits, limit, null, null, null);
+  }
+
+  /** Names the hold within the session. The same name attaches to the hold or place that there is; a random one is drawn otherwise. */
+  public LockOptions withOwner(String owner) {
+    return new LockOptions(mode, permits, limit, owner, value, queued);
+  }
+
+  /** Writes the key's value when the lock is granted. */
+  public LockOptions withValue(byte[] value) {
+    return new LockOptions(mode, permits, limit, owner, value.clone(), queued);
+  }
+
+  /** Tells how many wait before us, while we wait. */
+  public LockOptions onQueued(IntConsumer position) {
+    return new LockOptions(mode, permits, limit, owner, value, position);
+  }
+
+  LockMode mode() {
+    return mode;
+  }
+
+  int permits() {
+    return permits;
+  }
+
+  int limit() {
+    return limit;
+  }
+
+  Optional<String> owner() {
+    return Optional.ofNullable(owner);
+  }
+
+  Optional<byte[]> value() {
+    return Optional.ofNullable(value);
+  }
+
+  Optional<IntConsumer> queued() {
+    return Optional.ofNullable(queued);
+  }
+}

@@ -1,0 +1,156 @@
+package io.tenure;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The threads of one client. One thread does all the work on the client's state, so that state needs no locks; it never
+ * runs a user's code and never blocks. The user's code runs on a pool that shrinks to nothing.
+ */
+final class Loop implements Executor {
+  private final ScheduledThreadPoolExecutor work;
+  private final ThreadPoolExecutor pool;
+  private volatile Thread thread;
+
+  Loop() {
+    work = new ScheduledThreadPoolExecutor(1, r -> {
+      Thread t = new Thread(r, "tenure");
+      t.setDaemon(true);
+      thread = t;
+      return t;
+    }, new ThreadPoolExecutor.DiscardPolicy());
+    work.setRemoveOnCancelPolicy(true);
+    work.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    work.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
+    pool = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), r -> {
+      Thread t = new Thread(r, "tenure-callback");
+      t.setDaemon(true);
+      return t;
+    });
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    work.execute(() -> guarded(task));
+  }
+
+  /** Runs the task on the loop: now when the caller is the loop, else later. */
+  void run(Runnable task) {
+    if (Thread.currentThread() == thread) {
+      task.run();
+    } else {
+      execute(task);
+    }
+  }
+
+  ScheduledFuture<?> after(long nanos, Runnable task) {
+    return work.schedule(() -> guarded(task), nanos, TimeUnit.NANOSECONDS);
+  }
+
+  ScheduledFuture<?> every(long nanos, Runnable task) {
+    return work.scheduleWithFixedDelay(() -> guarded(task), nanos, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Returns a future for the user: it ends as the given one does, on the user's pool. */
+  <T> CompletableFuture<T> shown(CompletableFuture<T> inner) {
+    UserFuture<T> shown = new UserFuture<>(inner);
+    inner.whenComplete((value, error) -> onPool(() -> {
+      if (error != null) {
+        shown.completeExceptionally(error);
+      } else {
+        shown.complete(value);
+      }
+    }));
+    return shown;
+  }
+
+  /** Runs the user's code. After the end of the client it runs on a thread of its own. */
+  void onPool(Runnable task) {
+    if (pool.isShutdown()) {
+      Thread t = new Thread(task, "tenure-callback");
+      t.setDaemon(true);
+      t.start();
+      return;
+    }
+    pool.execute(task);
+  }
+
+  /** Returns an executor that runs tasks on the pool one after another. */
+  Executor serial() {
+    return new Serial();
+  }
+
+  /** Ends the threads once what is queued is done. The loop may call it. */
+  void shutdown() {
+    work.shutdown();
+    pool.shutdown();
+  }
+
+  private static void guarded(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      // A fault in our own code: shown, never swallowed, and the loop goes on for the others.
+      Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
+      handler.uncaughtException(Thread.currentThread(), e);
+    }
+  }
+
+  private final class Serial implements Executor {
+    private final Deque<Runnable> tasks = new ArrayDeque<>();
+    private boolean running;
+
+    @Override
+    public void execute(Runnable task) {
+      synchronized (this) {
+        tasks.add(task);
+        if (running) {
+          return;
+        }
+        running = true;
+      }
+      onPool(this::drain);
+    }
+
+    private void drain() {
+      while (true) {
+        Runnable task;
+        synchronized (this) {
+          task = tasks.poll();
+          if (task == null) {
+            running = false;
+            return;
+          }
+        }
+        guarded(task);
+      }
+    }
+  }
+
+  /** A future whose cancellation cancels the work behind it. */
+  private static final class UserFuture<T> extends CompletableFuture<T> {
+    private final CompletableFuture<T> inner;
+
+    UserFuture(CompletableFuture<T> inner) {
+      this.inner = inner;
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+      inner.cancel(mayInterruptIfRunning);
+      return super.cancel(mayInterruptIfRunning);
+    }
+
+    @Override
+    public <U> CompletableFuture<U> newIncompleteFuture() {
+      return new CompletableFuture<>();
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package io.tenure;
+
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import io.tenure.v1.ElectionServiceGrpc;
+import io.tenure.v1.ObserveRequest;
+import io.tenure.v1.ObserveResponse;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Flow;
+
+/** One observer of an election. After a break the present leader comes again, marked as a gap. Only the loop touches it. */
+final class Observation implements Flow.Subscription, AutoCloseable {
+  private final ClientCore core;
+  private final String fullKey;
+  private final Flow.Subscriber<? super LeaderChange> subscriber;
+  private final Executor calls;
+  private final Deque<LeaderChange> ready = new ArrayDeque<>();
+  private Stream stream;
+  private long demand;
+  private boolean over;
+  private boolean broken;
+  private int failures;
+
+  Observation(ClientCore core, String fullKey, Flow.Subscriber<? super LeaderChange> subscriber) {
+    this.core = core;
+    this.fullKey = fullKey;
+    this.subscriber = subscriber;
+    this.calls = core.loop.serial();
+  }
+
+  void start() {
+    calls.execute(() -> subscriber.onSubscribe(this));
+    core.loop.run(() -> {
+      core.parts.add(this);
+      connect();
+    });
+  }
+
+  @Override
+  public void request(long n) {
+    core.loop.run(() -> {
+      if (n <= 0) {
+        finish();
+        calls.execute(
+            () -> subscriber.onError(new IllegalArgumentException("a request must be for more than nothing")));
+        return;
+      }
+      demand = demand + n < 0 ? Long.MAX_VALUE : demand + n;
+      deliver();
+    });
+  }
+
+  @Override
+  public void cancel() {
+    core.loop.run(this::finish);
+  }
+
+  /** The client is closing. */
+  @Override
+  public void close() {
+    if (!over) {
+      finish();
+      calls.execute(subscriber::onComplete);
+    }
+  }
+
+  private void finish() {
+    over = true;
+    core.parts.remove(this);
+    if (stream != null) {
+      stream.in.cancel("not needed any more", null);
+      stream = null;
+    }
+  }
+
+  private void connect() {
+    if (over) {
+      return;
+    }
+    Connection c = core.link.current();
+    if (c == null) {
+      core.link.whenUp(this::connect);
+      return;
+    }
+    stream = new Stream(c);
+  }
+
+  private void deliver() {
+    while (demand > 0 && !ready.isEmpty()) {
+      demand--;
+      LeaderChange change = ready.poll();
+      calls.execute(() -> subscriber.onNext(change));
+    }
+    if (stream != null && ready.isEmpty() && !stream.asked) {
+      stream.asked = true;
+      stream.in.request(1);
+    }
+  }
+
+  private void again() {
+    stream = null;
+    broken = true;
+    core.loop.after(failures++ == 0 ? 0 : Backoff.pauseNanos(failures, core.random), this::connect);
+  }
+
+  /** One Observe stream. */
+  private final class Stream implements ClientResponseObserver<ObserveRequest, ObserveResponse> {
+    private final Connection connection;
+    private ClientCallStreamObserver<ObserveRequest> in;
+    private boolean asked = true;
+
+    Stream(Connection c) {
+      this.connection = c;
+      ClientCalls.asyncServerStreamingCall(c.call(ElectionServiceGrpc.getObserveMethod(), CallOptions.DEFAULT),
+          ObserveRequest.newBuilder().setKey(fullKey).build(), this);
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<ObserveRequest> call) {
+      in = call;
+      in.disableAutoRequestWithInitial(1);
+    }
+
+    @Override
+    public void onNext(ObserveResponse r) {
+      core.link.answered(connection);
+      if (stream != this) {
+        return;
+      }
+      asked = false;
+      failures = 0;
+      ready.add(new LeaderChange(
+          r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty(), r.getGap() || broken));
+      broken = false;
+      deliver();
+    }
+
+    @Override
+    public void onError(Throwable t) {
+      if (stream != this) {
+        return;
+      }
+      Errors.Failure f = Errors.read(t);
+      if (f.retry()) {
+        again();
+        return;
+      }
+      finish();
+      calls.execute(() -> subscriber.onError(f.error()));
+    }
+
+    @Override
+    public void onCompleted() {
+      if (stream == this) {
+        again();
+      }
+    }
+  }
+}

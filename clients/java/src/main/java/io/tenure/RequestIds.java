@@ -1,0 +1,41 @@
+package io.tenure;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.TreeSet;
+
+/**
+ * Numbers the requests of a session under one epoch. The cluster remembers the results of all from the lowest open one on,
+ * so a number is open until its caller has the answer. More than a bound wait for their number.
+ */
+final class RequestIds {
+  /** Half of what the cluster keeps open, so that a retry never finds the window full. */
+  static final int OPEN_MAX = 512;
+
+  private final TreeSet<Long> open = new TreeSet<>();
+  private final Deque<Runnable> waiting = new ArrayDeque<>();
+  private long next = 1;
+
+  /** Draws the next number, or 0 when too many are open; then {@code later} runs once one is free, and draws again. */
+  long draw(Runnable later) {
+    if (open.size() >= OPEN_MAX) {
+      waiting.add(later);
+      return 0;
+    }
+    long sequence = next++;
+    open.add(sequence);
+    return sequence;
+  }
+
+  /** Returns the mark below which every request has been answered. */
+  long doneBelow() {
+    return open.isEmpty() ? next : open.first();
+  }
+
+  /** Says that a request has been answered, or is given up and never sent again. */
+  void done(long sequence) {
+    if (open.remove(sequence) && !waiting.isEmpty()) {
+      waiting.poll().run();
+    }
+  }
+}

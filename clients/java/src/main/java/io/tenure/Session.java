@@ -1,0 +1,159 @@
+package io.tenure;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * A claim to be alive, kept up by the library through the loss of members, networks and this process's own pauses. What a
+ * session holds is given to others when it ends. Close it: then others need not wait for its TTL.
+ */
+public final class Session implements AutoCloseable {
+  private final SessionCore core;
+
+  Session(SessionCore core) {
+    this.core = core;
+  }
+
+  /** Returns its id, a UUID. */
+  public String id() {
+    return core.id();
+  }
+
+  /** Returns the TTL as the cluster granted it; zero for none. */
+  public Duration ttl() {
+    return core.ttl();
+  }
+
+  /** Returns how often the session has been taken over, from 1. */
+  public long epoch() {
+    return core.epoch();
+  }
+
+  /** Returns how it is doing. */
+  public SessionState state() {
+    return core.state();
+  }
+
+  /** Returns why it is CLOSED; absent otherwise. */
+  public Optional<CloseCause> cause() {
+    return core.cause();
+  }
+
+  /** Reports whether no other process can have got what the session holds by an expiry, by the clock, at this moment. */
+  public boolean isSafe() {
+    return core.isSafe();
+  }
+
+  /** Returns for how long {@link #isSafe} stays true without another renewal. */
+  public Duration safeFor() {
+    return core.lease().left(core.client.clock.nanos());
+  }
+
+  /** Has the listener told the state now and every change, in order, on a thread of the client's pool. */
+  public void listen(Consumer<SessionChange> listener) {
+    core.client.loop.run(() -> core.listen(listener));
+  }
+
+  /** Ends what {@link #listen} began. */
+  public void forget(Consumer<SessionChange> listener) {
+    core.client.loop.run(() -> core.forget(listener));
+  }
+
+  /** Returns keys and values, with changes under this session. */
+  public KV kv() {
+    return new KV(core.client, core);
+  }
+
+  /** Returns a handle to a lock with one holder. */
+  public Lock lock(String key) {
+    return lock(key, LockOptions.exclusive());
+  }
+
+  /** Returns a handle to a lock. */
+  public Lock lock(String key, LockOptions options) {
+    return new Lock(core, key, options);
+  }
+
+  /** Returns a lock that many may read under and one may write under. */
+  public ReadWriteLock readWriteLock(String key) {
+    return new ReadWriteLock(lock(key, LockOptions.shared()), lock(key, LockOptions.exclusive()));
+  }
+
+  /** Returns a handle to so many permits of a limit on which all must agree. */
+  public Lock semaphore(String key, int permits, int limit) {
+    return lock(key, LockOptions.semaphore(permits, limit));
+  }
+
+  /** Returns an election to stand in. */
+  public Election election(String key) {
+    return new Election(core.client, core, key);
+  }
+
+  /** Returns a barrier: a key whose existence keeps others waiting. */
+  public Barrier barrier(String key) {
+    return new Barrier(core.client, kv(), key);
+  }
+
+  /** Returns a barrier that so many pass together, in and out. The name is this party's; the session's id is a good one. */
+  public DoubleBarrier doubleBarrier(String key, int count, String name) {
+    return new DoubleBarrier(core, key, count, name);
+  }
+
+  /** Returns a group that this session can join. */
+  public Presence presence(String group) {
+    return new Presence(core.client, core, group);
+  }
+
+  /**
+   * Hands the session over to another process: it ends here, without being destroyed, and the text resumes it there. Keep
+   * the text secret.
+   */
+  public String export() {
+    return Await.of(core.client.onLoop(core::export));
+  }
+
+  /** Hands the session over; see {@link #export}. */
+  public CompletableFuture<String> exportAsync() {
+    return core.client.loop.shown(core.client.onLoop(core::export));
+  }
+
+  /** Returns a text by which another process can resume the session after a crash of this one. Keep it secret. */
+  public String token() {
+    return core.token(false);
+  }
+
+  /**
+   * Returns what a resumed session holds, once the process before cannot believe in it any more: at once after an export, a
+   * TTL after the resumption otherwise.
+   */
+  public List<Held> inherited() {
+    return Await.of(core.client.onLoop(core::inherited));
+  }
+
+  /** Returns what a resumed session holds; see {@link #inherited}. */
+  public CompletableFuture<List<Held>> inheritedAsync() {
+    return core.client.loop.shown(core.client.onLoop(core::inherited));
+  }
+
+  /** Ends the session: what it holds is free for others at once. Closing it again does nothing. */
+  @Override
+  public void close() {
+    if (!core.client.closed) {
+      Await.of(core.client.onLoop(core::close));
+    }
+  }
+
+  /** Ends the session; see {@link #close}. */
+  public CompletableFuture<Void> closeAsync() {
+    return core.client.closed
+        ? CompletableFuture.completedFuture(null) : core.client.loop.shown(core.client.onLoop(core::close));
+  }
+
+  @Override
+  public String toString() {
+    return "Session[" + core.id() + " " + core.state() + "]";
+  }
+}

@@ -1,0 +1,119 @@
+package io.tenure;
+
+import java.util.Map;
+
+/**
+ * A call failed. {@link #kind} says why, {@link #applied} whether anything was changed. The nested classes are for the
+ * kinds that programs catch; every other kind is a plain TenureException.
+ */
+public class TenureException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final ErrorKind kind;
+  private final Applied applied;
+  private final transient Map<String, String> details;
+
+  TenureException(ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
+    super(message, cause);
+    this.kind = kind;
+    this.applied = applied;
+    this.details = Map.copyOf(details);
+  }
+
+  static TenureException of(ErrorKind kind, Applied applied, String message) {
+    return of(kind, applied, message, Map.of(), null);
+  }
+
+  static TenureException of(
+      ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
+    return switch (kind) {
+      case SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED, AUTH_FAILED ->
+          new SessionOver(kind, applied, message, details, cause);
+      case KEY_NOT_FOUND, LOCK_NOT_FOUND, SESSION_NOT_FOUND -> new NotFound(kind, applied, message, details, cause);
+      case COMPARE_FAILED -> new CompareFailed(kind, applied, message, details, cause);
+      case STALE_TOKEN, NOT_HELD -> new StaleToken(kind, applied, message, details, cause);
+      case TIMEOUT -> new TimedOut(kind, applied, message, details, cause);
+      case COMPACTED, HISTORY_CHANGED, TOO_SLOW -> new HistoryLost(kind, applied, message, details, cause);
+      case UNAVAILABLE, OUTCOME_UNKNOWN -> new Unavailable(kind, applied, message, details, cause);
+      default -> new TenureException(kind, applied, message, details, cause);
+    };
+  }
+
+  /** Returns what went wrong. */
+  public ErrorKind kind() {
+    return kind;
+  }
+
+  /** Returns whether anything was changed. */
+  public Applied applied() {
+    return applied;
+  }
+
+  /** Returns facts that the cluster named with the error, for people; empty when there are none. */
+  public Map<String, String> details() {
+    return details == null ? Map.of() : details;
+  }
+
+  /** The session can be used no more: SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED or AUTH_FAILED. */
+  public static final class SessionOver extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    SessionOver(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+
+  /** What was asked for does not exist: KEY_NOT_FOUND, LOCK_NOT_FOUND or SESSION_NOT_FOUND. */
+  public static final class NotFound extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    NotFound(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+
+  /** A condition on a key does not hold: COMPARE_FAILED. Nothing was written. */
+  public static final class CompareFailed extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    CompareFailed(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+
+  /** The lock is not held any more by whom the call says: STALE_TOKEN or NOT_HELD. Nothing was written. */
+  public static final class StaleToken extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    StaleToken(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+
+  /** The caller's time passed: TIMEOUT. A lock that was waited for is not held, and its place is given up. */
+  public static final class TimedOut extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    TimedOut(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+
+  /** A watch cannot go on where it was: COMPACTED, HISTORY_CHANGED or TOO_SLOW. Begin again with the present state. */
+  public static final class HistoryLost extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    HistoryLost(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+
+  /** No answer came: UNAVAILABLE (nothing was applied) or OUTCOME_UNKNOWN. */
+  public static final class Unavailable extends TenureException {
+    private static final long serialVersionUID = 1L;
+
+    Unavailable(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
+      super(k, a, m, d, c);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package io.tenure;
+
+import com.google.protobuf.ByteString;
+import io.tenure.v1.Compare;
+import io.tenure.v1.CompareOperator;
+import io.tenure.v1.DeleteRequest;
+import io.tenure.v1.GetRequest;
+import io.tenure.v1.Guard;
+import io.tenure.v1.Op;
+import io.tenure.v1.PutRequest;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A transaction: conditions on the state before, and two lists of operations, of which one runs, whole or not at all. Build
+ * it and give it to {@link KV#commit}.
+ */
+public final class Txn {
+  private final List<Compare> compares = new ArrayList<>();
+  private final List<Op> then = new ArrayList<>();
+  private final List<Op> otherwise = new ArrayList<>();
+  private final List<Guard> guards = new ArrayList<>();
+  private final Namespace namespace;
+  private List<Op> target = then;
+
+  Txn(Namespace namespace) {
+    this.namespace = namespace;
+  }
+
+  /** Demands that the key's mod_revision is this; 0: that it does not exist. */
+  public Txn ifRevision(String key, long revision) {
+    compares.add(equal(key).setModRevision(revision).build());
+    return this;
+  }
+
+  /** Demands that the key's version is this; 0: that it does not exist. */
+  public Txn ifVersion(String key, long version) {
+    compares.add(equal(key).setVersion(version).build());
+    return this;
+  }
+
+  /** Demands that the key has this value. */
+  public Txn ifValue(String key, byte[] value) {
+    compares.add(equal(key).setValue(ByteString.copyFrom(value)).build());
+    return this;
+  }
+
+  /** Demands that the lock is held; if not, nothing runs and the transaction fails as STALE_TOKEN. */
+  public Txn guardedBy(Held held) {
+    guards.add(held.guard());
+    return this;
+  }
+
+  /** What is added from here on runs when a condition does not hold. */
+  public Txn otherwise() {
+    target = otherwise;
+    return this;
+  }
+
+  /** Writes a key. */
+  public Txn put(String key, byte[] value) {
+    target.add(Op.newBuilder().setPut(
+        PutRequest.newBuilder().setKey(namespace.full(key)).setValue(ByteString.copyFrom(value))).build());
+    return this;
+  }
+
+  /** Deletes a key. */
+  public Txn delete(String key) {
+    target.add(Op.newBuilder().setDelete(DeleteRequest.newBuilder().setKey(namespace.full(key))).build());
+    return this;
+  }
+
+  /** Reads a key; see {@link TxnResult#gets}. */
+  public Txn get(String key) {
+    target.add(Op.newBuilder().setGet(GetRequest.newBuilder().setKey(namespace.full(key))).build());
+    return this;
+  }
+
+  private Compare.Builder equal(String key) {
+    return Compare.newBuilder().setKey(namespace.full(key)).setOperator(CompareOperator.COMPARE_OPERATOR_EQUAL);
+  }
+
+  List<Compare> compares() {
+    return compares;
+  }
+
+  List<Op> then() {
+    return then;
+  }
+
+  List<Op> otherwiseOps() {
+    return otherwise;
+  }
+
+  List<Guard> guards() {
+    return guards;
+  }
+}

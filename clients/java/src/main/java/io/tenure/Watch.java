@@ -1,0 +1,307 @@
+package io.tenure;
+
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import io.tenure.v1.Event;
+import io.tenure.v1.WatchRequest;
+import io.tenure.v1.WatchResponse;
+import io.tenure.v1.WatchServiceGrpc;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+
+/**
+ * A watch: changes in order, each once, none missed, also when the stream breaks and goes on with another member. It is
+ * read by one reader: by iterating, by {@link #next}, or as a {@link #publisher}. A reader that stands still costs nothing
+ * but its place in history; when history passes it, the watch fails with {@link TenureException.HistoryLost}.
+ */
+public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
+  private static final int AHEAD = 4;
+
+  private final ClientCore core;
+  private final WatchOptions options;
+  private final Deque<WatchMessage> ready = new ArrayDeque<>();
+  private final CompletableFuture<Void> begun = new CompletableFuture<>();
+  private CompletableFuture<Optional<WatchMessage>> reader;
+  private List<KeyValue> initial = new ArrayList<>();
+  private Stream stream;
+  private String token = "";
+  private TenureException failure;
+  private boolean opened;
+  private boolean closed;
+  private int failures;
+
+  Watch(ClientCore core, WatchOptions options) {
+    this.core = core;
+    this.options = options;
+  }
+
+  /** Waits until the watch has begun: every change after this returned will be told. */
+  public void begin() {
+    Await.of(beginInner());
+  }
+
+  /** Begins the watch; see {@link #begin}. */
+  public CompletableFuture<Void> beginAsync() {
+    return core.loop.shown(beginInner());
+  }
+
+  /** Waits for the next message. Empty: the watch was closed. */
+  public Optional<WatchMessage> next() {
+    return Await.of(core.onLoop(this::pull));
+  }
+
+  /**
+   * Waits for the next message at most so long.
+   *
+   * @throws TenureException.TimedOut when none came; the watch goes on
+   */
+  public Optional<WatchMessage> next(Duration wait) {
+    return Await.of(core.onLoop(() -> {
+      CompletableFuture<Optional<WatchMessage>> f = pull();
+      core.loop.after(wait.toNanos(), () -> {
+        if (f == reader) {
+          reader = null;
+          f.completeExceptionally(
+              TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + wait));
+        }
+      });
+      return f;
+    }));
+  }
+
+  /** Iterates over the messages until the watch is closed; fails with a {@link TenureException} when it cannot go on. */
+  @Override
+  public Iterator<WatchMessage> iterator() {
+    return new Iterator<>() {
+      private Optional<WatchMessage> head;
+
+      @Override
+      public boolean hasNext() {
+        if (head == null) {
+          head = Watch.this.next();
+        }
+        return head.isPresent();
+      }
+
+      @Override
+      public WatchMessage next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException("the watch was closed");
+        }
+        WatchMessage m = head.orElseThrow();
+        head = null;
+        return m;
+      }
+    };
+  }
+
+  /** Returns the messages as a publisher for one subscriber, with back-pressure down to the cluster. */
+  public Flow.Publisher<WatchMessage> publisher() {
+    return subscriber -> new WatchSubscription(core, this::pull, this::close, subscriber).start();
+  }
+
+  /** Ends the watch; readers get what is there, then the end. */
+  @Override
+  public void close() {
+    core.loop.run(this::end);
+  }
+
+  private void end() {
+    closed = true;
+    core.parts.remove(this);
+    if (stream != null) {
+      stream.end();
+      stream = null;
+    }
+    begun.complete(null);
+    answerReader();
+  }
+
+  private CompletableFuture<Void> beginInner() {
+    return core.onLoop(() -> {
+      open();
+      return begun.copy();
+    });
+  }
+
+  CompletableFuture<Optional<WatchMessage>> pull() {
+    if (reader != null) {
+      return CompletableFuture.failedFuture(TenureException.of(
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one reader, and this one has another already"));
+    }
+    CompletableFuture<Optional<WatchMessage>> f = new CompletableFuture<>();
+    reader = f;
+    f.whenComplete((m, e) -> {
+      if (f.isCancelled()) {
+        core.loop.run(() -> reader = reader == f ? null : reader);
+      }
+    });
+    open();
+    answerReader();
+    return f;
+  }
+
+  private void answerReader() {
+    CompletableFuture<Optional<WatchMessage>> f = reader;
+    if (f == null) {
+      return;
+    }
+    if (!ready.isEmpty()) {
+      reader = null;
+      WatchMessage m = ready.poll();
+      ask();
+      if (!f.complete(Optional.of(m))) {
+        ready.addFirst(m);
+      }
+    } else if (failure != null) {
+      reader = null;
+      f.completeExceptionally(failure);
+    } else if (closed) {
+      reader = null;
+      f.complete(Optional.empty());
+    }
+  }
+
+  private void open() {
+    if (opened || closed || failure != null) {
+      return;
+    }
+    opened = true;
+    core.parts.add(this);
+    connect();
+  }
+
+  private void connect() {
+    if (closed || failure != null) {
+      return;
+    }
+    Connection c = core.link.current();
+    if (c == null) {
+      core.link.whenUp(this::connect);
+      return;
+    }
+    initial = new ArrayList<>();
+    stream = new Stream(c);
+    ask();
+  }
+
+  /** Lets the member send as much as may be ahead of the reader. */
+  private void ask() {
+    if (stream != null) {
+      stream.ask(AHEAD - ready.size());
+    }
+  }
+
+  private void fail(TenureException why) {
+    failure = why;
+    core.parts.remove(this);
+    stream = null;
+    begun.completeExceptionally(why);
+    answerReader();
+  }
+
+  private void take(WatchResponse r) {
+    failures = 0;
+    if (!r.getResumeToken().isEmpty()) {
+      token = r.getResumeToken();
+    }
+    long revision = r.getHeader().getRevision();
+    switch (r.getMessageCase()) {
+      case STARTED -> begun.complete(null);
+      case INITIAL -> {
+        r.getInitial().getKvsList().forEach(kv -> initial.add(KeyValue.of(kv, core.namespace)));
+        if (r.getInitial().getComplete()) {
+          ready.add(new WatchMessage.Initial(List.copyOf(initial), revision));
+          initial = new ArrayList<>();
+        }
+      }
+      case EVENTS -> {
+        List<WatchEvent> events = new ArrayList<>();
+        for (Event e : r.getEvents().getEventsList()) {
+          events.add(WatchEvent.of(e, core.namespace));
+        }
+        ready.add(new WatchMessage.Events(List.copyOf(events), token, revision));
+      }
+      case PROGRESS -> ready.add(new WatchMessage.Progress(token, revision));
+      default -> {
+        // A kind of a later version.
+      }
+    }
+    answerReader();
+    ask();
+  }
+
+  /** One Watch stream. */
+  private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
+    private final Connection connection;
+    private ClientCallStreamObserver<WatchRequest> in;
+    private int asked;
+
+    Stream(Connection c) {
+      this.connection = c;
+      ClientCalls.asyncServerStreamingCall(
+          c.call(WatchServiceGrpc.getWatchMethod(), CallOptions.DEFAULT), options.request(core.namespace, token), this);
+    }
+
+    void ask(int ahead) {
+      if (ahead > asked) {
+        in.request(ahead - asked);
+        asked = ahead;
+      }
+    }
+
+    void end() {
+      in.cancel("not needed any more", null);
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<WatchRequest> call) {
+      in = call;
+      in.disableAutoRequestWithInitial(0);
+    }
+
+    @Override
+    public void onNext(WatchResponse r) {
+      core.link.answered(connection);
+      if (stream == this) {
+        asked--;
+        take(r);
+      }
+    }
+
+    @Override
+    public void onError(Throwable t) {
+      if (stream != this) {
+        return;
+      }
+      Errors.Failure f = Errors.read(t);
+      if (f.retry()) {
+        again();
+      } else {
+        fail(f.error());
+      }
+    }
+
+    @Override
+    public void onCompleted() {
+      if (stream == this) {
+        again();
+      }
+    }
+
+    private void again() {
+      stream = null;
+      core.loop.after(failures++ == 0 ? 0 : Backoff.pauseNanos(failures, core.random), Watch.this::connect);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package io.tenure;
+
+import io.tenure.v1.Event;
+import io.tenure.v1.HoldEndCause;
+import io.tenure.v1.WaitEndCause;
+import java.util.Optional;
+
+/**
+ * One change.
+ *
+ * @param type what it is about
+ * @param key key of the key or lock, without the namespace; empty for sessions
+ * @param revision revision of the change
+ * @param index order inside the revision, counting also events that were not selected
+ * @param keyValue the key after the change; of PUT and HOLDER events
+ * @param previous the key before the change, if asked for and still in history
+ * @param session the session that holds, held, waits, or that the event is about
+ * @param owner the name of the hold or place within the session; of LOCK events
+ * @param sequencer the hold; of LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events
+ * @param cause why a hold, a wait or a session ended, as the API names it, without prefix; else empty
+ * @param reason what a person gave as reason; else empty
+ */
+public record WatchEvent(
+    WatchEventType type,
+    String key,
+    long revision,
+    int index,
+    Optional<KeyValue> keyValue,
+    Optional<KeyValue> previous,
+    Optional<String> session,
+    Optional<String> owner,
+    Optional<Sequencer> sequencer,
+    String cause,
+    String reason) {
+
+  static WatchEvent of(Event e, Namespace ns) {
+    String session = e.hasHold() ? e.getHold().getSequencer().getSessionId()
+        : e.hasPlace() ? e.getPlace().getSessionId() : e.getSession().getSessionId();
+    String owner = e.hasHold() ? e.getHold().getOwner() : e.getPlace().getOwner();
+    return new WatchEvent(WatchEventType.of(e.getType()), ns.strip(e.getKey()), e.getRevision(), e.getIndex(),
+        e.hasKv() ? Optional.of(KeyValue.of(e.getKv(), ns)) : Optional.empty(),
+        e.hasPrevious() ? Optional.of(KeyValue.of(e.getPrevious(), ns)) : Optional.empty(),
+        session.isEmpty() ? Optional.empty() : Optional.of(session),
+        e.hasHold() || e.hasPlace() ? Optional.of(owner) : Optional.empty(),
+        e.hasHold() ? Optional.of(Sequencer.of(e.getHold().getSequencer())) : Optional.empty(),
+        cause(e), e.getReason());
+  }
+
+  private static String cause(Event e) {
+    if (e.getHoldEndCause() != HoldEndCause.HOLD_END_CAUSE_UNSPECIFIED) {
+      return e.getHoldEndCause().name().replaceFirst("^HOLD_END_CAUSE_", "");
+    }
+    if (e.getWaitEndCause() != WaitEndCause.WAIT_END_CAUSE_UNSPECIFIED) {
+      return e.getWaitEndCause().name().replaceFirst("^WAIT_END_CAUSE_", "");
+    }
+    return e.getSession().hasEnd()
+        ? e.getSession().getEnd().getCause().name().replaceFirst("^SESSION_END_CAUSE_", "") : "";
+  }
+}

@@ -1,0 +1,34 @@
+package io.tenure;
+
+import java.util.List;
+
+/** One message of a watch. */
+public sealed interface WatchMessage {
+  /** Returns the revision that the watch has reached. */
+  long revision();
+
+  /**
+   * The present state of what is watched, once and whole, if it was asked for.
+   *
+   * @param keys the keys, in byte order
+   * @param revision the revision they are of
+   */
+  record Initial(List<KeyValue> keys, long revision) implements WatchMessage {}
+
+  /**
+   * Changes, in order, each once.
+   *
+   * @param events the changes, of one or more revisions
+   * @param resumeToken where another watch with the same selectors goes on after them, in any process
+   * @param revision the revision reached
+   */
+  record Events(List<WatchEvent> events, String resumeToken, long revision) implements WatchMessage {}
+
+  /**
+   * Nothing more up to here.
+   *
+   * @param resumeToken where another watch with the same selectors goes on
+   * @param revision the revision reached
+   */
+  record Progress(String resumeToken, long revision) implements WatchMessage {}
+}

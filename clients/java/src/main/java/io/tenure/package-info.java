@@ -1,0 +1,12 @@
+/**
+ * The Java client of Tenure, a coordination service.
+ *
+ * <p>A {@link io.tenure.Client} finds the members of a cluster and stays connected to one of them. It opens {@link
+ * io.tenure.Session}s; while a session lives it holds {@link io.tenure.Lock}s, leads {@link io.tenure.Election}s and owns
+ * ephemeral keys. What is held ends, here, before the cluster can give it to somebody else: ask {@link io.tenure.Held#isSafe}.
+ *
+ * <p>Every call has a blocking form and one that ends in {@code Async} and returns a {@link
+ * java.util.concurrent.CompletableFuture}. All classes may be used from any thread. Listeners run on threads of the
+ * client's pool, those of one object one after another, never on the thread that does the network's work.
+ */
+package io.tenure;

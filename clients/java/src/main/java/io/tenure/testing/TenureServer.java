@@ -1,0 +1,127 @@
+package io.tenure.testing;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * A real member for tests: the program {@code tenure}, on a store of its own in a temporary folder, on ports that the system
+ * chooses. The program is the one that the environment variable TENURE_BINARY names, else the one in PATH.
+ */
+public final class TenureServer implements AutoCloseable {
+  private static final int START_SECONDS = 60;
+  private static final int STOP_SECONDS = 30;
+  private static final Pattern GRPC = Pattern.compile("\"grpc\"\\s*:\\s*\"([^\"]+)\"");
+
+  private final Process process;
+  private final Path folder;
+  private final String address;
+
+  private TenureServer(Process process, Path folder, String address) {
+    this.process = process;
+    this.folder = folder;
+    this.address = address;
+  }
+
+  /**
+   * Starts a member and returns when it has addresses.
+   *
+   * @throws IOException when the program is not found, or ends at once; the message has what it said
+   */
+  public static TenureServer start() throws IOException {
+    Path folder = Files.createTempDirectory("tenure");
+    Path log = folder.resolve("serve.log");
+    Path data = folder.resolve("data");
+    List<String> command = new ArrayList<>(List.of(binary(), "serve", "--dev", "--listen", "127.0.0.1:0",
+        "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0", "--data-dir", data.toString()));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+    process.getOutputStream().close();
+    try {
+      String address = await(process, data.resolve("addresses.json"), log);
+      return new TenureServer(process, folder, address);
+    } catch (IOException e) {
+      process.destroyForcibly();
+      delete(folder);
+      throw e;
+    }
+  }
+
+  private static String binary() throws IOException {
+    String named = System.getenv("TENURE_BINARY");
+    if (named != null && !named.isEmpty()) {
+      return named;
+    }
+    for (String dir : Optional.ofNullable(System.getenv("PATH")).orElse("").split(java.io.File.pathSeparator)) {
+      Path candidate = Path.of(dir, "tenure");
+      if (Files.isExecutable(candidate)) {
+        return candidate.toString();
+      }
+    }
+    throw new IOException("the program tenure is not in PATH, and TENURE_BINARY does not name it");
+  }
+
+  private static String await(Process process, Path addresses, Path log) throws IOException {
+    for (int i = 0; i < START_SECONDS * 20; i++) {
+      if (Files.exists(addresses)) {
+        Matcher found = GRPC.matcher(Files.readString(addresses));
+        if (found.find()) {
+          return found.group(1);
+        }
+      }
+      if (exited(process, 50, TimeUnit.MILLISECONDS)) {
+        throw new IOException("tenure serve ended with " + process.exitValue() + ":\n" + Files.readString(log));
+      }
+    }
+    throw new IOException("tenure serve told no addresses:\n" + Files.readString(log));
+  }
+
+  private static boolean exited(Process process, long wait, TimeUnit unit) throws IOException {
+    try {
+      return process.waitFor(wait, unit);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while waiting for tenure serve", e);
+    }
+  }
+
+  /** Returns the connection string of the member. */
+  public String uri() {
+    return "tenure://" + address;
+  }
+
+  /** Returns host:port of the member's gRPC listener. */
+  public String address() {
+    return address;
+  }
+
+  /** Returns the process, for tests that stop or kill it. */
+  public Process process() {
+    return process;
+  }
+
+  /** Stops the member and deletes its store. */
+  @Override
+  public void close() throws IOException {
+    process.destroy();
+    if (!exited(process, STOP_SECONDS, TimeUnit.SECONDS)) {
+      process.destroyForcibly();
+    }
+    delete(folder);
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path f : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(f);
+      }
+    }
+  }
+}

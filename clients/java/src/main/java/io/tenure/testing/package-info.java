@@ -1,0 +1,2 @@
+/** Real members for users' own tests. */
+package io.tenure.testing;
