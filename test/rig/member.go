@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -38,7 +39,9 @@ type Addresses struct {
 type Member struct {
 	t      testing.TB
 	binary string
+	name   string
 	dir    string
+	listen []string // flags that say where it listens
 	args   []string
 
 	cmd  *exec.Cmd
@@ -52,31 +55,84 @@ type Member struct {
 // Start starts a member on a data directory of the test's own and waits until it serves.
 func Start(ctx context.Context, t testing.TB, binary string, args ...string) *Member {
 	t.Helper()
-	m := &Member{t: t, binary: binary, dir: filepath.Join(t.TempDir(), "data"), args: args, log: &logBuffer{}}
-	t.Cleanup(func() {
-		m.Kill()
-		if t.Failed() {
-			t.Logf("log of the member:\n%s", m.log.tail(logBytesMax))
-		}
-	})
+	m := newMember(t, binary, "member", []string{"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0"}, args)
 	m.Restart(ctx)
 	return m
 }
 
+// newMember returns a member that is not started yet, and is gone when the test ends.
+func newMember(t testing.TB, binary, name string, listen, args []string) *Member {
+	m := &Member{
+		t: t, binary: binary, name: name, dir: filepath.Join(t.TempDir(), name), listen: listen, args: args, log: &logBuffer{},
+	}
+	t.Cleanup(func() {
+		m.Kill()
+		if t.Failed() {
+			t.Logf("log of member %s:\n%s", m.name, m.log.tail())
+		}
+	})
+	return m
+}
+
+// Name returns the member's name; "member" if it was not given one.
+func (m *Member) Name() string { return m.name }
+
 // Dir returns the data directory.
 func (m *Member) Dir() string { return m.dir }
+
+// Wipe removes the data directory. The process must not be running.
+func (m *Member) Wipe() {
+	m.t.Helper()
+	if err := os.RemoveAll(m.dir); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// SetArgs changes the flags of the next start, beside those that name directory and addresses.
+func (m *Member) SetArgs(args ...string) { m.args = args }
+
+// Log returns the end of what the member has written to its log.
+func (m *Member) Log() string { return m.log.tail() }
 
 // Restart starts the process again on its directory and waits until it serves. The process must not be running.
 func (m *Member) Restart(ctx context.Context) {
 	m.t.Helper()
+	m.Launch(ctx)
+	m.Await(ctx)
+}
+
+// Await waits until the member serves and knows a leader.
+func (m *Member) Await(ctx context.Context) {
+	m.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	if err := m.waitReady(ctx); err != nil {
+		m.t.Fatalf("tenure did not serve: %v\n%s", err, m.log.tail())
+	}
+}
+
+// AwaitExit waits until the process has ended by itself and returns how; nil is exit code 0.
+func (m *Member) AwaitExit(ctx context.Context) error {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	select {
+	case err := <-m.done:
+		m.cmd = nil
+		return err
+	case <-ctx.Done():
+		m.t.Fatalf("the process did not end\n%s", m.log.tail())
+		return nil
+	}
+}
+
+// Launch starts the process on its directory. It must not be running.
+func (m *Member) Launch(ctx context.Context) {
+	m.t.Helper()
 	if err := os.Remove(m.addressesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.t.Fatal(err)
 	}
-	args := append([]string{
-		"serve", "--data-dir", m.dir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
-	}, m.args...)
+	args := slices.Concat([]string{"serve", "--data-dir", m.dir}, m.listen, m.args)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), m.binary, args...)
 	cmd.Stdout, cmd.Stderr = m.log, m.log
 	if err := cmd.Start(); err != nil {
@@ -85,9 +141,6 @@ func (m *Member) Restart(ctx context.Context) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	m.cmd, m.done = cmd, done
-	if err := m.waitReady(ctx); err != nil {
-		m.t.Fatalf("tenure did not serve: %v\n%s", err, m.log.tail(logBytesMax))
-	}
 }
 
 func (m *Member) addressesFile() string { return filepath.Join(m.dir, "addresses.json") }
@@ -184,9 +237,10 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-func (b *logBuffer) tail(n int) string {
+// tail returns the last logBytesMax bytes.
+func (b *logBuffer) tail() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	data := b.buf.Bytes()
-	return string(data[max(0, len(data)-n):])
+	return string(data[max(0, len(data)-logBytesMax):])
 }

@@ -1,0 +1,176 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Cluster is members that began a cluster together, and those that were added later. Its methods are for the test's
+// goroutine.
+type Cluster struct {
+	t      testing.TB
+	binary string
+	host   string // of the listeners; the last number is the member's
+	flags  []string
+
+	// Members are all members ever started, in order.
+	Members []*Member
+}
+
+// StartCluster starts so many members with the names a, b, c and so on, and waits until all of them serve. The flags are
+// for each of them. Addresses stay the same over restarts.
+func StartCluster(ctx context.Context, t testing.TB, binary string, members int, flags ...string) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags}
+	var first []string
+	for range members {
+		m := c.place(ctx)
+		first = append(first, m.name+"="+m.Addresses.Peer)
+	}
+	for _, m := range c.Members {
+		m.args = append(m.args, "--initial-cluster", strings.Join(first, ","))
+		m.Launch(ctx)
+	}
+	for _, m := range c.Members {
+		m.Await(ctx)
+	}
+	return c
+}
+
+// loopbackNet returns the first three numbers of addresses that no other test has. Where only 127.0.0.1 is a loopback
+// address, it is that one.
+func loopbackNet() string {
+	if runtime.GOOS != "linux" {
+		return ""
+	}
+	return fmt.Sprintf("127.%d.%d", 1+rand.IntN(254), rand.IntN(256)) //nolint:gosec // Addresses need no secret.
+}
+
+// place gives the next member a name and addresses.
+func (c *Cluster) place(ctx context.Context) *Member {
+	c.t.Helper()
+	i := len(c.Members)
+	name := string(rune('a' + i))
+	host := "127.0.0.1"
+	if c.host != "" {
+		host = fmt.Sprintf("%s.%d", c.host, i+1)
+	}
+	at := Addresses{GRPC: c.free(ctx, host), HTTP: c.free(ctx, host), Peer: c.free(ctx, host)}
+	m := newMember(c.t, c.binary, name, []string{"--listen", at.GRPC, "--http", at.HTTP, "--peer", at.Peer},
+		append([]string{"--name", name}, c.flags...))
+	m.Addresses = at
+	c.Members = append(c.Members, m)
+	return m
+}
+
+// free returns an address that nobody listens on.
+func (c *Cluster) free(ctx context.Context, host string) string {
+	c.t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		c.t.Fatalf("find a free port: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		c.t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// Prepare returns the next member, which has a name and addresses and is not started.
+func (c *Cluster) Prepare(ctx context.Context, flags ...string) *Member {
+	c.t.Helper()
+	m := c.place(ctx)
+	m.args = append(m.args, flags...)
+	return m
+}
+
+// Join starts a new member that asks the others to be added, and waits until it serves. It may not vote yet.
+func (c *Cluster) Join(ctx context.Context, flags ...string) *Member {
+	c.t.Helper()
+	var peers []string
+	for _, m := range c.Running() {
+		peers = append(peers, m.Addresses.Peer)
+	}
+	m := c.Prepare(ctx, append([]string{"--join", strings.Join(peers, ",")}, flags...)...)
+	m.Restart(ctx)
+	return m
+}
+
+// Running returns the members whose process has been started and not ended by the test.
+func (c *Cluster) Running() []*Member {
+	var running []*Member
+	for _, m := range c.Members {
+		if m.cmd != nil {
+			running = append(running, m)
+		}
+	}
+	return running
+}
+
+// Endpoints returns the client addresses of all members.
+func (c *Cluster) Endpoints() []string {
+	var all []string
+	for _, m := range c.Members {
+		all = append(all, m.Addresses.GRPC)
+	}
+	return all
+}
+
+// Member returns the member with a name.
+func (c *Cluster) Member(name string) *Member {
+	c.t.Helper()
+	for _, m := range c.Members {
+		if m.name == name {
+			return m
+		}
+	}
+	c.t.Fatalf("no member %q", name)
+	return nil
+}
+
+// Leader waits until more than half of the running members name the same running member as their leader, and returns it.
+func (c *Cluster) Leader(ctx context.Context) *Member {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		votes := map[string]int{}
+		for _, m := range c.Running() {
+			if s, err := m.Status(ctx); err == nil {
+				votes[s.GetLeader()]++
+			}
+		}
+		for _, m := range c.Running() {
+			if votes[m.name] > len(c.Running())/2 {
+				return m
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			c.t.Fatalf("no leader: members name %v", votes)
+		}
+	}
+}
+
+// statusTimeout bounds one question to a member that may be dead or paused.
+const statusTimeout = 2 * time.Second
+
+// Status asks the member how it sees the cluster. It answers without a leader too.
+func (m *Member) Status(ctx context.Context) (*tenurev1.GetStatusResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	conn := m.Dial()
+	defer func() { _ = conn.Close() }()
+	return tenurev1.NewClusterServiceClient(conn).GetStatus(ctx, &tenurev1.GetStatusRequest{})
+}
