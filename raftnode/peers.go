@@ -40,7 +40,8 @@ func (w *peerWatch) tick(c *core.Core, electionTicks int) {
 	peers := make([]peerView, 0, len(w.buf))
 	floor := uint64(0)
 	for _, p := range w.buf {
-		if p.Active {
+		// Raft takes a member that was just added for active; it has to show itself here.
+		if p.Active && (p.Self || p.Match > 0) {
 			w.seen[p.ID] = w.ticks
 		}
 		last, ever := w.seen[p.ID]
