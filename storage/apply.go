@@ -47,6 +47,8 @@ type work struct {
 	sum    *checksum
 	events []*storev1.Event
 	limits *storev1.Limits // nil until somebody asks
+	// plantedWallMs is for a planted bug only.
+	plantedWallMs int64
 	// membersChanged says that a record of a member was written.
 	membersChanged bool
 }

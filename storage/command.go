@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/planted"
 )
 
 const (
@@ -40,8 +41,17 @@ func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
 		ns:       cmd.GetNamespaceId(),
 		term:     term,
 		revision: w.state.Revision + 1,
-		wallMs:   cmd.GetWallTimeMs(),
+		wallMs:   w.wallTime(cmd),
 	}
+}
+
+// wallTime returns the wall clock that a command carries.
+func (w *work) wallTime(cmd *storev1.Command) int64 {
+	if planted.Is(planted.BatchBoundaryVisible) {
+		w.plantedWallMs = max(w.plantedWallMs, cmd.GetWallTimeMs())
+		return w.plantedWallMs
+	}
+	return cmd.GetWallTimeMs()
 }
 
 // run does what the command says, if its guards hold. An error that carries a failure means that the caller takes
@@ -131,11 +141,14 @@ func (c *command) finish() error {
 	}
 	for i, e := range c.events {
 		e.Revision, e.Index, e.Count = c.revision, uint32(i), uint32(len(c.events))
+		if planted.Is(planted.SplitRevision) && i > 0 {
+			e.Revision, e.Index = c.revision+1, uint32(i-1)
+		}
 		if err := c.writeHistory(e); err != nil {
 			return err
 		}
 	}
-	c.state.Revision = c.revision
+	c.state.Revision = c.events[len(c.events)-1].GetRevision()
 	c.work.events = append(c.work.events, c.events...)
 	return nil
 }
@@ -143,7 +156,7 @@ func (c *command) finish() error {
 // checkTerm refuses a decision of a leader's timers that reached the log in another term: its timers have started
 // again since.
 func (c *command) checkTerm(decided uint64) error {
-	if decided != c.term {
+	if decided != c.term && !planted.Is(planted.NoTermCheck) {
 		return broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
 			fmt.Sprintf("decided in term %d, applied in term %d", decided, c.term))
 	}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // sessionEnd says how sessions end.
@@ -219,6 +220,9 @@ func (c *command) forgetEnded(most int) error {
 
 // dropPlaces takes an ending session out of all queues.
 func (c *command) dropPlaces(s *endingSession) error {
+	if planted.Is(planted.PlacesSurviveSession) {
+		return nil
+	}
 	for _, o := range s.places {
 		l, err := c.lock(o.name)
 		if err != nil {
@@ -253,7 +257,7 @@ func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
 			return fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, s.id, o.name.key)
 		}
 		end := ending{cause: how.holdCause, reason: how.reason, released: how.clean}
-		if !how.clean {
+		if !how.clean && !planted.Is(planted.NoLockDelay) {
 			end.delayMs = s.record.GetLockDelayMs()
 		}
 		deletes := s.record.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE && l.head.GetHolders() == 1

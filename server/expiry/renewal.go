@@ -3,6 +3,7 @@ package expiry
 import (
 	"time"
 
+	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -197,7 +198,7 @@ func (t *table) settle(r *Renewal) {
 		// Who has a secret names the epoch; who does not has never heard of another than the first.
 		r.unmark()
 		r.Verdict = Superseded
-	case e.expiring:
+	case e.expiring && !planted.Is(planted.RenewalWhileExpiring):
 		// It stays marked: whoever ends the session sees that somebody waits.
 		r.Verdict = Expiring
 		if !r.marked {

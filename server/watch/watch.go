@@ -7,6 +7,7 @@ import (
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -160,6 +161,9 @@ func (w *watcher) take(events []*storev1.Event, p part) Batch {
 		}
 	}
 	b.Events = w.unseen(events)
+	if planted.Is(planted.ProgressTooEarly) {
+		_, b.Through = w.hub.ring.now()
+	}
 	if p.round != nil && len(b.Events) == len(p.slots) {
 		b.Shared = w.group.sharedOf(p.round)
 	}
