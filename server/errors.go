@@ -277,6 +277,8 @@ func fromNode(err error) *apiError {
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead")
 	case errors.Is(err, raftnode.ErrNoLeader), errors.Is(err, raftnode.ErrTransferring):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
+	case errors.Is(err, raftnode.ErrMemberUnknown):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND, "there is no such member; `tenure member list` lists them")
 	case errors.Is(err, raftnode.ErrTooBusy):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many changes are under way")
 	case errors.Is(err, raftnode.ErrTooLarge):
@@ -284,8 +286,30 @@ func fromNode(err error) *apiError {
 	case errors.Is(err, raftnode.ErrStopped):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	default:
-		return nil
+		return refusedChange(err)
 	}
+}
+
+// refusedChange returns what a refused change of members means; nil for another error.
+func refusedChange(err error) *apiError {
+	for _, refusal := range []struct {
+		err   error
+		cause string
+	}{
+		{raftnode.ErrMemberExists, "exists"},
+		{raftnode.ErrMemberRemoved, "removed"},
+		{raftnode.ErrMemberRefused, "refused"},
+		{raftnode.ErrLosesQuorum, "loses_quorum"},
+		{raftnode.ErrNotCaughtUp, "not_caught_up"},
+		{raftnode.ErrConfChangePending, "change_pending"},
+		{raftnode.ErrTransferFailed, "transfer_failed"},
+		{raftnode.ErrNoPeers, "no_peers"},
+	} {
+		if errors.Is(err, refusal.err) {
+			return newError(tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED, "%s", err).with("cause", refusal.cause)
+		}
+	}
+	return nil
 }
 
 // unknownOutcome tells why the answer to a proposed command was lost. Whatever the reason, it may be applied.

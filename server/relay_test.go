@@ -1,0 +1,373 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// follower is a member that does not lead: a node whose leader is played by the test.
+type follower struct {
+	Node
+	store *storage.Store
+
+	mu     sync.Mutex // guards what follows
+	leader uint64
+	term   uint64
+	conns  map[uint64]grpc.ClientConnInterface
+	tries  int // how often the way to a leader was asked for
+}
+
+func (f *follower) Propose(context.Context, *storev1.Command) (*storev1.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.leader == 0 {
+		return nil, raftnode.ErrNoLeader
+	}
+	return nil, &raftnode.NotLeaderError{Leader: f.leader, Term: f.term}
+}
+
+func (f *follower) Status() raftnode.Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return raftnode.Status{MemberID: 1, Leader: f.leader, Term: f.term}
+}
+
+func (f *follower) PeerConn(id uint64) (grpc.ClientConnInterface, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tries++
+	if conn := f.conns[id]; conn != nil {
+		return conn, nil
+	}
+	return nil, raftnode.ErrUnknownMember
+}
+
+func (f *follower) Store() *storage.Store { return f.store }
+
+// elect makes a member the leader, as the follower sees it.
+func (f *follower) elect(id, term uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.leader, f.term = id, term
+}
+
+// leaderScript plays a leader: each call gets the next answer, and the last one all others.
+type leaderScript struct {
+	peerv1.UnimplementedRelayServiceServer
+	answers []func(ctx context.Context) error
+
+	mu    sync.Mutex // guards calls
+	calls int
+}
+
+func (l *leaderScript) Propose(ctx context.Context, _ *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
+	l.mu.Lock()
+	answer := l.answers[min(l.calls, len(l.answers)-1)]
+	l.calls++
+	l.mu.Unlock()
+	if err := answer(ctx); err != nil {
+		s, _ := toStatus(err, "id")
+		return nil, s.Err()
+	}
+	return &peerv1.ProposeResponse{Result: &storev1.Result{Revision: 7}}, nil
+}
+
+func (l *leaderScript) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
+
+// relayRig is a follower with its relay.
+type relayRig struct {
+	t    *testing.T
+	node *follower
+	api  *api
+}
+
+func newRelayRig(t *testing.T) *relayRig {
+	t.Helper()
+	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newRelayMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
+	log := zap.NewNop()
+	rig.api = &api{
+		node: rig.node, log: log, arrivals: &arrivals{}, stopping: t.Context(),
+		relay: newRelay(rig.node, 100*time.Millisecond, log, m),
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		rig.api.relay.run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return rig
+}
+
+// member makes a member that answers by a script, and returns what cuts it off.
+func (r *relayRig) member(id uint64, script *leaderScript) (crash func()) {
+	r.t.Helper()
+	listener := bufconn.Listen(1 << 16)
+	server := grpc.NewServer()
+	peerv1.RegisterRelayServiceServer(server, script)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // It ends by Stop.
+	}()
+	conn, err := grpc.NewClient("passthrough:///member",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.node.conns[id] = conn
+	crash = sync.OnceFunc(func() { server.Stop(); <-ended })
+	r.t.Cleanup(func() { _ = conn.Close(); crash() })
+	return crash
+}
+
+// put is a command, with a request id if it may be repeated.
+func (r *relayRig) put(repeat bool) *storev1.Command {
+	c := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}}
+	if repeat {
+		c.RequestId = &storev1.RequestID{Sequence: 1}
+	}
+	return c
+}
+
+func relayReason(err error) (tenurev1.ErrorReason, string) {
+	e := toAPI(err)
+	if e == nil {
+		return 0, ""
+	}
+	return e.reason, e.applied
+}
+
+func TestRelayedChanges(t *testing.T) {
+	fine := func(context.Context) error { return nil }
+	notLeader := func(context.Context) error {
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "it is not me")
+	}
+	busy := func(context.Context) error {
+		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many").with("limit", "x")
+	}
+	lost := func(context.Context) error { return raftnode.ErrOutcomeUnknown }
+	tests := map[string]struct {
+		answers []func(context.Context) error
+		repeat  bool
+		want    tenurev1.ErrorReason
+		applied string
+		calls   int
+	}{
+		"the leader does it":                       {answers: []func(context.Context) error{fine}, calls: 1},
+		"one that is no leader yet is asked again": {answers: []func(context.Context) error{notLeader, notLeader, fine}, calls: 3},
+		"a refusal comes back as it is": {
+			answers: []func(context.Context) error{busy}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, applied: appliedNo,
+		},
+		"what may be applied is not repeated": {
+			answers: []func(context.Context) error{lost, fine}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: appliedUnknown,
+		},
+		"what has an identity is repeated": {answers: []func(context.Context) error{lost, lost, fine}, repeat: true, calls: 3},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			rig := newRelayRig(t)
+			script := &leaderScript{answers: tc.answers}
+			rig.member(2, script)
+			rig.node.elect(2, 5)
+			result, err := rig.api.order(t.Context(), rig.put(tc.repeat))
+			if reason, applied := relayReason(err); reason != tc.want || applied != tc.applied {
+				t.Errorf("got %v (%v, applied %q), want %v, applied %q", err, reason, applied, tc.want, tc.applied)
+			}
+			if tc.want == 0 && result.GetRevision() != 7 {
+				t.Errorf("got %v, want the leader's result", result)
+			}
+			if got := script.count(); got != tc.calls {
+				t.Errorf("the leader was called %d times, want %d", got, tc.calls)
+			}
+		})
+	}
+}
+
+// A member that cannot be connected to was not asked anything, so the next leader may be.
+func TestRelayWaitsForTheNextLeader(t *testing.T) {
+	rig := newRelayRig(t)
+	rig.api.relay.patience = patienceOfTests
+	dead := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
+	rig.member(2, dead)()
+	next := &leaderScript{answers: dead.answers}
+	rig.member(3, next)
+	rig.node.elect(2, 5)
+	done := make(chan error, 1)
+	go func() {
+		_, err := rig.api.order(t.Context(), rig.put(false))
+		done <- err
+	}()
+	rig.awaitWay(2)
+	rig.node.elect(3, 6)
+	if err := <-done; err != nil {
+		t.Errorf("got %v, want that the next leader did it", err)
+	}
+	if dead.count() != 0 || next.count() != 1 {
+		t.Errorf("called %d and %d times, want 0 and 1", dead.count(), next.count())
+	}
+}
+
+const patienceOfTests = 30 * time.Second
+
+// awaitWay waits until the relay has found the way to a leader.
+func (r *relayRig) awaitWay(leader uint64) {
+	r.t.Helper()
+	timeout := time.After(patienceOfTests)
+	for {
+		w, changed := r.api.relay.present()
+		if w != nil && w.leader == leader {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			r.t.Fatalf("no way to member %d", leader)
+		}
+	}
+}
+
+// A leader that dies, or is replaced, under a call leaves its outcome unknown; a call with an identity goes to the next.
+func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
+	for name, tc := range map[string]struct {
+		crash  bool // else another member is elected, and the old one says nothing
+		repeat bool
+	}{
+		"it dies":                              {crash: true},
+		"it dies, and the call has an id":      {crash: true, repeat: true},
+		"it falls silent":                      {},
+		"it falls silent, and the call has id": {repeat: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRelayRig(t)
+			rig.api.relay.patience = patienceOfTests
+			came := make(chan struct{}, 8)
+			old := &leaderScript{answers: []func(context.Context) error{func(ctx context.Context) error {
+				came <- struct{}{}
+				<-ctx.Done()
+				return ctx.Err()
+			}}}
+			crash := rig.member(2, old)
+			next := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
+			rig.member(3, next)
+			rig.node.elect(2, 5)
+			done := make(chan error, 1)
+			go func() {
+				_, err := rig.api.order(t.Context(), rig.put(tc.repeat))
+				done <- err
+			}()
+			<-came
+			rig.node.elect(3, 6)
+			if tc.crash {
+				crash()
+			}
+			reason, applied := relayReason(<-done)
+			if tc.repeat && reason != 0 || !tc.repeat && (reason != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN || applied != appliedUnknown) {
+				t.Errorf("got %v, applied %q", reason, applied)
+			}
+			if want := map[bool]int{true: 1}[tc.repeat]; next.count() != want {
+				t.Errorf("the next leader was asked %d times, want %d", next.count(), want)
+			}
+		})
+	}
+}
+
+func TestRelayWithoutALeader(t *testing.T) {
+	rig := newRelayRig(t)
+	_, err := rig.api.order(t.Context(), rig.put(false))
+	if reason, applied := relayReason(err); reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == appliedUnknown {
+		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err = rig.api.order(ctx, rig.put(false))
+	if reason, applied := relayReason(err); applied == appliedUnknown ||
+		reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
+		t.Errorf("got %v, want that nothing is applied", err)
+	}
+}
+
+// What a member does for another it never relays: it answers from what it knows of itself.
+func TestWhatIsRelayedIsNotRelayedAgain(t *testing.T) {
+	rig := newRelayRig(t)
+	script := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
+	rig.member(2, script)
+	rig.node.elect(2, 5)
+	rig.awaitWay(2)
+	service := &relayService{log: zap.NewNop()}
+	service.api.Store(rig.api)
+	_, err := service.Propose(t.Context(), &peerv1.ProposeRequest{Command: rig.put(false)})
+	got := fromPeer(t.Context(), err, true)
+	if got.reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER || got.applied != appliedNo || script.count() != 0 {
+		t.Errorf("got %v, applied %q, and %d calls to the leader; want NOT_LEADER and none", got, got.applied, script.count())
+	}
+	_, err = service.ChangeMembers(t.Context(), &peerv1.ChangeMembersRequest{})
+	if got := fromPeer(t.Context(), err, true); got.reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER {
+		t.Errorf("got %v, want NOT_LEADER", got)
+	}
+}
+
+// Commands of leaders' tasks come from the leader only.
+func TestLeadersOwnCommandsAreNotTaken(t *testing.T) {
+	for name, c := range map[string]*storev1.Command{
+		"none":            {},
+		"expire sessions": {Kind: &storev1.Command_ExpireSessions{}},
+		"end delays":      {Kind: &storev1.Command_EndDelays{}},
+		"end waits":       {Kind: &storev1.Command_EndWaits{}},
+		"put member":      {Kind: &storev1.Command_PutMember{}},
+	} {
+		if mayRelay(c) {
+			t.Errorf("%s: may be relayed, want that it may not", name)
+		}
+	}
+}
+
+// Errors of another member come through with everything that clients look at.
+func TestErrorsComeThroughARelay(t *testing.T) {
+	sent := invalid("value", "is too long").with("limit", "value_bytes_max")
+	sent.retryAfter = 250 * time.Millisecond
+	s, _ := toStatus(sent, "")
+	got := fromPeer(t.Context(), s.Err(), true)
+	if got.reason != sent.reason || got.message != sent.message || got.retryAfter != sent.retryAfter ||
+		got.metadata["limit"] != "value_bytes_max" || len(got.violations) != 1 || got.applied != appliedNo {
+		t.Errorf("got %+v, want %+v", got, sent)
+	}
+	if e := toAPI(errors.Join(got)); !e.far {
+		t.Error("it does not say that it comes from another member")
+	}
+}
