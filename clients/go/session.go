@@ -335,3 +335,6 @@ func (s *Session) over() error {
 func (s *Session) overLocked() error {
 	return &Error{Kind: s.cause.err(), Applied: AppliedNo, Message: fmt.Sprintf("session %s", s.id)}
 }
+
+// Client returns the client that opened the session.
+func (s *Session) Client() *Client { return s.client }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// args are the arguments of all operations.
+type args struct {
+	URI           string            `json:"uri"`
+	TTLMs         *int64            `json:"ttl_ms"`
+	LockDelayMs   *int64            `json:"lock_delay_ms"`
+	Behavior      string            `json:"behavior"`
+	Name          string            `json:"name"`
+	Metadata      map[string]string `json:"metadata"`
+	WaitMs        *int64            `json:"wait_ms"`
+	Token         string            `json:"token"`
+	ID            string            `json:"id"`
+	Key           string            `json:"key"`
+	Mode          string            `json:"mode"`
+	Permits       uint32            `json:"permits"`
+	Limit         uint32            `json:"limit"`
+	Owner         *string           `json:"owner"`
+	Value         *string           `json:"value"`
+	Reason        string            `json:"reason"`
+	Sequencer     string            `json:"sequencer"`
+	Flags         uint64            `json:"flags"`
+	IfRevision    *uint64           `json:"if_revision"`
+	Bind          bool              `json:"bind"`
+	Sequential    bool              `json:"sequential"`
+	Guard         string            `json:"guard"`
+	Prefix        string            `json:"prefix"`
+	Compares      []compare         `json:"compares"`
+	Then          []op              `json:"then"`
+	Otherwise     []op              `json:"otherwise"`
+	Count         int               `json:"count"`
+	Keys          []string          `json:"keys"`
+	Prefixes      []string          `json:"prefixes"`
+	Locks         []string          `json:"locks"`
+	SessionIDs    []string          `json:"session_ids"`
+	Initial       bool              `json:"initial"`
+	AfterRevision uint64            `json:"after_revision"`
+	ResumeToken   string            `json:"resume_token"`
+	ToSession     string            `json:"to_session"`
+	ToOwner       string            `json:"to_owner"`
+	Group         string            `json:"group"`
+	Gate          string            `json:"gate"`
+	Request       int               `json:"request"`
+	On            string            `json:"on"`
+}
+
+// compare is one condition of a transaction.
+type compare struct {
+	Key      string  `json:"key"`
+	Revision *uint64 `json:"revision"`
+	Version  *uint64 `json:"version"`
+	Value    *string `json:"value"`
+}
+
+// op is one operation of a transaction.
+type op struct {
+	Put    *keyed `json:"put"`
+	Delete *keyed `json:"delete"`
+	Get    *keyed `json:"get"`
+}
+
+type keyed struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+func (a *args) parse(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(a); err != nil {
+		return protocol("arguments: %v", err)
+	}
+	return nil
+}
+
+// value returns the value argument, empty if there is none.
+func (a *args) value() []byte {
+	if a.Value == nil {
+		return nil
+	}
+	return []byte(*a.Value)
+}

@@ -1,0 +1,259 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenure-io/tenure/clients/conformance/driver"
+	"github.com/tenure-io/tenure/test/rig"
+)
+
+var (
+	// binary is the tenure under test, and work a directory for what is built; TestMain sets them before any test runs.
+	binary string
+	work   string
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "tenure-conformance-")
+	if err == nil {
+		work = dir
+		binary, err = rig.Binary(context.Background(), dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// atOnce is how many scenarios run at the same time: most of them mostly wait.
+const atOnce = 4
+
+// wanted tells whether a scenario is part of this run: the smoke, or with TENURE_CONFORMANCE=all everything; any other text is part of
+// the names that are wanted.
+func wanted(s *driver.Scenario) bool {
+	switch choice := os.Getenv("TENURE_CONFORMANCE"); choice {
+	case "":
+		return s.Smoke
+	case "all":
+		return true
+	default:
+		return strings.Contains(s.Name, choice)
+	}
+}
+
+// result is what came of a scenario in a language.
+type result struct {
+	scenario *driver.Scenario
+	language string
+	outcome  string
+	took     time.Duration
+}
+
+func TestConformance(t *testing.T) {
+	scenarios, err := driver.Load(os.DirFS("scenarios"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios = slices.DeleteFunc(scenarios, func(s *driver.Scenario) bool { return !wanted(s) })
+	if len(scenarios) == 0 {
+		t.Fatal("there is no scenario to run")
+	}
+	var mu sync.Mutex // Guards results.
+	var results []result
+	var languages []string
+	t.Run("languages", func(t *testing.T) {
+		room := make(chan struct{}, atOnce)
+		for name, find := range agents {
+			if only := os.Getenv("TENURE_CONFORMANCE_LANGUAGES"); only != "" && !slices.Contains(strings.Split(only, ","), name) {
+				continue
+			}
+			languages = append(languages, name)
+			t.Run(name, func(t *testing.T) {
+				language := find(t)
+				for _, s := range scenarios {
+					t.Run(s.Name, func(t *testing.T) {
+						t.Parallel()
+						room <- struct{}{}
+						defer func() { <-room }()
+						begun := time.Now()
+						err := driver.Run(t.Context(), t, binary, language, s)
+						r := result{scenario: s, language: name, outcome: "pass", took: time.Since(begun)}
+						switch {
+						case errors.Is(err, driver.ErrSkipped):
+							r.outcome = "-"
+						case err != nil:
+							r.outcome = "FAIL"
+							t.Error(err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						results = append(results, r)
+					})
+				}
+			})
+		}
+	})
+	t.Log("\n" + table(results, languages))
+	demandRows(t, results)
+}
+
+// table returns one line a scenario, one column a language.
+func table(results []result, languages []string) string {
+	slices.Sort(languages)
+	cells := map[string]map[string]string{}
+	for _, r := range results {
+		line := strings.TrimSuffix(r.scenario.File, ".yaml") + ": " + r.scenario.Name
+		if cells[line] == nil {
+			cells[line] = map[string]string{}
+		}
+		cells[line][r.language] = fmt.Sprintf("%s %.1f s", r.outcome, r.took.Seconds())
+	}
+	var lines []string
+	for name, line := range cells {
+		text := fmt.Sprintf("%-84s", name)
+		for _, language := range languages {
+			text += fmt.Sprintf("%-14s", line[language])
+		}
+		lines = append(lines, text)
+	}
+	slices.Sort(lines)
+	head := fmt.Sprintf("%-84s", "scenario")
+	for _, language := range languages {
+		head += fmt.Sprintf("%-14s", language)
+	}
+	return strings.Join(append([]string{head}, lines...), "\n")
+}
+
+// seedRows is how many features the session guide of ZooKeeper names; each is shown by a scenario.
+const seedRows = 26
+
+// rowsElsewhere are those that no scenario over real members can show: they are about many clients, and are shown by the tests named.
+var rowsElsewhere = map[int]string{
+	24: "TestTenThousandClientsMoveToNewMembersEvenlyAndUnnoticed",
+	25: "TestClientsStayEvenlySpreadThroughChangesOfTheList",
+	26: "TestWhoMovesTriesTheNewMembersFirstThenTheOld",
+}
+
+// demandRows demands, of a run of everything, that each row is shown in each language.
+func demandRows(t *testing.T, results []result) {
+	t.Helper()
+	if os.Getenv("TENURE_CONFORMANCE") != "all" {
+		return
+	}
+	shown := map[string]map[int]bool{}
+	for _, r := range results {
+		if shown[r.language] == nil {
+			shown[r.language] = map[int]bool{}
+		}
+		for _, row := range r.scenario.Rows {
+			shown[r.language][row] = shown[r.language][row] || r.outcome == "pass"
+		}
+	}
+	for language, rows := range shown {
+		for row := 1; row <= seedRows; row++ {
+			if !rows[row] && rowsElsewhere[row] == "" {
+				t.Errorf("%s: nothing shows row %d", language, row)
+			}
+		}
+	}
+}
+
+// agents find the agents, or skip their tests.
+var agents = map[string]func(t *testing.T) *driver.Language{
+	"go":             goAgent,
+	"python":         func(t *testing.T) *driver.Language { return pythonAgent(t, "python") },
+	"python-asyncio": func(t *testing.T) *driver.Language { return pythonAgent(t, "python-asyncio", "--asyncio") },
+	"java":           javaAgent,
+}
+
+// missing skips a language whose toolchain is not there; in CI that is an error.
+func missing(t *testing.T, format string, values ...any) {
+	t.Helper()
+	if os.Getenv("TENURE_CI") == "1" {
+		t.Fatalf(format, values...)
+	}
+	t.Skipf("skipped: "+format, values...)
+}
+
+func goAgent(t *testing.T) *driver.Language {
+	t.Helper()
+	path := filepath.Join(work, "agent-go")
+	arguments := []string{"build", "-o", path}
+	if underRace {
+		arguments = append(arguments, "-race")
+	}
+	build := exec.CommandContext(t.Context(), "go", append(arguments, "./agent")...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the agent: %v\n%s", err, out)
+	}
+	return &driver.Language{Name: "go", Command: []string{path}}
+}
+
+// pythonAgent finds the agent of the Python client, in the environment that TENURE_PYTHON names, or in the one of the system.
+func pythonAgent(t *testing.T, name string, arguments ...string) *driver.Language {
+	t.Helper()
+	python := os.Getenv("TENURE_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	path, err := exec.LookPath(python)
+	if err != nil {
+		missing(t, "the agent of Python needs %s: %v", python, err)
+	}
+	dir, err := filepath.Abs("../python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := filepath.Join(dir, "tests", "conformance_agent.py")
+	if _, err := os.Stat(agent); err != nil {
+		missing(t, "there is no agent of Python yet: %v", err)
+	}
+	probe := exec.CommandContext(t.Context(), path, "-c", "import grpc, tenure")
+	probe.Dir = dir
+	probe.Env = append(os.Environ(), "PYTHONPATH="+pythonPath(dir))
+	if out, err := probe.CombinedOutput(); err != nil {
+		missing(t, "the agent of Python needs the client and grpcio; name an environment by TENURE_PYTHON: %v\n%s", err, out)
+	}
+	return &driver.Language{
+		Name: name, Command: append([]string{path, agent}, arguments...), Dir: dir, Env: []string{"PYTHONPATH=" + pythonPath(dir)},
+	}
+}
+
+func pythonPath(dir string) string {
+	return strings.Join([]string{filepath.Join(dir, "src"), filepath.Join(dir, "../../gen/python")}, string(os.PathListSeparator))
+}
+
+// javaAgent finds the agent of the Java client, whose class path TENURE_JAVA_CLASSPATH gives.
+func javaAgent(t *testing.T) *driver.Language {
+	t.Helper()
+	path, err := exec.LookPath("java")
+	if err != nil {
+		missing(t, "the agent of Java needs java: %v", err)
+	}
+	classPath := os.Getenv("TENURE_JAVA_CLASSPATH")
+	if classPath == "" {
+		missing(t, "the agent of Java needs its class path in TENURE_JAVA_CLASSPATH")
+	}
+	return &driver.Language{Name: "java", Command: []string{path, "-cp", classPath, "io.tenure.conformance.Agent"}}
+}

@@ -1,0 +1,336 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Patience of a run. It is generous: machines are loaded.
+const (
+	// withinDefault is how long a request or event may take, unless the scenario says otherwise.
+	withinDefault = 60 * time.Second
+	greetPatience = 2 * time.Minute
+)
+
+// ErrSkipped says that a scenario needs what an agent cannot do.
+var ErrSkipped = errors.New("skipped")
+
+// run is one run of a scenario.
+type run struct {
+	t         *testing.T
+	language  *Language
+	scenario  *Scenario
+	cluster   *cluster
+	agents    map[string]*Agent
+	features  []string
+	variables map[string]any
+	pending   map[string]*pending
+}
+
+// pending is a request that was started.
+type pending struct {
+	agent *Agent
+	step  *Step
+	id    int
+	reply <-chan message
+}
+
+// Run runs a scenario with a language's agents. An error tells what was not as expected.
+func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scenario) error {
+	t.Helper()
+	r := &run{
+		t: t, language: l, scenario: s, agents: map[string]*Agent{}, variables: map[string]any{}, pending: map[string]*pending{},
+	}
+	defer func() {
+		for _, a := range r.agents {
+			a.Kill()
+		}
+	}()
+	if _, err := r.agent("a"); err != nil {
+		return err
+	}
+	for _, feature := range s.Needs {
+		if !slices.Contains(r.features, feature) {
+			return fmt.Errorf("%w: the agent cannot %s", ErrSkipped, feature)
+		}
+	}
+	r.cluster = startCluster(ctx, t, binary, s.Members)
+	defer r.cluster.close()
+	namespace := "c-" + uuid.NewString()[:8]
+	r.variables["hosts"] = strings.Join(r.cluster.addresses(), ",")
+	r.variables["ns"] = namespace
+	r.variables["uri"] = fmt.Sprintf("tenure://%s/%s?ttl=5s", r.variables["hosts"], namespace)
+	for i, address := range r.cluster.addresses() {
+		r.variables[fmt.Sprintf("host%d", i)] = address
+	}
+	if err := r.steps(s.Steps, "step"); err != nil {
+		for name, a := range r.agents {
+			err = fmt.Errorf("%w\nagent %s: %s", err, name, a.log)
+		}
+		return err
+	}
+	return nil
+}
+
+// agent returns the agent of a name, and starts it at its first use.
+func (r *run) agent(name string) (*Agent, error) {
+	if name == "" {
+		name = "a"
+	}
+	if a, ok := r.agents[name]; ok {
+		return a, nil
+	}
+	a, hello, err := StartAgent(r.language, greetPatience)
+	if err != nil {
+		return nil, fmt.Errorf("start agent %s: %w", name, err)
+	}
+	r.agents[name], r.features = a, hello.Features
+	return a, nil
+}
+
+func (r *run) steps(steps []Step, where string) error {
+	for i := range steps {
+		at := fmt.Sprintf("%s %d", where, i+1)
+		if err := r.step(&steps[i], at); err != nil {
+			return fmt.Errorf("%s (%s): %w", at, title(&steps[i]), err)
+		}
+	}
+	return nil
+}
+
+// title names a step.
+func title(s *Step) string {
+	for _, text := range []string{s.Op, s.Fault, s.Await, s.Never, s.Finish} {
+		if text != "" {
+			return strings.TrimSpace(text + " " + s.On + s.Of)
+		}
+	}
+	return "cycle"
+}
+
+func (r *run) step(s *Step, where string) error {
+	switch {
+	case s.Cycle != nil:
+		for n := range s.Cycle.Times {
+			r.variables["n"] = float64(n)
+			if err := r.steps(s.Cycle.Steps, fmt.Sprintf("%s, cycle %d, step", where, n+1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case s.Fault != "":
+		return r.fault(s)
+	case s.Await != "" || s.Never != "":
+		return r.look(s)
+	case s.Finish != "":
+		p, ok := r.pending[s.Finish]
+		if !ok {
+			return fmt.Errorf("nothing was started as %q", s.Finish)
+		}
+		delete(r.pending, s.Finish)
+		return r.finish(p, s)
+	case s.Until:
+		return r.until(s)
+	case s.Op != "":
+		p, err := r.start(s)
+		if err != nil || s.Start != "" {
+			return err
+		}
+		return r.finish(p, s)
+	default:
+		return errors.New("a step without anything to do")
+	}
+}
+
+// start sends a request.
+func (r *run) start(s *Step) (*pending, error) {
+	a, err := r.agent(s.Agent)
+	if err != nil {
+		return nil, err
+	}
+	args, err := expand(map[string]any(s.Args), r.variables)
+	if err != nil {
+		return nil, err
+	}
+	expanded, _ := args.(map[string]any)
+	p := &pending{agent: a, step: s}
+	if p.id, p.reply, err = a.Call(s.Op, s.On, s.As, expanded); err != nil {
+		return nil, err
+	}
+	if s.Start != "" {
+		r.pending[s.Start] = p
+		r.variables[s.Start] = p.id
+	}
+	return p, nil
+}
+
+// until repeats a request until its answer is as expected.
+func (r *run) until(s *Step) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(within(s)); ; <-tick.C {
+		p, err := r.start(s)
+		if err != nil {
+			return err
+		}
+		if err = r.finish(p, s); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func within(s *Step) time.Duration {
+	if s.Within == 0 {
+		return withinDefault
+	}
+	return s.Within
+}
+
+// finish waits for the reply to a request, and compares it with what the step expects.
+func (r *run) finish(p *pending, s *Step) error {
+	timer := time.NewTimer(within(s))
+	defer timer.Stop()
+	var reply message
+	select {
+	case m, ok := <-p.reply:
+		if !ok {
+			return errAgentEnded
+		}
+		reply = m
+	case <-timer.C:
+		return fmt.Errorf("no reply within %v", within(s))
+	}
+	if !reply.OK {
+		return r.failed(reply.Error, s)
+	}
+	var value any
+	if err := json.Unmarshal(reply.Value, &value); err != nil {
+		return fmt.Errorf("value %s: %w", reply.Value, err)
+	}
+	if s.Error != "" {
+		return fmt.Errorf("it succeeded with %s, want the error %s", reply.Value, s.Error)
+	}
+	return r.compare(s, value)
+}
+
+// failed compares an error with what the step expects.
+func (r *run) failed(f *failure, s *Step) error {
+	if f == nil {
+		return errors.New("neither value nor error")
+	}
+	if s.Error == "" || !slices.Contains(strings.Split(s.Error, "|"), f.Kind) {
+		return fmt.Errorf("error %s (%s, applied %s), want %q", f.Kind, f.Message, f.Applied, s.Error)
+	}
+	if s.Applied != "" && s.Applied != f.Applied {
+		return fmt.Errorf("error %s says applied %s, want %s", f.Kind, f.Applied, s.Applied)
+	}
+	return nil
+}
+
+// compare compares a value with what the step expects, and keeps what it saves.
+func (r *run) compare(s *Step, value any) error {
+	if s.Expect != nil {
+		want, err := expand(s.Expect, r.variables)
+		if err != nil {
+			return err
+		}
+		if difference := match(want, value, "value"); difference != "" {
+			return errors.New(difference)
+		}
+	}
+	fields, _ := value.(map[string]any)
+	for name, field := range s.Save {
+		saved, ok := fields[field]
+		if !ok {
+			return fmt.Errorf("there is no %s to save in %s", field, show(value))
+		}
+		r.variables[name] = saved
+	}
+	return nil
+}
+
+// look waits for an event, or demands that there was none.
+func (r *run) look(s *Step) error {
+	a, err := r.agent(s.Agent)
+	if err != nil {
+		return err
+	}
+	want, err := expand(s.Expect, r.variables)
+	if err != nil {
+		return err
+	}
+	fits := func(value any) bool { return want == nil || match(want, value, "value") == "" }
+	if s.Never != "" {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, e := range a.events {
+			if e.kind == s.Never && e.of == s.Of && fits(e.value) {
+				return fmt.Errorf("there was %s", show(e.value))
+			}
+		}
+		return nil
+	}
+	e, err := a.await(s.Await, s.Of, fits, within(s))
+	if err != nil {
+		return err
+	}
+	saved := *s
+	saved.Expect = nil
+	return r.compare(&saved, e.value)
+}
+
+// fault does something to members, proxies or agents.
+func (r *run) fault(s *Step) error {
+	switch s.Fault {
+	case "wait":
+		<-time.NewTimer(time.Duration(s.ForMs) * time.Millisecond).C
+		return nil
+	case "agent.pause", "agent.resume", "agent.kill", "agent.restart":
+		return r.agentFault(s)
+	}
+	members := []int{s.Member}
+	if s.All {
+		members = nil
+		for i := range r.cluster.proxies {
+			members = append(members, i)
+		}
+	}
+	for _, i := range members {
+		if i >= len(r.cluster.proxies) {
+			return fmt.Errorf("there is no member %d", i)
+		}
+		if err := r.cluster.fault(r.t.Context(), s, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) agentFault(s *Step) error {
+	a, err := r.agent(s.Agent)
+	if err != nil {
+		return err
+	}
+	switch s.Fault {
+	case "agent.pause":
+		return a.Signal(syscall.SIGSTOP)
+	case "agent.resume":
+		return a.Signal(syscall.SIGCONT)
+	}
+	a.Kill()
+	name := s.Agent
+	if name == "" {
+		name = "a"
+	}
+	delete(r.agents, name)
+	return nil // A restart is the next use.
+}

@@ -1,0 +1,95 @@
+package driver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Scenario is what to do, and what must come of it.
+type Scenario struct {
+	Name    string   `yaml:"name"`
+	Smoke   bool     `yaml:"smoke"`
+	Rows    []int    `yaml:"rows"`
+	Needs   []string `yaml:"needs"`
+	Members int      `yaml:"members"`
+	Steps   []Step   `yaml:"steps"`
+	// File is where it stands.
+	File string `yaml:"-"`
+}
+
+// Step is one step: a request, a fault, or a look at events.
+type Step struct {
+	// Requests.
+	Agent   string            `yaml:"agent"`
+	Op      string            `yaml:"op"`
+	On      string            `yaml:"on"`
+	As      string            `yaml:"as"`
+	Args    map[string]any    `yaml:"args"`
+	Start   string            `yaml:"start"`
+	Finish  string            `yaml:"finish"`
+	Expect  any               `yaml:"expect"`
+	Error   string            `yaml:"error"`
+	Applied string            `yaml:"applied"`
+	Save    map[string]string `yaml:"save"`
+	Within  time.Duration     `yaml:"within"`
+	// Until repeats the request until it answers as expected, within the time.
+	Until bool `yaml:"until"`
+	// Events.
+	Await string `yaml:"await"`
+	Never string `yaml:"never"`
+	Of    string `yaml:"of"`
+	// Faults.
+	Fault    string `yaml:"fault"`
+	Member   int    `yaml:"member"`
+	All      bool   `yaml:"all"`
+	Way      string `yaml:"way"`
+	DelayMs  int    `yaml:"delay_ms"`
+	JitterMs int    `yaml:"jitter_ms"`
+	ForMs    int    `yaml:"for_ms"`
+	Cycle    *Cycle `yaml:"cycle"`
+}
+
+// Cycle repeats steps.
+type Cycle struct {
+	Times int    `yaml:"times"`
+	Steps []Step `yaml:"steps"`
+}
+
+// Load reads all scenarios of a directory.
+func Load(dir fs.FS) ([]*Scenario, error) {
+	files, err := fs.Glob(dir, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Scenario
+	names := map[string]bool{}
+	for _, file := range files {
+		data, err := fs.ReadFile(dir, file)
+		if err != nil {
+			return nil, err
+		}
+		decoder := yaml.NewDecoder(bytes.NewReader(data))
+		decoder.KnownFields(true)
+		var list []*Scenario
+		if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, s := range list {
+			s.File = path.Base(file)
+			s.Members = max(s.Members, 1)
+			if s.Name == "" || names[s.Name] {
+				return nil, fmt.Errorf("%s: the name %q is empty or taken", file, s.Name)
+			}
+			names[s.Name] = true
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}

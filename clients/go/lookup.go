@@ -1,0 +1,45 @@
+package tenure
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// SessionInfo is a session as the cluster knows it.
+type SessionInfo struct {
+	ID    string
+	Name  string
+	Epoch uint64
+	// Live tells whether it lives.
+	Live bool
+	// EndCause tells how it ended, such as "EXPIRED" or "DESTROYED"; empty while it lives.
+	EndCause string
+	// Holds counts what it holds, at most 1 000.
+	Holds int
+	// Message is the session as it came, with what is left out here.
+	Message *tenurev1.Session
+}
+
+// LookUpSession returns a session, live or among those that ended last; else ErrSessionNotFound.
+func (c *Client) LookUpSession(ctx context.Context, id string) (*SessionInfo, error) {
+	var answer *tenurev1.GetSessionResponse
+	err := c.read(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		answer, err = tenurev1.NewSessionServiceClient(l).GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := answer.GetSession()
+	info := &SessionInfo{
+		ID: s.GetSessionId(), Name: s.GetName(), Epoch: s.GetEpoch(), Live: s.GetEnd() == nil, Holds: len(answer.GetHolds()),
+		Message: s,
+	}
+	if end := s.GetEnd(); end != nil {
+		info.EndCause = strings.TrimPrefix(end.GetCause().String(), "SESSION_END_CAUSE_")
+	}
+	return info, nil
+}
