@@ -29,10 +29,19 @@ type Cluster struct {
 // for each of them. Addresses stay the same over restarts.
 func StartCluster(ctx context.Context, t testing.TB, binary string, members int, flags ...string) *Cluster {
 	t.Helper()
+	return StartClusterEach(ctx, t, binary, members, func(int) []string { return nil }, flags...)
+}
+
+// StartClusterEach is StartCluster with more flags for each member, which each is asked for by the member's number, from 0.
+func StartClusterEach(
+	ctx context.Context, t testing.TB, binary string, members int, each func(member int) []string, flags ...string,
+) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags}
 	var first []string
-	for range members {
+	for i := range members {
 		m := c.place(ctx)
+		m.args = append(m.args, each(i)...)
 		first = append(first, m.name+"="+m.Addresses.Peer)
 	}
 	for _, m := range c.Members {

@@ -98,7 +98,7 @@ func clientInfo(_ context.Context, c *call) (value, error) {
 		return nil, err
 	}
 	members, current := client.Members()
-	return value{"members": members, "connected_to": current}, nil
+	return value{"members": members, "count": len(members), "connected_to": current}, nil
 }
 
 func closeAll(_ context.Context, c *call) (value, error) {

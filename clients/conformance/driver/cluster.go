@@ -11,7 +11,7 @@ import (
 
 // cluster is real members, each behind a proxy whose address it advertises to clients.
 type cluster struct {
-	members []*rig.Member
+	rig     *rig.Cluster
 	proxies []*Proxy
 }
 
@@ -26,9 +26,10 @@ func startCluster(ctx context.Context, t *testing.T, binary string, members int)
 		}
 		c.proxies = append(c.proxies, p)
 	}
-	for i, p := range c.proxies {
-		m := rig.Start(ctx, t, binary, "--advertise", p.Address())
-		c.members = append(c.members, m)
+	c.rig = rig.StartClusterEach(ctx, t, binary, members, func(i int) []string {
+		return []string{"--advertise", c.proxies[i].Address()}
+	})
+	for i, m := range c.rig.Members {
 		c.proxies[i].SetTarget(m.Addresses.GRPC)
 	}
 	return c
@@ -48,14 +49,14 @@ func (c *cluster) close() {
 	for _, p := range c.proxies {
 		p.Close()
 	}
-	for _, m := range c.members {
+	for _, m := range c.rig.Members {
 		m.Kill()
 	}
 }
 
 // fault does something to one member or its proxy.
 func (c *cluster) fault(ctx context.Context, s *Step, i int) error {
-	p, m := c.proxies[i], c.members[i]
+	p, m := c.proxies[i], c.rig.Members[i]
 	switch s.Fault {
 	case "member.kill":
 		m.Kill()
@@ -82,4 +83,15 @@ func (c *cluster) fault(ctx context.Context, s *Step, i int) error {
 		return fmt.Errorf("unknown fault %q", s.Fault)
 	}
 	return nil
+}
+
+// startAll starts all members, which need each other to serve.
+func (c *cluster) startAll(ctx context.Context) {
+	for _, m := range c.rig.Members {
+		m.Launch(ctx)
+	}
+	for i, m := range c.rig.Members {
+		m.Await(ctx)
+		c.proxies[i].SetTarget(m.Addresses.GRPC)
+	}
 }

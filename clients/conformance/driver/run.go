@@ -297,6 +297,10 @@ func (r *run) fault(s *Step) error {
 	case "agent.pause", "agent.resume", "agent.kill", "agent.restart":
 		return r.agentFault(s)
 	}
+	if s.All && s.Fault == "member.start" {
+		r.cluster.startAll(r.t.Context())
+		return nil
+	}
 	members := []int{s.Member}
 	if s.All {
 		members = nil
