@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The cluster's timer ends a wait only if the client's own deadline did not.
 BACKSTOP_SECONDS = 5.0
+# How long a wait that was given up waits for the cluster to know; then that goes on in the background.
+LEAVE_SECONDS = 1.0
 
 _WAIT_ERRORS: dict[int, type[errors.TenureError]] = {
     lock_pb2.WAIT_END_CAUSE_TIMED_OUT: errors.WaitTimeout,
@@ -64,13 +66,12 @@ async def acquire(
         done, _ = await asyncio.wait({task}, timeout=timeout)
     except asyncio.CancelledError:
         task.cancel()
-        session._client._spawn(_leave(session, want, task), "leave-queue")
+        await asyncio.wait({session._client._spawn(_leave(session, want, task), "leave-queue")}, timeout=LEAVE_SECONDS)
         raise
     if done:
         return await _granted(session, want, task, kind)
     task.cancel()
-    leaving = session._client._spawn(_leave(session, want, task), "leave-queue")
-    await asyncio.shield(leaving)
+    await asyncio.wait({session._client._spawn(_leave(session, want, task), "leave-queue")}, timeout=LEAVE_SECONDS)
     raise errors.WaitTimeout(f"{want.key!r} was not granted within {timeout} s")
 
 
@@ -312,7 +313,12 @@ class Held:
 
 async def _until_released(session: Session, coroutine: Coroutine[Any, Any, bool]) -> bool:
     """Awaits a release that goes on when its caller is cancelled."""
-    return await asyncio.shield(session._client._spawn(coroutine, "release"))
+    task = session._client._spawn(coroutine, "release")
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=LEAVE_SECONDS)
+        raise
 
 
 class Lock:
@@ -412,6 +418,13 @@ class Semaphore(Lock):
     """A lock of `limit` permits, of which an acquisition takes `permits`."""
 
     def __init__(
-        self, session: Session, key: str, limit: int, *, permits: int = 1, timeout: float | None = None
+        self,
+        session: Session,
+        key: str,
+        limit: int,
+        *,
+        permits: int = 1,
+        timeout: float | None = None,
+        owner: str | None = None,
     ) -> None:
-        super().__init__(session, key, mode=Mode.SEMAPHORE, permits=permits, limit=limit, timeout=timeout)
+        super().__init__(session, key, mode=Mode.SEMAPHORE, permits=permits, limit=limit, timeout=timeout, owner=owner)

@@ -73,11 +73,13 @@ class Session(SessionCore):
 
         return ReadWriteLock(self, key, timeout=timeout)
 
-    def semaphore(self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None) -> Semaphore:
+    def semaphore(
+        self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None, owner: str | None = None
+    ) -> Semaphore:
         """Returns a semaphore of `limit` permits; the cluster keeps the limit."""
         from tenure.aio._lock import Semaphore
 
-        return Semaphore(self, key, limit, permits=permits, timeout=timeout)
+        return Semaphore(self, key, limit, permits=permits, timeout=timeout, owner=owner)
 
     def election(self, key: str) -> Election:
         """Returns an election to stand in."""

@@ -71,6 +71,7 @@ class SessionCore:
         self._acknowledged = asyncio.Event()  # Set at each acknowledged renewal; the next has another.
         self._listeners: list[Callable[[StateChange], Any]] = []
         self._attached: Link | None = None
+        self._hinted: Link | None = None  # The link whose stream has renewed the session: there hints come.
         self._attempt = 0
         self._renew_at = 0.0
         self._reconciled_at = client._clock.now()
@@ -215,7 +216,7 @@ class SessionCore:
         now = self._client._clock.now()
         self._client._sessions[self.id] = self
         self._attached = link
-        self._renew_at = now + self._beat() if link is not None else now
+        self._renew_at = now  # At once: only a stream that has renewed a session gets hints about it.
         if link is not None:
             self._machine.link_up()
             self._machine.tick()
@@ -317,6 +318,10 @@ class SessionCore:
             self._publish()
             acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()
             acknowledged.set()
+            if self._hinted is not self._attached:
+                self._hinted = self._attached
+                if self._helds:  # What happened to them before this stream was told of.
+                    self._client._spawn(self._reconcile(), "reconcile")
             if self._to_release and self.safe:
                 self._client._spawn(self._give_back(), "give-back")
         self._client._wake()
@@ -336,7 +341,7 @@ class SessionCore:
     def _stop(self, cause: CloseCause) -> None:
         """Ends the session here."""
         self._machine.close(cause)
-        self._attached = None
+        self._attached = self._hinted = None
         self._client._sessions.pop(self.id, None)
         self._end_all(_ENDS[cause], give_back=False)
         self._publish()

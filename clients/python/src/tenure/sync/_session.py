@@ -88,9 +88,11 @@ class Session:
         """Returns a read-write lock."""
         return ReadWriteLock(self._portal, self._aio.rwlock(key, timeout=timeout))
 
-    def semaphore(self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None) -> Semaphore:
+    def semaphore(
+        self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None, owner: str | None = None
+    ) -> Semaphore:
         """Returns a semaphore of `limit` permits; the cluster keeps the limit."""
-        return Semaphore(self._portal, self._aio.semaphore(key, limit, permits=permits, timeout=timeout))
+        return Semaphore(self._portal, self._aio.semaphore(key, limit, permits=permits, timeout=timeout, owner=owner))
 
     def election(self, key: str) -> Election:
         """Returns an election to stand in."""
