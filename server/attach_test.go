@@ -93,3 +93,51 @@ func TestARetryUnderASessionThatIsForgotten(t *testing.T) {
 		t.Errorf("got applied %q, want unknown", got)
 	}
 }
+
+// TestAttemptsToAttachAreOrderedByTheirNumber sends attempts of one process in another order than it made them.
+func TestAttemptsToAttachAreOrderedByTheirNumber(t *testing.T) {
+	m := start(t)
+	created, err := m.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{WantSecret: true, InstanceId: []byte("first")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := created.GetSessionId()
+	epoch := uint64(1)
+	attach := func(instance string, attempt uint64, takeOver bool) error {
+		_, err := m.AttachSession(t.Context(), &tenurev1.AttachSessionRequest{
+			SessionId: id, InstanceId: []byte(instance), Attempt: attempt, TakeOver: takeOver,
+			Options: &tenurev1.CallOptions{SessionSecret: created.GetSecret(), Epoch: epoch},
+		})
+		return err
+	}
+	want := func(instance string, attempt uint64, outdatedBy string) {
+		t.Helper()
+		err := attach(instance, attempt, false)
+		if outdatedBy == "" {
+			if err != nil {
+				t.Errorf("attempt %d of %s: %v", attempt, instance, err)
+			}
+			return
+		}
+		wantError(t, err, codes.FailedPrecondition, "ATTEMPT_OUTDATED")
+		if info := infoOf(err).GetMetadata(); info["attempt"] != outdatedBy || info["applied"] != "no" {
+			t.Errorf("attempt %d: got %v, want that attempt %s came first", attempt, info, outdatedBy)
+		}
+	}
+	want("first", 2, "")
+	want("first", 1, "2")
+	want("first", 2, "") // Sent twice.
+	want("first", 5, "")
+	want("first", 4, "5")
+	want("first", 0, "") // Not ordered.
+	// Who is not the session's instance changes nothing.
+	wantError(t, attach("second", 9, false), codes.FailedPrecondition, "EPOCH_MISMATCH")
+	want("first", 6, "")
+	if err := attach("second", 1, true); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, attach("first", 7, false), codes.FailedPrecondition, "SESSION_SUPERSEDED")
+	epoch = 2
+	want("second", 2, "")
+	want("second", 1, "2")
+}

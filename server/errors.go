@@ -143,6 +143,7 @@ func codeOf(reason tenurev1.ErrorReason) codes.Code {
 		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
 		tenurev1.ErrorReason_ERROR_REASON_FROZEN,
 		tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+		tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
 		tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
 		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
 		tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED:

@@ -12,6 +12,7 @@ import (
 const (
 	relayPropose   = "Propose"
 	relayTimesLeft = "TimesLeft"
+	relayAttach    = "Attach"
 	relayMembers   = "ChangeMembers"
 )
 
@@ -49,7 +50,7 @@ func newRelayMetrics(r prometheus.Registerer) (*relayMetrics, error) {
 			return nil, err
 		}
 	}
-	for _, method := range []string{relayPropose, relayTimesLeft, relayMembers} {
+	for _, method := range []string{relayPropose, relayTimesLeft, relayAttach, relayMembers} {
 		m.calls.WithLabelValues(method, "")
 		m.duration.WithLabelValues(method)
 	}

@@ -60,6 +60,7 @@ func httpStatusOf(reason tenurev1.ErrorReason) int {
 		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
 		tenurev1.ErrorReason_ERROR_REASON_FROZEN,
 		tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+		tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
 		tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
 		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
 		tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED:

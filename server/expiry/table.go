@@ -60,6 +60,8 @@ type shard struct {
 	byID   map[storage.SessionID]*entry
 	free   []*entry
 	sparse []entry // memory for entries that were never used
+	// attached has the sessions to which somebody attached with a number; nil until then.
+	attached map[storage.SessionID]attachment
 }
 
 // table holds the live sessions of one term.
@@ -176,6 +178,7 @@ func (t *table) end(id storage.SessionID) ended {
 	}
 	out := ended{known: true, ttlMs: e.ttlMs, expiring: e.expiring, waited: e.waiting > 0, deadline: e.deadline}
 	delete(sh.byID, id)
+	delete(sh.attached, id)
 	*e = entry{gen: e.gen + 1}
 	sh.free = append(sh.free, e)
 	return out
@@ -188,6 +191,7 @@ func (t *table) raise(id storage.SessionID, epoch uint64) {
 	defer sh.mu.Unlock()
 	if e := sh.byID[id]; e != nil {
 		e.epoch = max(e.epoch, epoch)
+		delete(sh.attached, id)
 	}
 }
 

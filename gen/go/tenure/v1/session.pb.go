@@ -941,7 +941,9 @@ type AttachSessionRequest struct {
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The calling process instance, at most 64 bytes.
 	InstanceId []byte `protobuf:"bytes,2,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
-	// Number of this attempt to attach, chosen by the client, growing; a lower one than the last is refused.
+	// Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
+	// refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
+	// alone keeps it. Zero: not ordered.
 	Attempt uint64 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Whether to take the session over from the instance of options.epoch.
 	TakeOver bool `protobuf:"varint,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`

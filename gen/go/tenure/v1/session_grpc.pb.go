@@ -46,7 +46,8 @@ type SessionServiceClient interface {
 	KeepAlive(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[KeepAliveRequest, KeepAliveResponse], error)
 	// AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
 	// process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+	// ATTEMPT_OUTDATED.
 	AttachSession(ctx context.Context, in *AttachSessionRequest, opts ...grpc.CallOption) (*AttachSessionResponse, error)
 	// DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
 	// Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
@@ -157,7 +158,8 @@ type SessionServiceServer interface {
 	KeepAlive(grpc.BidiStreamingServer[KeepAliveRequest, KeepAliveResponse]) error
 	// AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
 	// process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+	// ATTEMPT_OUTDATED.
 	AttachSession(context.Context, *AttachSessionRequest) (*AttachSessionResponse, error)
 	// DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
 	// Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.

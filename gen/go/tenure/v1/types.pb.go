@@ -194,6 +194,8 @@ const (
 	ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED ErrorReason = 50
 	// ABORTED: a watcher was too slow and its place in history is forgotten; metadata "resume_token".
 	ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW ErrorReason = 51
+	// FAILED_PRECONDITION: a later attempt of the same instance to attach came first; metadata "attempt" is its number.
+	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
 )
 
 // Enum value maps for ErrorReason.
@@ -251,6 +253,7 @@ var (
 		49: "ERROR_REASON_TOO_MANY_KEYS",
 		50: "ERROR_REASON_MEMBERSHIP_REFUSED",
 		51: "ERROR_REASON_WATCHER_TOO_SLOW",
+		52: "ERROR_REASON_ATTEMPT_OUTDATED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":             0,
@@ -305,6 +308,7 @@ var (
 		"ERROR_REASON_TOO_MANY_KEYS":           49,
 		"ERROR_REASON_MEMBERSHIP_REFUSED":      50,
 		"ERROR_REASON_WATCHER_TOO_SLOW":        51,
+		"ERROR_REASON_ATTEMPT_OUTDATED":        52,
 	}
 )
 
@@ -1146,7 +1150,7 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n" +
 	"\x10LOCK_MODE_SHARED\x10\x02\x12\x17\n" +
-	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xeb\r\n" +
+	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\x8e\x0e\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -1200,7 +1204,8 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x1dERROR_REASON_METHOD_NOT_FOUND\x100\x12\x1e\n" +
 	"\x1aERROR_REASON_TOO_MANY_KEYS\x101\x12#\n" +
 	"\x1fERROR_REASON_MEMBERSHIP_REFUSED\x102\x12!\n" +
-	"\x1dERROR_REASON_WATCHER_TOO_SLOW\x103B\x96\x01\n" +
+	"\x1dERROR_REASON_WATCHER_TOO_SLOW\x103\x12!\n" +
+	"\x1dERROR_REASON_ATTEMPT_OUTDATED\x104B\x96\x01\n" +
 	"\fio.tenure.v1B\n" +
 	"TypesProtoP\x01Z5github.com/tenure-io/tenure/gen/go/tenure/v1;tenurev1\xa2\x02\x03TXX\xaa\x02\tTenure.V1\xca\x02\tTenure\\V1\xe2\x02\x15Tenure\\V1\\GPBMetadata\xea\x02\n" +
 	"Tenure::V1b\x06proto3"

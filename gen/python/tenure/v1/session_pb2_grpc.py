@@ -105,7 +105,8 @@ class SessionServiceServicer(object):
     def AttachSession(self, request, context):
         """AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
         process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-        Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+        Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+        ATTEMPT_OUTDATED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

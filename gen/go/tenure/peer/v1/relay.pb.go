@@ -821,6 +821,125 @@ func (x *ChangeMembersResponse) GetIndex() uint64 {
 	return 0
 }
 
+// AttachRequest is an attempt of a session's instance to attach.
+type AttachRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The newest term the sender knows; a leader of an older one is none.
+	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	// The session, 16 bytes.
+	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The instance.
+	InstanceId []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	// Number of the attempt.
+	Attempt       uint64 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachRequest) Reset() {
+	*x = AttachRequest{}
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachRequest) ProtoMessage() {}
+
+func (x *AttachRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
+func (*AttachRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *AttachRequest) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *AttachRequest) GetSessionId() []byte {
+	if x != nil {
+		return x.SessionId
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetInstanceId() []byte {
+	if x != nil {
+		return x.InstanceId
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetAttempt() uint64 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// AttachResponse tells whether a later attempt came first.
+type AttachResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The latest attempt of the instance in this term, this one among them.
+	LatestAttempt uint64 `protobuf:"varint,1,opt,name=latest_attempt,json=latestAttempt,proto3" json:"latest_attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachResponse) Reset() {
+	*x = AttachResponse{}
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachResponse) ProtoMessage() {}
+
+func (x *AttachResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
+func (*AttachResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AttachResponse) GetLatestAttempt() uint64 {
+	if x != nil {
+		return x.LatestAttempt
+	}
+	return 0
+}
+
 var File_tenure_peer_v1_relay_proto protoreflect.FileDescriptor
 
 const file_tenure_peer_v1_relay_proto_rawDesc = "" +
@@ -874,11 +993,21 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\x15ChangeMembersResponse\x12)\n" +
 	"\x06member\x18\x01 \x01(\v2\x11.tenure.v1.MemberR\x06member\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x14\n" +
-	"\x05index\x18\x03 \x01(\x04R\x05index2\xd4\x02\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05index\"}\n" +
+	"\rAttachRequest\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\fR\tsessionId\x12\x1f\n" +
+	"\vinstance_id\x18\x03 \x01(\fR\n" +
+	"instanceId\x12\x18\n" +
+	"\aattempt\x18\x04 \x01(\x04R\aattempt\"7\n" +
+	"\x0eAttachResponse\x12%\n" +
+	"\x0elatest_attempt\x18\x01 \x01(\x04R\rlatestAttempt2\x9d\x03\n" +
 	"\fRelayService\x12J\n" +
 	"\aPropose\x12\x1e.tenure.peer.v1.ProposeRequest\x1a\x1f.tenure.peer.v1.ProposeResponse\x12H\n" +
 	"\x05Renew\x12\x1c.tenure.peer.v1.RenewRequest\x1a\x1d.tenure.peer.v1.RenewResponse(\x010\x01\x12P\n" +
-	"\tTimesLeft\x12 .tenure.peer.v1.TimesLeftRequest\x1a!.tenure.peer.v1.TimesLeftResponse\x12\\\n" +
+	"\tTimesLeft\x12 .tenure.peer.v1.TimesLeftRequest\x1a!.tenure.peer.v1.TimesLeftResponse\x12G\n" +
+	"\x06Attach\x12\x1d.tenure.peer.v1.AttachRequest\x1a\x1e.tenure.peer.v1.AttachResponse\x12\\\n" +
 	"\rChangeMembers\x12$.tenure.peer.v1.ChangeMembersRequest\x1a%.tenure.peer.v1.ChangeMembersResponseB\xb4\x01\n" +
 	"\x12com.tenure.peer.v1B\n" +
 	"RelayProtoP\x01Z8github.com/tenure-io/tenure/gen/go/tenure/peer/v1;peerv1\xa2\x02\x03TPX\xaa\x02\x0eTenure.Peer.V1\xca\x02\x0eTenure\\Peer\\V1\xe2\x02\x1aTenure\\Peer\\V1\\GPBMetadata\xea\x02\x10Tenure::Peer::V1b\x06proto3"
@@ -895,7 +1024,7 @@ func file_tenure_peer_v1_relay_proto_rawDescGZIP() []byte {
 	return file_tenure_peer_v1_relay_proto_rawDescData
 }
 
-var file_tenure_peer_v1_relay_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_tenure_peer_v1_relay_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_tenure_peer_v1_relay_proto_goTypes = []any{
 	(*ProposeRequest)(nil),                // 0: tenure.peer.v1.ProposeRequest
 	(*ProposeResponse)(nil),               // 1: tenure.peer.v1.ProposeResponse
@@ -909,40 +1038,44 @@ var file_tenure_peer_v1_relay_proto_goTypes = []any{
 	(*SessionTimeLeft)(nil),               // 9: tenure.peer.v1.SessionTimeLeft
 	(*ChangeMembersRequest)(nil),          // 10: tenure.peer.v1.ChangeMembersRequest
 	(*ChangeMembersResponse)(nil),         // 11: tenure.peer.v1.ChangeMembersResponse
-	(*v1.Command)(nil),                    // 12: tenure.store.v1.Command
-	(*v1.Result)(nil),                     // 13: tenure.store.v1.Result
-	(v11.ErrorReason)(0),                  // 14: tenure.v1.ErrorReason
-	(*v11.AddMemberRequest)(nil),          // 15: tenure.v1.AddMemberRequest
-	(*v11.PromoteMemberRequest)(nil),      // 16: tenure.v1.PromoteMemberRequest
-	(*v11.RemoveMemberRequest)(nil),       // 17: tenure.v1.RemoveMemberRequest
-	(*v11.ReplaceMemberRequest)(nil),      // 18: tenure.v1.ReplaceMemberRequest
-	(*v11.TransferLeadershipRequest)(nil), // 19: tenure.v1.TransferLeadershipRequest
-	(*v11.Member)(nil),                    // 20: tenure.v1.Member
+	(*AttachRequest)(nil),                 // 12: tenure.peer.v1.AttachRequest
+	(*AttachResponse)(nil),                // 13: tenure.peer.v1.AttachResponse
+	(*v1.Command)(nil),                    // 14: tenure.store.v1.Command
+	(*v1.Result)(nil),                     // 15: tenure.store.v1.Result
+	(v11.ErrorReason)(0),                  // 16: tenure.v1.ErrorReason
+	(*v11.AddMemberRequest)(nil),          // 17: tenure.v1.AddMemberRequest
+	(*v11.PromoteMemberRequest)(nil),      // 18: tenure.v1.PromoteMemberRequest
+	(*v11.RemoveMemberRequest)(nil),       // 19: tenure.v1.RemoveMemberRequest
+	(*v11.ReplaceMemberRequest)(nil),      // 20: tenure.v1.ReplaceMemberRequest
+	(*v11.TransferLeadershipRequest)(nil), // 21: tenure.v1.TransferLeadershipRequest
+	(*v11.Member)(nil),                    // 22: tenure.v1.Member
 }
 var file_tenure_peer_v1_relay_proto_depIdxs = []int32{
-	12, // 0: tenure.peer.v1.ProposeRequest.command:type_name -> tenure.store.v1.Command
-	13, // 1: tenure.peer.v1.ProposeResponse.result:type_name -> tenure.store.v1.Result
+	14, // 0: tenure.peer.v1.ProposeRequest.command:type_name -> tenure.store.v1.Command
+	15, // 1: tenure.peer.v1.ProposeResponse.result:type_name -> tenure.store.v1.Result
 	3,  // 2: tenure.peer.v1.RenewRequest.renewals:type_name -> tenure.peer.v1.Renewal
 	5,  // 3: tenure.peer.v1.RenewResponse.verdicts:type_name -> tenure.peer.v1.RenewalVerdict
-	14, // 4: tenure.peer.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
+	16, // 4: tenure.peer.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
 	7,  // 5: tenure.peer.v1.TimesLeftRequest.delays:type_name -> tenure.peer.v1.HoldName
 	9,  // 6: tenure.peer.v1.TimesLeftResponse.sessions:type_name -> tenure.peer.v1.SessionTimeLeft
-	15, // 7: tenure.peer.v1.ChangeMembersRequest.add:type_name -> tenure.v1.AddMemberRequest
-	16, // 8: tenure.peer.v1.ChangeMembersRequest.promote:type_name -> tenure.v1.PromoteMemberRequest
-	17, // 9: tenure.peer.v1.ChangeMembersRequest.remove:type_name -> tenure.v1.RemoveMemberRequest
-	18, // 10: tenure.peer.v1.ChangeMembersRequest.replace:type_name -> tenure.v1.ReplaceMemberRequest
-	19, // 11: tenure.peer.v1.ChangeMembersRequest.transfer:type_name -> tenure.v1.TransferLeadershipRequest
-	20, // 12: tenure.peer.v1.ChangeMembersResponse.member:type_name -> tenure.v1.Member
+	17, // 7: tenure.peer.v1.ChangeMembersRequest.add:type_name -> tenure.v1.AddMemberRequest
+	18, // 8: tenure.peer.v1.ChangeMembersRequest.promote:type_name -> tenure.v1.PromoteMemberRequest
+	19, // 9: tenure.peer.v1.ChangeMembersRequest.remove:type_name -> tenure.v1.RemoveMemberRequest
+	20, // 10: tenure.peer.v1.ChangeMembersRequest.replace:type_name -> tenure.v1.ReplaceMemberRequest
+	21, // 11: tenure.peer.v1.ChangeMembersRequest.transfer:type_name -> tenure.v1.TransferLeadershipRequest
+	22, // 12: tenure.peer.v1.ChangeMembersResponse.member:type_name -> tenure.v1.Member
 	0,  // 13: tenure.peer.v1.RelayService.Propose:input_type -> tenure.peer.v1.ProposeRequest
 	2,  // 14: tenure.peer.v1.RelayService.Renew:input_type -> tenure.peer.v1.RenewRequest
 	6,  // 15: tenure.peer.v1.RelayService.TimesLeft:input_type -> tenure.peer.v1.TimesLeftRequest
-	10, // 16: tenure.peer.v1.RelayService.ChangeMembers:input_type -> tenure.peer.v1.ChangeMembersRequest
-	1,  // 17: tenure.peer.v1.RelayService.Propose:output_type -> tenure.peer.v1.ProposeResponse
-	4,  // 18: tenure.peer.v1.RelayService.Renew:output_type -> tenure.peer.v1.RenewResponse
-	8,  // 19: tenure.peer.v1.RelayService.TimesLeft:output_type -> tenure.peer.v1.TimesLeftResponse
-	11, // 20: tenure.peer.v1.RelayService.ChangeMembers:output_type -> tenure.peer.v1.ChangeMembersResponse
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
+	12, // 16: tenure.peer.v1.RelayService.Attach:input_type -> tenure.peer.v1.AttachRequest
+	10, // 17: tenure.peer.v1.RelayService.ChangeMembers:input_type -> tenure.peer.v1.ChangeMembersRequest
+	1,  // 18: tenure.peer.v1.RelayService.Propose:output_type -> tenure.peer.v1.ProposeResponse
+	4,  // 19: tenure.peer.v1.RelayService.Renew:output_type -> tenure.peer.v1.RenewResponse
+	8,  // 20: tenure.peer.v1.RelayService.TimesLeft:output_type -> tenure.peer.v1.TimesLeftResponse
+	13, // 21: tenure.peer.v1.RelayService.Attach:output_type -> tenure.peer.v1.AttachResponse
+	11, // 22: tenure.peer.v1.RelayService.ChangeMembers:output_type -> tenure.peer.v1.ChangeMembersResponse
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -966,7 +1099,7 @@ func file_tenure_peer_v1_relay_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_peer_v1_relay_proto_rawDesc), len(file_tenure_peer_v1_relay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

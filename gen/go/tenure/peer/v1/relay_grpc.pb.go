@@ -22,6 +22,7 @@ const (
 	RelayService_Propose_FullMethodName       = "/tenure.peer.v1.RelayService/Propose"
 	RelayService_Renew_FullMethodName         = "/tenure.peer.v1.RelayService/Renew"
 	RelayService_TimesLeft_FullMethodName     = "/tenure.peer.v1.RelayService/TimesLeft"
+	RelayService_Attach_FullMethodName        = "/tenure.peer.v1.RelayService/Attach"
 	RelayService_ChangeMembers_FullMethodName = "/tenure.peer.v1.RelayService/ChangeMembers"
 )
 
@@ -41,6 +42,8 @@ type RelayServiceClient interface {
 	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RenewRequest, RenewResponse], error)
 	// TimesLeft tells what the leader's timers know, for people to look at. Errors: NOT_LEADER.
 	TimesLeft(ctx context.Context, in *TimesLeftRequest, opts ...grpc.CallOption) (*TimesLeftResponse, error)
+	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER.
+	Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (*AttachResponse, error)
 	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
 	ChangeMembers(ctx context.Context, in *ChangeMembersRequest, opts ...grpc.CallOption) (*ChangeMembersResponse, error)
 }
@@ -86,6 +89,16 @@ func (c *relayServiceClient) TimesLeft(ctx context.Context, in *TimesLeftRequest
 	return out, nil
 }
 
+func (c *relayServiceClient) Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (*AttachResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AttachResponse)
+	err := c.cc.Invoke(ctx, RelayService_Attach_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *relayServiceClient) ChangeMembers(ctx context.Context, in *ChangeMembersRequest, opts ...grpc.CallOption) (*ChangeMembersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ChangeMembersResponse)
@@ -112,6 +125,8 @@ type RelayServiceServer interface {
 	Renew(grpc.BidiStreamingServer[RenewRequest, RenewResponse]) error
 	// TimesLeft tells what the leader's timers know, for people to look at. Errors: NOT_LEADER.
 	TimesLeft(context.Context, *TimesLeftRequest) (*TimesLeftResponse, error)
+	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER.
+	Attach(context.Context, *AttachRequest) (*AttachResponse, error)
 	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
 	ChangeMembers(context.Context, *ChangeMembersRequest) (*ChangeMembersResponse, error)
 	mustEmbedUnimplementedRelayServiceServer()
@@ -132,6 +147,9 @@ func (UnimplementedRelayServiceServer) Renew(grpc.BidiStreamingServer[RenewReque
 }
 func (UnimplementedRelayServiceServer) TimesLeft(context.Context, *TimesLeftRequest) (*TimesLeftResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method TimesLeft not implemented")
+}
+func (UnimplementedRelayServiceServer) Attach(context.Context, *AttachRequest) (*AttachResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Attach not implemented")
 }
 func (UnimplementedRelayServiceServer) ChangeMembers(context.Context, *ChangeMembersRequest) (*ChangeMembersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ChangeMembers not implemented")
@@ -200,6 +218,24 @@ func _RelayService_TimesLeft_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RelayService_Attach_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AttachRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RelayServiceServer).Attach(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RelayService_Attach_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RelayServiceServer).Attach(ctx, req.(*AttachRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RelayService_ChangeMembers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ChangeMembersRequest)
 	if err := dec(in); err != nil {
@@ -232,6 +268,10 @@ var RelayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "TimesLeft",
 			Handler:    _RelayService_TimesLeft_Handler,
+		},
+		{
+			MethodName: "Attach",
+			Handler:    _RelayService_Attach_Handler,
 		},
 		{
 			MethodName: "ChangeMembers",

@@ -112,7 +112,9 @@ private static final long serialVersionUID = 0L;
   private long attempt_ = 0L;
   /**
    * <pre>
-   * Number of this attempt to attach, chosen by the client, growing; a lower one than the last is refused.
+   * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
+   * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
+   * alone keeps it. Zero: not ordered.
    * </pre>
    *
    * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -761,7 +763,9 @@ private static final long serialVersionUID = 0L;
     private long attempt_ ;
     /**
      * <pre>
-     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last is refused.
+     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
+     * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
+     * alone keeps it. Zero: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -773,7 +777,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last is refused.
+     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
+     * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
+     * alone keeps it. Zero: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -789,7 +795,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last is refused.
+     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
+     * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
+     * alone keeps it. Zero: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>

@@ -40,7 +40,9 @@ public interface AttachSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Number of this attempt to attach, chosen by the client, growing; a lower one than the last is refused.
+   * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
+   * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
+   * alone keeps it. Zero: not ordered.
    * </pre>
    *
    * <code>uint64 attempt = 3 [json_name = "attempt"];</code>

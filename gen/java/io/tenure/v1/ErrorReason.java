@@ -430,6 +430,14 @@ public enum ErrorReason
    * <code>ERROR_REASON_WATCHER_TOO_SLOW = 51;</code>
    */
   ERROR_REASON_WATCHER_TOO_SLOW(51),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a later attempt of the same instance to attach came first; metadata "attempt" is its number.
+   * </pre>
+   *
+   * <code>ERROR_REASON_ATTEMPT_OUTDATED = 52;</code>
+   */
+  ERROR_REASON_ATTEMPT_OUTDATED(52),
   UNRECOGNIZED(-1),
   ;
 
@@ -849,6 +857,14 @@ public enum ErrorReason
    * <code>ERROR_REASON_WATCHER_TOO_SLOW = 51;</code>
    */
   public static final int ERROR_REASON_WATCHER_TOO_SLOW_VALUE = 51;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a later attempt of the same instance to attach came first; metadata "attempt" is its number.
+   * </pre>
+   *
+   * <code>ERROR_REASON_ATTEMPT_OUTDATED = 52;</code>
+   */
+  public static final int ERROR_REASON_ATTEMPT_OUTDATED_VALUE = 52;
 
 
   public final int getNumber() {
@@ -927,6 +943,7 @@ public enum ErrorReason
       case 49: return ERROR_REASON_TOO_MANY_KEYS;
       case 50: return ERROR_REASON_MEMBERSHIP_REFUSED;
       case 51: return ERROR_REASON_WATCHER_TOO_SLOW;
+      case 52: return ERROR_REASON_ATTEMPT_OUTDATED;
       default: return null;
     }
   }

@@ -337,7 +337,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
      * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+     * ATTEMPT_OUTDATED.
      * </pre>
      */
     default void attachSession(io.tenure.v1.AttachSessionRequest request,
@@ -453,7 +454,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
      * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+     * ATTEMPT_OUTDATED.
      * </pre>
      */
     public void attachSession(io.tenure.v1.AttachSessionRequest request,
@@ -557,7 +559,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
      * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+     * ATTEMPT_OUTDATED.
      * </pre>
      */
     public io.tenure.v1.AttachSessionResponse attachSession(io.tenure.v1.AttachSessionRequest request) throws io.grpc.StatusException {
@@ -644,7 +647,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
      * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+     * ATTEMPT_OUTDATED.
      * </pre>
      */
     public io.tenure.v1.AttachSessionResponse attachSession(io.tenure.v1.AttachSessionRequest request) {
@@ -733,7 +737,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
      * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH.
+     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
+     * ATTEMPT_OUTDATED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.AttachSessionResponse> attachSession(

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// AttachSession serves SessionService. Without take_over it changes nothing, so it is a read.
+func (a *api) AttachSession(
+	ctx context.Context, r *tenurev1.AttachSessionRequest,
+) (*tenurev1.AttachSessionResponse, error) {
+	id, err := parseSession("session_id", r.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if err = checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax); err != nil {
+		return nil, err
+	}
+	if err = checkOptions(r.GetOptions(), optionUse{session: true, guards: r.GetTakeOver()}); err != nil {
+		return nil, err
+	}
+	if err = a.actAs(ctx, id, r.GetOptions()); err != nil {
+		return nil, err
+	}
+	if r.GetTakeOver() {
+		return a.takeOver(ctx, id, r)
+	}
+	s, err := a.reader(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	record, live, err := s.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	if !live {
+		return nil, noSession(s, id)
+	}
+	if err := checkAttach(id, record, r); err != nil {
+		return nil, err
+	}
+	if err := a.orderAttach(ctx, id, r); err != nil {
+		return nil, err
+	}
+	return a.attached(s, id, record)
+}
+
+// attached tells the user of a session what it has.
+func (a *api) attached(
+	s *snapshot, id storage.SessionID, record *storev1.SessionRecord,
+) (*tenurev1.AttachSessionResponse, error) {
+	session := a.withTimer(id, sessionToProto(id, record))
+	holds, places, err := a.objectsAt(s, id, record.GetName())
+	if err != nil {
+		return nil, err
+	}
+	highest, err := s.MaxSequence(id, record.GetEpoch())
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.AttachSessionResponse{
+		Header: a.header(s.at), Session: session, Holds: holds, Places: places, MaxSequence: highest,
+	}, nil
+}
+
+// takeOver makes another instance the user of a session: the epoch rises, and every hold gets a new number and token.
+func (a *api) takeOver(
+	ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest,
+) (*tenurev1.AttachSessionResponse, error) {
+	if r.GetOptions().GetEpoch() == 0 {
+		return nil, invalid("options.epoch", "is required with take_over: name the epoch to replace")
+	}
+	_, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
+			SessionId:     id[:],
+			ReplacesEpoch: r.GetOptions().GetEpoch(),
+			InstanceId:    r.GetInstanceId(),
+			PeerAddress:   callAddress(ctx),
+		}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.localSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer a.closeSnapshot(s)
+	record, live, err := s.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	if !live {
+		return nil, noSession(s, id)
+	}
+	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
+		zap.String("by", callAddress(ctx)))
+	return a.attached(s, id, record)
+}
+
+// checkAttach refuses an instance that is not the session's.
+func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev1.AttachSessionRequest) error {
+	epoch := r.GetOptions().GetEpoch()
+	if epoch != 0 && epoch < record.GetEpoch() {
+		return superseded(id, record, epoch)
+	}
+	other := len(record.GetInstanceId()) > 0 && len(r.GetInstanceId()) > 0 &&
+		!slices.Equal(record.GetInstanceId(), r.GetInstanceId())
+	if epoch > record.GetEpoch() || other {
+		return newError(tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+			"session %s is at epoch %d and in the hands of another instance; take it over, or open a new one",
+			id, record.GetEpoch()).with("epoch", fmt.Sprint(record.GetEpoch()))
+	}
+	return nil
+}
+
+// orderAttach refuses an attempt to attach if the same instance made a later one, which only the leader knows.
+func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest) error {
+	if r.GetAttempt() == 0 {
+		return nil
+	}
+	latest := uint64(0)
+	err := a.relay.lead(ctx, leaderCall{
+		name:   relayAttach,
+		repeat: true,
+		here: func(context.Context) (err error) {
+			latest, err = a.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
+			return err
+		},
+		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
+			answer, err := w.client.Attach(ctx, &peerv1.AttachRequest{
+				Term: w.term, SessionId: id[:], InstanceId: r.GetInstanceId(), Attempt: r.GetAttempt(),
+			}, options...)
+			latest = answer.GetLatestAttempt()
+			return err
+		},
+	}, nil)
+	if err == nil && latest > r.GetAttempt() {
+		err = newError(tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
+			"attempt %d to attach to session %s comes after attempt %d", r.GetAttempt(), id, latest).
+			with("attempt", fmt.Sprint(latest))
+	}
+	return err
+}
+
+// latestAttempt notes an attempt to attach, and returns the latest of the same instance. It fails where this member does
+// not lead.
+func (a *api) latestAttempt(id storage.SessionID, instance []byte, attempt uint64) (uint64, error) {
+	latest, ok := a.timers.Attach(id, instance, attempt)
+	if !ok {
+		return 0, newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not time sessions yet")
+	}
+	return latest, nil
+}
+
+// Attach puts attempts to attach in order, for other members.
+func (s *relayService) Attach(_ context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
+	a, err := s.fence(r.GetTerm())
+	if err != nil {
+		return nil, s.refuse(relayAttach, err)
+	}
+	id, err := storage.SessionIDFromBytes(r.GetSessionId())
+	if err != nil {
+		return nil, s.refuse(relayAttach, err)
+	}
+	latest, err := a.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
+	if err != nil {
+		return nil, s.refuse(relayAttach, err)
+	}
+	return &peerv1.AttachResponse{LatestAttempt: latest}, nil
+}
+
+// superseded returns the error for an epoch that is over.
+func superseded(id storage.SessionID, record *storev1.SessionRecord, epoch uint64) error {
+	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		"session %s was taken over: its epoch is %d, not %d", id, record.GetEpoch(), epoch).
+		with("epoch", fmt.Sprint(record.GetEpoch()))
+}
