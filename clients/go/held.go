@@ -353,6 +353,7 @@ func (s *Session) giveBackOrphans() {
 func (s *Session) reconcile(truth *tenurev1.AttachSessionResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookAtLease()
 	held := map[holdName]uint64{}
 	for _, hold := range truth.GetHolds() {
 		q := hold.GetSequencer()

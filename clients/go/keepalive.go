@@ -277,6 +277,7 @@ func (k *keeper) hints(answer *tenurev1.KeepAliveResponse) {
 			continue
 		}
 		s.mu.Lock()
+		s.lookAtLease() // After a pause of this process the lease ran out first.
 		for h := range s.helds {
 			if h.is(lost.GetSequencer()) {
 				s.endHeld(h, endTakenAway)

@@ -131,6 +131,7 @@ func (s *Session) linkDown() {
 func (s *Session) end(cause Cause) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookAtLease() // If it ran out, it ran out first.
 	if s.state == StateClosed {
 		return false
 	}

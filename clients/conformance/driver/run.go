@@ -302,6 +302,13 @@ func (r *run) fault(s *Step) error {
 		return nil
 	}
 	members := []int{s.Member}
+	if s.At != "" {
+		address, err := expandText(s.At, r.variables)
+		if err != nil {
+			return err
+		}
+		members[0] = slices.Index(r.cluster.addresses(), plain(address))
+	}
 	if s.All {
 		members = nil
 		for i := range r.cluster.proxies {
@@ -309,7 +316,7 @@ func (r *run) fault(s *Step) error {
 		}
 	}
 	for _, i := range members {
-		if i >= len(r.cluster.proxies) {
+		if i < 0 || i >= len(r.cluster.proxies) {
 			return fmt.Errorf("there is no member %d", i)
 		}
 		if err := r.cluster.fault(r.t.Context(), s, i); err != nil {

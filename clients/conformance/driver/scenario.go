@@ -48,6 +48,7 @@ type Step struct {
 	// Faults.
 	Fault    string `yaml:"fault"`
 	Member   int    `yaml:"member"`
+	At       string `yaml:"at"` // In place of member: the address that clients are told.
 	All      bool   `yaml:"all"`
 	Way      string `yaml:"way"`
 	DelayMs  int    `yaml:"delay_ms"`
