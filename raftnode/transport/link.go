@@ -98,7 +98,7 @@ func (l *link) open(ctx context.Context, lane string) (peerv1.PeerService_Exchan
 	if hello.GetUrgent() {
 		hello.Member = l.p.t.present().describe()
 	}
-	if err := stream.Send(hello); err != nil {
+	if err = stream.Send(hello); err != nil {
 		return nil, refusedBy(stream, err)
 	}
 	resp, err := stream.Recv()
@@ -185,8 +185,14 @@ func (l *link) send(ctx context.Context, stream peerv1.PeerService_ExchangeClien
 			if !more && !due {
 				break
 			}
-			if err := l.sendBatch(stream, msgs, lane, due); err != nil {
-				return refusedBy(stream, err)
+			err := l.sendBatch(stream, msgs, lane, due)
+			if errors.Is(err, io.EOF) {
+				// The stream is over. Who listens on it hears why, and only one may.
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			if err != nil {
+				return err
 			}
 			due = false
 		}
