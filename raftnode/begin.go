@@ -245,7 +245,8 @@ func isZero(id []byte) bool { return strings.Trim(string(id), "\x00") == "" }
 func explainRefusal(err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRemoved):
-		return fmt.Errorf("%w; to use this machine again, remove the data directory and start it with --join ADDRESS", err)
+		return fmt.Errorf("%w (%w); to use this machine again, remove the data directory and start with --join ADDRESS",
+			ErrRemoved, err)
 	case errors.Is(err, transport.ErrStaleIncarnation):
 		return fmt.Errorf("%w; run only one process on one data directory, never one that was copied or restored from a "+
 			"backup: if the newer one is lost for good, remove the member from the cluster, remove this directory, and "+

@@ -175,9 +175,5 @@ func (n *Node) confPublished(recordsChanged bool) {
 	n.confTouched = false
 }
 
-// membersChanged tells the transport to look at the members again.
-func (n *Node) membersChanged() {
-	if t, ok := n.o.Transport.(interface{ MembersChanged() }); ok {
-		t.MembersChanged()
-	}
-}
+// membersChanged has the members looked at again.
+func (n *Node) membersChanged() { n.roster.ring() }

@@ -149,6 +149,7 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	n.retire(old, oldEpoch)
 	n.metrics.snapshotsInstalled.Inc()
 	n.membersChanged()
+	n.seed()
 	if n.o.Snapshots.OnInstalled != nil {
 		n.o.Snapshots.OnInstalled(next.Applied())
 	}

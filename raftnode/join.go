@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -103,7 +101,7 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 	}
 	m := req.GetMember()
 	if m.GetId() == 0 || m.GetName() == "" || m.GetPeerAddress() == "" {
-		return nil, status.Error(codes.InvalidArgument, "a member needs id, name and peer address")
+		return nil, fmt.Errorf("%w: a member needs id, name and peer address", transport.ErrRefused)
 	}
 	added, err := n.AddMember(ctx, MemberSpec{
 		ID: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(),
@@ -122,7 +120,7 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 		return nil, fmt.Errorf("%w: %w", transport.ErrRemoved, err)
 	case errors.Is(err, ErrNoLeader), errors.Is(err, ErrTransferring), errors.Is(err, ErrConfChangePending),
 		errors.Is(err, ErrTooBusy), errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStopped):
-		return nil, status.Error(codes.Unavailable, err.Error())
+		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, err)
 	default:
 		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)
 	}
@@ -133,7 +131,7 @@ func (w *wire) relayJoin(ctx context.Context, n *Node, req *peerv1.JoinRequest) 
 	lead := n.view.Load().lead
 	leader := n.roster.leader(lead.Leader)
 	if leader == nil || lead.Leader == n.identity.MemberID {
-		return nil, status.Error(codes.Unavailable, ErrNoLeader.Error())
+		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, ErrNoLeader)
 	}
 	return w.Transport.Join(ctx, leader.GetPeerAddress(), req)
 }

@@ -114,7 +114,7 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	w, err := openWire(o, d, give)
+	w, err := openWire(ctx, o, d, give)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close(), d.close())

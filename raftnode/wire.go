@@ -12,8 +12,6 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
@@ -43,13 +41,20 @@ type wire struct {
 	described map[uint64]*storev1.Member
 }
 
+var (
+	_ SnapshotTransport = (*wire)(nil)
+	_ connector         = (*wire)(nil)
+)
+
 // openWire begins to serve peers; nil without a listener for them.
-func openWire(o Options, d *disk, fenced func(error)) (*wire, error) {
+func openWire(ctx context.Context, o Options, d *disk, fenced func(error)) (*wire, error) {
 	if o.PeerListener == nil {
 		return nil, nil
 	}
-	w := &wire{o: o, log: o.Logger, d: d, identity: d.identity, fenced: fenced, ended: make(chan error, 1),
-		described: map[uint64]*storev1.Member{}}
+	w := &wire{
+		o: o, log: o.Logger, d: d, identity: d.identity, fenced: fenced, ended: make(chan error, 1),
+		described: map[uint64]*storev1.Member{},
+	}
 	var err error
 	w.Transport, err = transport.New(transport.Options{
 		Listener: o.PeerListener, Services: o.PeerServices, Calls: w,
@@ -65,7 +70,7 @@ func openWire(o Options, d *disk, fenced func(error)) (*wire, error) {
 		return nil, err
 	}
 	w.setIdentity(d.identity)
-	life, stop := context.WithCancel(context.Background())
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stop = stop
 	go func() {
 		err := w.Run(life)
@@ -159,6 +164,11 @@ func (w *wire) attach(n *Node) {
 	}
 }
 
+// OpenSnapshot opens a stream for a snapshot to a member.
+func (w *wire) OpenSnapshot(ctx context.Context, to uint64) (SnapshotStream, error) {
+	return w.Transport.OpenSnapshot(ctx, to)
+}
+
 // Conn returns the connection for calls to a member.
 func (w *wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
 	cc, err := w.Transport.Conn(member)
@@ -197,7 +207,7 @@ func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.Probe
 	}
 	resp.Witness = n.testify(req.GetCaller())
 	if req.GetMends() {
-		n.reseed(req.GetCaller())
+		n.reseed(req.GetCaller()) //nolint:contextcheck // The snapshot is sent after the answer.
 	}
 	return resp, nil
 }
@@ -220,7 +230,7 @@ func (w *wire) Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1
 	if c, ok := any(n).(comparer); ok {
 		return c.Compare(ctx, req)
 	}
-	return nil, status.Error(codes.Unimplemented, "this program does not compare members")
+	return nil, errNotCompared
 }
 
 // comparer is a node that compares itself with others.
@@ -228,8 +238,11 @@ type comparer interface {
 	Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error)
 }
 
+// errNotCompared answers a question that this program does not ask either.
+var errNotCompared = fmt.Errorf("%w: this program does not compare members", transport.ErrTryAgain)
+
 // errNotOpen answers calls that come too early; the caller tries again.
-var errNotOpen = status.Error(codes.Unavailable, "member is starting")
+var errNotOpen = fmt.Errorf("%w: member is starting", transport.ErrTryAgain)
 
 // foundingMember returns the member of a genesis by its name, or nil.
 func foundingMember(g *peerv1.Genesis, name string) *peerv1.FoundingMember {

@@ -261,9 +261,9 @@ func (g *mending) step(ctx context.Context) (bool, error) {
 		return true, n.dir.WriteMend(nil)
 	}
 	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil && n.wire != nil {
-		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		call, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
-		_, err := n.wire.Transport.Probe(ctx, leader.GetPeerAddress(), &peerv1.ProbeRequest{Caller: n.wire.header(), Mends: true})
+		_, err := n.wire.Transport.Probe(call, leader.GetPeerAddress(), &peerv1.ProbeRequest{Caller: n.wire.header(), Mends: true})
 		if err != nil {
 			n.log.Info("cannot ask the leader for a snapshot", zap.Error(err))
 		}

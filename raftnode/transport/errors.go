@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -32,8 +33,18 @@ var ErrUnknownPeer = errors.New("no address of that member is known")
 // errSilent says that a peer does not answer on a connection that looks alive.
 var errSilent = errors.New("peer does not answer")
 
+// Errors of calls that say nothing about the members.
+var (
+	// ErrTryAgain says that the call comes too early, or that there is no leader; it may succeed later.
+	ErrTryAgain = errors.New("try again")
+	// ErrMalformed says that the call cannot be understood.
+	ErrMalformed = errors.New("malformed call")
+	// ErrPanicked says that the call met a bug.
+	ErrPanicked = errors.New("internal error")
+)
+
 // errStarting says that this member is not part of a cluster yet.
-var errStarting = status.Error(codes.Unavailable, "member is starting")
+var errStarting = fmt.Errorf("%w: member is starting", ErrTryAgain)
 
 // reasonDomain is the domain of the reasons in ErrorInfo.
 const reasonDomain = "peer.tenure.io"
@@ -52,8 +63,18 @@ var reasons = []struct {
 	{ErrRefused, "MEMBERSHIP_REFUSED"},
 }
 
-// toStatus makes a refusal a status that tells its reason. Other errors stay as they are.
+// toStatus makes a status of an error; that of a refusal tells its reason. Statuses stay as they are.
 func toStatus(err error) error {
+	for _, c := range []struct {
+		err  error
+		code codes.Code
+	}{
+		{ErrTryAgain, codes.Unavailable}, {ErrMalformed, codes.InvalidArgument}, {ErrPanicked, codes.Internal},
+	} {
+		if errors.Is(err, c.err) {
+			return status.Error(c.code, err.Error())
+		}
+	}
 	for _, r := range reasons {
 		if !errors.Is(err, r.err) {
 			continue

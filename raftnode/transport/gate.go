@@ -9,9 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 )
@@ -61,7 +59,7 @@ func readCaller(ctx context.Context) (c caller, err error) {
 	get := func(key string, base int) uint64 {
 		n, parseErr := strconv.ParseUint(first(md, key), base, 64)
 		if parseErr != nil && err == nil {
-			err = status.Errorf(codes.InvalidArgument, "metadata %s is missing or malformed", key)
+			err = fmt.Errorf("%w: metadata %s is missing or no number", ErrMalformed, key)
 		}
 		return n
 	}
@@ -79,16 +77,16 @@ func first(md metadata.MD, key string) string {
 }
 
 // admit lets a call in or refuses it.
-func (t *Transport) admit(ctx context.Context) (context.Context, caller, error) {
+func (t *Transport) admit(ctx context.Context) (context.Context, error) {
 	c, err := readCaller(ctx)
 	if err != nil {
-		return nil, c, err
+		return nil, toStatus(err)
 	}
 	if err := t.check(c); err != nil {
 		t.metrics.refuse(err)
-		return nil, c, toStatus(err)
+		return nil, toStatus(err)
 	}
-	return context.WithValue(ctx, callerKey{}, c), c, nil
+	return context.WithValue(ctx, callerKey{}, c), nil
 }
 
 // check holds what a caller says of both ends against what is known. A member of this cluster that is not known here is
@@ -153,7 +151,7 @@ func (t *Transport) unary(
 ) (resp any, err error) {
 	defer t.recovered(info.FullMethod, &err)
 	if !open(info.FullMethod) {
-		if ctx, _, err = t.admit(ctx); err != nil {
+		if ctx, err = t.admit(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +163,7 @@ func (t *Transport) stream(
 	srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
 ) (err error) {
 	defer t.recovered(info.FullMethod, &err)
-	ctx, _, err := t.admit(stream.Context())
+	ctx, err := t.admit(stream.Context())
 	if err != nil {
 		return err
 	}
@@ -177,7 +175,7 @@ func (t *Transport) recovered(method string, err *error) {
 	if r := recover(); r != nil {
 		t.log.Error("call of a member panicked", zap.String("method", method), zap.Any("panic", r),
 			zap.ByteString("stack", debug.Stack()))
-		*err = status.Error(codes.Internal, "internal error")
+		*err = toStatus(ErrPanicked)
 	}
 }
 

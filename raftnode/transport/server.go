@@ -10,9 +10,7 @@ import (
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
@@ -141,7 +139,7 @@ func (t *Transport) receive(c caller, req *peerv1.ExchangeRequest) error {
 	for _, raw := range req.GetMessages() {
 		m := &raftpb.Message{}
 		if err := proto.Unmarshal(raw, m); err != nil {
-			return status.Errorf(codes.InvalidArgument, "decode raft message: %v", err)
+			return fmt.Errorf("%w: raft message: %w", ErrMalformed, err)
 		}
 		if err := checkMessage(m, c.from, c.to); err != nil {
 			return err

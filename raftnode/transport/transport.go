@@ -108,8 +108,8 @@ func (t *Transport) Run(ctx context.Context) error {
 		<-r.ended
 	}
 	t.server.Stop()
-	<-served
-	if ctx.Err() != nil {
+	err = errors.Join(err, <-served)
+	if ctx.Err() != nil || err == nil {
 		return nil
 	}
 	return fmt.Errorf("serve members on %s: %w", t.o.Listener.Addr(), err)
