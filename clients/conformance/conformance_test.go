@@ -210,12 +210,16 @@ func goAgent(t *testing.T) *driver.Language {
 	return &driver.Language{Name: "go", Command: []string{path}}
 }
 
-// pythonAgent finds the agent of the Python client, in the environment that TENURE_PYTHON names, or in the one of the system.
+// pythonAgent finds the agent of the Python client, for the interpreter that TENURE_PYTHON names, that the Makefile made, or that the system
+// has.
 func pythonAgent(t *testing.T, name string, arguments ...string) *driver.Language {
 	t.Helper()
-	python := os.Getenv("TENURE_PYTHON")
-	if python == "" {
-		python = "python3"
+	python := "python3"
+	if made := filepath.Join("..", "..", ".tools", "python-client", "bin", "python"); fileExists(made) {
+		python, _ = filepath.Abs(made) // It was found from here.
+	}
+	if named := os.Getenv("TENURE_PYTHON"); named != "" {
+		python = named
 	}
 	path, err := exec.LookPath(python)
 	if err != nil {
@@ -240,11 +244,16 @@ func pythonAgent(t *testing.T, name string, arguments ...string) *driver.Languag
 	}
 }
 
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 func pythonPath(dir string) string {
 	return strings.Join([]string{filepath.Join(dir, "src"), filepath.Join(dir, "../../gen/python")}, string(os.PathListSeparator))
 }
 
-// javaAgent finds the agent of the Java client, whose class path TENURE_JAVA_CLASSPATH gives.
+// javaAgent finds the agent of the Java client: on the class path that TENURE_JAVA_CLASSPATH gives, or built by Maven.
 func javaAgent(t *testing.T) *driver.Language {
 	t.Helper()
 	path, err := exec.LookPath("java")
@@ -253,7 +262,37 @@ func javaAgent(t *testing.T) *driver.Language {
 	}
 	classPath := os.Getenv("TENURE_JAVA_CLASSPATH")
 	if classPath == "" {
-		missing(t, "the agent of Java needs its class path in TENURE_JAVA_CLASSPATH")
+		classPath = buildJava(t)
 	}
 	return &driver.Language{Name: "java", Command: []string{path, "-cp", classPath, "io.tenure.conformance.Agent"}}
+}
+
+// buildJava builds the Java client with its tests, and returns the class path.
+func buildJava(t *testing.T) string {
+	t.Helper()
+	maven, err := exec.LookPath("mvn")
+	if err != nil {
+		missing(t, "the agent of Java needs mvn, or TENURE_JAVA_CLASSPATH: %v", err)
+	}
+	dir, err := filepath.Abs("../java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = os.Stat(filepath.Join(dir, "pom.xml")); err != nil {
+		missing(t, "there is no client of Java: %v", err)
+	}
+	list := filepath.Join(work, "classpath")
+	build := exec.CommandContext(t.Context(), maven, "--quiet", "--batch-mode", "--no-transfer-progress", "test-compile",
+		"dependency:build-classpath", "-Dmdep.outputFile="+list)
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the agent of Java: %v\n%s", err, out)
+	}
+	libraries, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join([]string{
+		filepath.Join(dir, "target", "test-classes"), filepath.Join(dir, "target", "classes"), string(libraries),
+	}, string(os.PathListSeparator))
 }

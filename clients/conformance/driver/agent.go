@@ -44,17 +44,20 @@ type message struct {
 	ID    int             `json:"id"`
 	OK    bool            `json:"ok"`
 	Value json.RawMessage `json:"value"`
-	Error *failure        `json:"error"`
+	Error *Failure        `json:"error"`
 	Event string          `json:"event"`
 	Of    string          `json:"of"`
 }
 
-// failure is the error of a reply.
-type failure struct {
+// Failure is the error of a reply.
+type Failure struct {
 	Kind    string `json:"kind"`
 	Applied string `json:"applied"`
 	Message string `json:"message"`
 }
+
+// Error returns kind and message.
+func (f *Failure) Error() string { return f.Kind + ": " + f.Message }
 
 // event is what an agent told of an object.
 type event struct {
@@ -202,6 +205,30 @@ func (a *Agent) Call(op, on, as string, args map[string]any) (id int, reply <-ch
 	a.replies[id] = c
 	_, err = a.in.Write(append(line, '\n'))
 	return id, c, err
+}
+
+// Do sends a request and waits for its value, at most so long. A *Failure is what the agent answered.
+func (a *Agent) Do(op, on, as string, args map[string]any, within time.Duration) (map[string]any, error) {
+	_, reply, err := a.Call(op, on, as, args)
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case m, ok := <-reply:
+		switch {
+		case !ok:
+			return nil, errAgentEnded
+		case !m.OK && m.Error != nil:
+			return nil, m.Error
+		}
+		var value map[string]any
+		err := json.Unmarshal(m.Value, &value)
+		return value, err
+	case <-timer.C:
+		return nil, fmt.Errorf("%s: no reply within %v", op, within)
+	}
 }
 
 // await waits for the next event that fits, behind the last one that was awaited of this kind and object.

@@ -9,54 +9,56 @@ import (
 	"github.com/tenure-io/tenure/test/rig"
 )
 
-// cluster is real members, each behind a proxy whose address it advertises to clients.
-type cluster struct {
-	rig     *rig.Cluster
-	proxies []*Proxy
+// Cluster is real members, each behind a proxy whose address it advertises to clients.
+type Cluster struct {
+	// Rig has the members.
+	Rig *rig.Cluster
+	// Proxies stand before the members, in their order.
+	Proxies []*Proxy
 }
 
-// startCluster starts members and proxies.
-func startCluster(ctx context.Context, t *testing.T, binary string, members int) *cluster {
+// StartCluster starts members and proxies.
+func StartCluster(ctx context.Context, t *testing.T, binary string, members int) *Cluster {
 	t.Helper()
-	c := &cluster{}
+	c := &Cluster{}
 	for range members {
 		p, err := NewProxy(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.proxies = append(c.proxies, p)
+		c.Proxies = append(c.Proxies, p)
 	}
-	c.rig = rig.StartClusterEach(ctx, t, binary, members, func(i int) []string {
-		return []string{"--advertise", c.proxies[i].Address()}
+	c.Rig = rig.StartClusterEach(ctx, t, binary, members, func(i int) []string {
+		return []string{"--advertise", c.Proxies[i].Address()}
 	})
-	for i, m := range c.rig.Members {
-		c.proxies[i].SetTarget(m.Addresses.GRPC)
+	for i, m := range c.Rig.Members {
+		c.Proxies[i].SetTarget(m.Addresses.GRPC)
 	}
 	return c
 }
 
-// addresses returns the proxies' addresses.
-func (c *cluster) addresses() []string {
+// Addresses returns the proxies' addresses.
+func (c *Cluster) Addresses() []string {
 	var list []string
-	for _, p := range c.proxies {
+	for _, p := range c.Proxies {
 		list = append(list, p.Address())
 	}
 	return list
 }
 
-// close ends the proxies; the members end with the test.
-func (c *cluster) close() {
-	for _, p := range c.proxies {
+// Close ends proxies and members.
+func (c *Cluster) Close() {
+	for _, p := range c.Proxies {
 		p.Close()
 	}
-	for _, m := range c.rig.Members {
+	for _, m := range c.Rig.Members {
 		m.Kill()
 	}
 }
 
 // fault does something to one member or its proxy.
-func (c *cluster) fault(ctx context.Context, s *Step, i int) error {
-	p, m := c.proxies[i], c.rig.Members[i]
+func (c *Cluster) fault(ctx context.Context, s *Step, i int) error {
+	p, m := c.Proxies[i], c.Rig.Members[i]
 	switch s.Fault {
 	case "member.kill":
 		m.Kill()
@@ -86,12 +88,12 @@ func (c *cluster) fault(ctx context.Context, s *Step, i int) error {
 }
 
 // startAll starts all members, which need each other to serve.
-func (c *cluster) startAll(ctx context.Context) {
-	for _, m := range c.rig.Members {
+func (c *Cluster) startAll(ctx context.Context) {
+	for _, m := range c.Rig.Members {
 		m.Launch(ctx)
 	}
-	for i, m := range c.rig.Members {
+	for i, m := range c.Rig.Members {
 		m.Await(ctx)
-		c.proxies[i].SetTarget(m.Addresses.GRPC)
+		c.Proxies[i].SetTarget(m.Addresses.GRPC)
 	}
 }

@@ -29,7 +29,7 @@ type run struct {
 	t         *testing.T
 	language  *Language
 	scenario  *Scenario
-	cluster   *cluster
+	cluster   *Cluster
 	agents    map[string]*Agent
 	features  []string
 	variables map[string]any
@@ -63,13 +63,13 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 			return fmt.Errorf("%w: the agent cannot %s", ErrSkipped, feature)
 		}
 	}
-	r.cluster = startCluster(ctx, t, binary, s.Members)
-	defer r.cluster.close()
+	r.cluster = StartCluster(ctx, t, binary, s.Members)
+	defer r.cluster.Close()
 	namespace := "c-" + uuid.NewString()[:8]
-	r.variables["hosts"] = strings.Join(r.cluster.addresses(), ",")
+	r.variables["hosts"] = strings.Join(r.cluster.Addresses(), ",")
 	r.variables["ns"] = namespace
 	r.variables["uri"] = fmt.Sprintf("tenure://%s/%s?ttl=5s", r.variables["hosts"], namespace)
-	for i, address := range r.cluster.addresses() {
+	for i, address := range r.cluster.Addresses() {
 		r.variables[fmt.Sprintf("host%d", i)] = address
 	}
 	if err := r.steps(s.Steps, "step"); err != nil {
@@ -223,7 +223,7 @@ func (r *run) finish(p *pending, s *Step) error {
 }
 
 // failed compares an error with what the step expects.
-func (r *run) failed(f *failure, s *Step) error {
+func (r *run) failed(f *Failure, s *Step) error {
 	if f == nil {
 		return errors.New("neither value nor error")
 	}
@@ -307,16 +307,16 @@ func (r *run) fault(s *Step) error {
 		if err != nil {
 			return err
 		}
-		members[0] = slices.Index(r.cluster.addresses(), plain(address))
+		members[0] = slices.Index(r.cluster.Addresses(), plain(address))
 	}
 	if s.All {
 		members = nil
-		for i := range r.cluster.proxies {
+		for i := range r.cluster.Proxies {
 			members = append(members, i)
 		}
 	}
 	for _, i := range members {
-		if i < 0 || i >= len(r.cluster.proxies) {
+		if i < 0 || i >= len(r.cluster.Proxies) {
 			return fmt.Errorf("there is no member %d", i)
 		}
 		if err := r.cluster.fault(r.t.Context(), s, i); err != nil {
