@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
@@ -256,12 +257,45 @@ func (p fleetPort) Send(msgs []*raftpb.Message) {
 		}
 		r := n.Store().NewReader()
 		removed, err := r.IsRemoved(p.self)
-		if err := errors.Join(err, r.Close()); err == nil && removed {
+		if errors.Join(err, r.Close()) == nil && removed {
 			self.ReportRemoved()
 			return
 		}
 	}
 	p.port.Send(msgs)
+}
+
+// Conn returns a connection for calls to a member.
+func (p fleetPort) Conn(member uint64) (grpc.ClientConnInterface, error) {
+	return callConn{p: p, to: member}, nil
+}
+
+// callConn carries the calls between members that are not raft's.
+type callConn struct {
+	p  fleetPort
+	to uint64
+}
+
+// Invoke carries one call.
+func (c callConn) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
+	n := c.p.w.route(c.p.self, c.to)
+	req, isReq := args.(*peerv1.CompareRequest)
+	answer, isResp := reply.(*peerv1.CompareResponse)
+	if n == nil || method != peerv1.PeerService_Compare_FullMethodName || !isReq || !isResp {
+		return errCut
+	}
+	resp, err := n.Compare(ctx, req)
+	if err == nil {
+		proto.Merge(answer, resp)
+	}
+	return err
+}
+
+// NewStream carries no streams.
+func (c callConn) NewStream(
+	context.Context, *grpc.StreamDesc, string, ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	return nil, errCut
 }
 
 // OpenSnapshot opens a stream to a member.

@@ -19,6 +19,8 @@ type metrics struct {
 	truncations  prometheus.Counter
 	confChanges  prometheus.Counter
 
+	checksumsDiffer prometheus.Counter
+
 	snapshotsSent, snapshotsFailed, snapshotsReceived, snapshotsInstalled prometheus.Counter
 	snapshotBytesSent, snapshotBytesReceived                              prometheus.Counter
 	snapshotSeconds                                                       prometheus.Histogram
@@ -53,6 +55,8 @@ func newMetrics(n *Node) *metrics {
 	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
+	m.checksumsDiffer = counter("tenure_health_checksums_differ_total",
+		"Comparisons in which members had different states.")
 	m.confChanges = counter("tenure_raft_conf_changes_total", "Changes of members that were applied.")
 	m.snapshotsSent = counter("tenure_snapshot_sent_total", "Snapshots that a member took whole.")
 	m.snapshotsFailed = counter("tenure_snapshot_send_failures_total", "Attempts to send a snapshot that failed.")
@@ -97,6 +101,40 @@ func (m *metrics) gauges(n *Node) {
 		first, _ := n.rlog.FirstIndex() // from memory, without error
 		return float64(first)
 	})
+	flag := func(is bool) float64 {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	gauge("tenure_health_disk_free_bytes", "Bytes that are free on the disk of the data directory.",
+		func() float64 { return float64(n.health.free.Load()) })
+	gauge("tenure_health_disk_low", "1 while this member's disk has too little room.",
+		func() float64 { return flag(n.health.low.Load()) })
+	gauge("tenure_health_growth_refused", "1 while this member would refuse growth, for its own disk or that of another.",
+		func() float64 { return flag(n.health.low.Load() || n.health.lowElsewhere() != 0) })
+	gauge("tenure_health_no_agreement", "1 while no quorum of members has the same state, so that nothing is written.",
+		func() float64 { return flag(n.health.odd.Load()) })
+	gauge("tenure_raft_voters", "Members that vote.", func() float64 { return float64(len(n.Status().Voters)) })
+	gauge("tenure_raft_learners", "Members that do not vote.", func() float64 { return float64(len(n.Status().Learners)) })
+	gauge("tenure_raft_members_unreachable", "On the leader, members that it has not heard of for an election time-out.",
+		func() float64 {
+			away := 0
+			for _, p := range n.peers.list() {
+				if !p.Reachable {
+					away++
+				}
+			}
+			return float64(away)
+		})
+	gauge("tenure_raft_members_lag_entries", "On the leader, entries that the member furthest behind lacks.",
+		func() float64 {
+			lag, commit := uint64(0), n.view.Load().commit
+			for _, p := range n.peers.list() {
+				lag = max(lag, commit-min(p.Match, commit))
+			}
+			return float64(lag)
+		})
 	gauge("tenure_snapshot_sending", "Snapshots being sent.", func() float64 { return float64(n.couriers.sending()) })
 	gauge("tenure_raft_checkpoint_index", "Index of the newest checkpoint.", func() float64 {
 		if c := n.snaps.Newest(); c != nil {

@@ -46,6 +46,7 @@ type Node struct {
 	tasks     *leaderTasks
 	janitor   *janitor
 	couriers  *couriers
+	health    *health
 	inbox     *transfer.Inbox
 	staged    atomic.Pointer[stagedSnapshot] // the last snapshot that raft was told of
 	roster    *roster
@@ -108,7 +109,7 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	if o.PeerListener == nil && (len(o.InitialCluster) > 0 || len(o.Join) > 0) {
 		return nil, ErrNoPeers
 	}
-	d, err := openDir(o)
+	d, err := openDir(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +184,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	}
 	n.janitor = newJanitor(n)
 	n.couriers = newCouriers(n)
+	n.health = newHealth(n)
 	n.inbox = transfer.NewInbox(d.dir.FS(), d.dir.SnapInPath())
 	n.tasks = newLeaderTasks(n)
 	n.witnesses, n.roster, n.mending, n.wire = newWitnesses(), newRoster(n), newMending(n), w
@@ -265,13 +267,15 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.janitor.run(runCtx) })
 	others.Go(func() { n.tasks.run(runCtx) })
 	others.Go(func() { n.watchDisk(runCtx) })
+	others.Go(func() { n.couriers.run(runCtx) })
+	others.Go(func() { n.health.watchRoom(runCtx) })
+	others.Go(func() { n.health.compare(runCtx) })
 	others.Go(func() { n.roster.run(runCtx) })
 	others.Go(func() { n.mending.run(runCtx) })
 
 	n.loop(runCtx)
 
 	close(n.done)
-	n.couriers.recall(ErrStopped)
 	n.readers.close(ErrStopped)
 	n.appendQ.close()
 	n.applyQ.close()

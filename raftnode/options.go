@@ -64,6 +64,8 @@ type Options struct {
 	Snapshots SnapshotOptions
 	// Membership says how members come and go.
 	Membership MembershipOptions
+	// Health says when the member is in danger.
+	Health HealthOptions
 	// OnApplied sees every applied batch, in order, before the proposers get their results. It runs on the apply
 	// goroutine and must not block. After a restart it sees batches again that were not durable in the state machine.
 	OnApplied func(storage.Outcome)
@@ -130,4 +132,5 @@ func (o *Options) setDefaults() {
 		o.PendingBytesMax = pendingBytesMaxDefault
 	}
 	o.Snapshots.setDefaults(o.CheckpointLogBytes)
+	o.Health.setDefaults()
 }

@@ -22,6 +22,9 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	if err := n.mayPropose(); err != nil {
 		return nil, err
 	}
+	if err := n.health.refuses(cmd); err != nil {
+		return nil, err
+	}
 	data, err := proto.Marshal(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("encode command: %w", err)

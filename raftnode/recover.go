@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -35,7 +36,7 @@ type disk struct {
 
 // openDir opens the data directory and says whose it is. Every start is counted before anything else happens, so that
 // peers know an older copy of the directory.
-func openDir(o Options) (_ *disk, err error) {
+func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 	dir, err := datadir.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, err
@@ -52,6 +53,9 @@ func openDir(o Options) (_ *disk, err error) {
 	}
 	if !known {
 		d.identity = newIdentity(o)
+	}
+	if err = awaitRoom(ctx, o, dir.Path(), reserveOf(o, dir.ReservePath())); err != nil {
+		return nil, err
 	}
 	d.identity.Starts = transport.NextStarts(d.identity.Starts, randomUint64())
 	if err = dir.WriteIdentity(d.identity); err != nil {

@@ -80,46 +80,76 @@ var (
 
 // couriers send snapshots, at most one to each member.
 type couriers struct {
-	n *Node
+	n    *Node
+	wake chan struct{} // 1 slot: something is due
 
-	mu   sync.Mutex // guards away
+	mu   sync.Mutex // guards what follows
+	due  []*raftpb.Message
 	away map[uint64]context.CancelCauseFunc
 }
 
 func newCouriers(n *Node) *couriers {
-	return &couriers{n: n, away: map[uint64]context.CancelCauseFunc{}}
+	return &couriers{n: n, wake: make(chan struct{}, 1), away: map[uint64]context.CancelCauseFunc{}}
 }
 
-// take picks the snapshots out of messages for peers and sends them. It runs on the loop and does not block.
+// take picks the snapshots out of messages for peers, and has them sent. It runs on the loop and does not block.
 func (c *couriers) take(msgs []*raftpb.Message) []*raftpb.Message {
-	rest := msgs
-	for i, m := range msgs {
-		if m.GetType() != raftpb.MsgSnap {
-			continue
+	isSnapshot := func(m *raftpb.Message) bool { return m.GetType() == raftpb.MsgSnap }
+	if !slices.ContainsFunc(msgs, isSnapshot) {
+		return msgs
+	}
+	var rest []*raftpb.Message
+	c.mu.Lock()
+	for _, m := range msgs {
+		if isSnapshot(m) {
+			c.due = append(c.due, m)
+		} else {
+			rest = append(rest, m)
 		}
-		c.start(m)
-		rest = slices.Concat(msgs[:i], c.take(msgs[i+1:]))
-		break
+	}
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
 	}
 	return rest
 }
 
-func (c *couriers) start(m *raftpb.Message) {
+// run sends what is due until ctx ends, and returns when nobody is under way any more.
+func (c *couriers) run(ctx context.Context) {
+	var under sync.WaitGroup
+	defer under.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			c.recall(ErrStopped)
+			return
+		case <-c.wake:
+		}
+		c.mu.Lock()
+		due := c.due
+		c.due = nil
+		c.mu.Unlock()
+		for _, m := range due {
+			c.start(ctx, &under, m)
+		}
+	}
+}
+
+func (c *couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.Message) {
 	n, to := c.n, m.GetTo()
-	ctx, cancel := context.WithCancelCause(context.Background())
 	c.mu.Lock()
 	_, busy := c.away[to]
-	if !busy {
-		c.away[to] = cancel
-	}
-	c.mu.Unlock()
 	if busy {
+		c.mu.Unlock()
 		// The one under way was announced in an earlier term; it ends soon.
-		cancel(nil)
 		n.ReportSnapshot(to, false)
 		return
 	}
-	n.background.Go(func() {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.away[to] = cancel
+	c.mu.Unlock()
+	under.Go(func() {
 		defer cancel(nil)
 		err := c.carry(ctx, cancel, m)
 		c.mu.Lock()

@@ -207,7 +207,7 @@ func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.Probe
 	}
 	resp.Witness = n.testify(req.GetCaller())
 	if req.GetMends() {
-		n.reseed(req.GetCaller()) //nolint:contextcheck // The snapshot is sent after the answer.
+		n.reseed(req.GetCaller())
 	}
 	return resp, nil
 }

@@ -290,9 +290,9 @@ func (n *Node) reseed(caller *peerv1.PeerHeader) {
 			}
 		}
 		n.log.Info("re-seeds a member that lost the end of its log", zap.Uint64("member_id", id))
-		n.couriers.start(&raftpb.Message{
+		n.couriers.take([]*raftpb.Message{{
 			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.identity.MemberID), Term: new(lead.Term),
-		})
+		}})
 	})
 }
 

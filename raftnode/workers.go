@@ -94,9 +94,6 @@ func (n *Node) applyLoop() {
 
 // publish tells everybody what was applied: first those who watch, then those who proposed, then raft.
 func (n *Node) publish(done core.Applied, termBefore uint64) {
-	if done.Outcome.MembersChanged {
-		n.roster.ring()
-	}
 	if done.Entries > 0 && n.o.OnApplied != nil {
 		n.o.OnApplied(done.Outcome)
 	}

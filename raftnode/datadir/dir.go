@@ -22,6 +22,7 @@ const (
 	lockFile    = "LOCK"
 	formatFile  = "FORMAT"
 	currentFile = "CURRENT"
+	reserveFile = "RESERVE"
 	logDir      = "log"
 	statePrefix = "sm-"
 	snapDir     = "snap"
@@ -110,6 +111,9 @@ func (d *Dir) SnapPath() string { return d.join(snapDir) }
 
 // SnapInPath returns the directory of snapshots being received.
 func (d *Dir) SnapInPath() string { return d.join(snapInDir) }
+
+// ReservePath returns the file that only holds space.
+func (d *Dir) ReservePath() string { return d.join(reserveFile) }
 
 // StatePath returns the state machine's directory of an epoch.
 func (d *Dir) StatePath(epoch uint64) string { return d.join(stateName(epoch)) }

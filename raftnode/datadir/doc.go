@@ -5,6 +5,7 @@
 //	GENESIS      how a cluster of several members began, kept by those that began it
 //	MEND         what a member waits for whose log lost its end, while it does
 //	CURRENT      the name of the state machine in use
+//	RESERVE      a file that only holds space, given up on a full disk
 //	log/         raft log
 //	sm-<epoch>/  state machine; a snapshot that is installed makes the next epoch
 //	snap/        checkpoints kept for members that fell behind

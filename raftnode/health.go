@@ -1,0 +1,274 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+var (
+	// ErrStateDiffers says that this member's state differs from that of a quorum. It stops, and must not be used again.
+	ErrStateDiffers = errors.New("the state of this member differs from that of a quorum")
+	// ErrNoAgreement says that the members' states differ and no quorum has the same: nobody can say which is right, so
+	// nothing is written.
+	ErrNoAgreement = errors.New("the states of the members differ, and no quorum has the same")
+)
+
+const (
+	// compareTimeout bounds one comparison.
+	compareTimeout = 2 * time.Second
+	// reportFresh is how long what a member said about its disk is believed.
+	reportFresh = 15 * time.Second
+	// checksumsMax bounds the checksums of a report.
+	checksumsMax = 64
+)
+
+// comparePoints is how far behind the applied index members compare, so that one that lags has some of them.
+func comparePoints() []uint64 { return []uint64{0, 1, 8, 64, 512, 4096} }
+
+// health watches over this member and, through what they report, the others.
+type health struct {
+	n    *Node
+	free atomic.Uint64 // bytes of the disk; 0 when unknown
+	low  atomic.Bool   // too little of them
+	// odd is set while no quorum agrees on the state.
+	odd atomic.Bool
+
+	mu      sync.Mutex // guards reports
+	reports map[uint64]report
+}
+
+// report is what another member said last.
+type report struct {
+	at      time.Time
+	message *peerv1.MemberReport
+}
+
+func newHealth(n *Node) *health { return &health{n: n, reports: map[uint64]report{}} }
+
+// refuses returns why a command is not taken, nil if it is. Members and their addresses can always be changed: that may
+// be what helps.
+func (h *health) refuses(c *storev1.Command) error {
+	switch c.GetKind().(type) {
+	case *storev1.Command_PutMember, *storev1.Command_DeleteMember:
+		return nil
+	}
+	if h.odd.Load() {
+		return ErrNoAgreement
+	}
+	if !h.low.Load() && h.lowElsewhere() == 0 || !grows(c) {
+		return nil
+	}
+	return ErrDiskFull
+}
+
+// lowElsewhere returns a voter whose disk has too little room, as it said a moment ago; 0 if there is none.
+func (h *health) lowElsewhere() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, r := range h.reports {
+		if r.message.GetDiskFull() && time.Since(r.at) < reportFresh {
+			return id
+		}
+	}
+	return 0
+}
+
+// compare asks the other members how they are, again and again until ctx ends.
+func (h *health) compare(ctx context.Context) {
+	tick := time.NewTicker(h.n.o.Health.CompareEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		h.round(ctx)
+	}
+}
+
+// round asks every other member once, all at the same time, and draws the conclusions.
+func (h *health) round(ctx context.Context) {
+	n := h.n
+	cs, err := n.conf()
+	if err != nil {
+		return
+	}
+	own := h.report(nil)
+	answers := make([]*peerv1.MemberReport, len(cs.GetVoters()))
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
+	for i, id := range cs.GetVoters() {
+		if id != n.identity.MemberID {
+			asked.Go(func() { answers[i] = h.ask(ctx, id, own) })
+		}
+	}
+	asked.Wait()
+	sums := map[uint64]map[uint64]uint64{} // by member, by index
+	h.mu.Lock()
+	clear(h.reports)
+	for i, id := range cs.GetVoters() {
+		if answers[i] != nil {
+			h.reports[id] = report{at: time.Now(), message: answers[i]}
+			sums[id] = sumsOf(answers[i])
+		}
+	}
+	h.mu.Unlock()
+	sums[n.identity.MemberID] = sumsOf(own)
+	h.judge(cs.GetVoters(), sums)
+}
+
+func sumsOf(r *peerv1.MemberReport) map[uint64]uint64 {
+	sums := map[uint64]uint64{}
+	for _, s := range r.GetChecksums() {
+		sums[s.GetIndex()] = s.GetChecksum()
+	}
+	return sums
+}
+
+// ask returns a member's report, nil if it does not answer.
+func (h *health) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *peerv1.MemberReport {
+	cc, err := h.n.PeerConn(id)
+	if err != nil {
+		return nil
+	}
+	resp, err := peerv1.NewPeerServiceClient(cc).Compare(ctx, &peerv1.CompareRequest{Report: own})
+	if err != nil {
+		return nil
+	}
+	return resp.GetReport()
+}
+
+// judge looks whether all voters that answered agree with this member, at the newest index that most of them know.
+func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
+	n := h.n
+	own := sums[n.identity.MemberID]
+	index, most := uint64(0), 0
+	for at := range own {
+		known := 0
+		for _, of := range sums {
+			if _, ok := of[at]; ok {
+				known++
+			}
+		}
+		if known > most || known == most && at > index {
+			index, most = at, known
+		}
+	}
+	if most < 2 {
+		return // Nobody to compare with; what was found before stands.
+	}
+	groups := map[uint64]int{} // voters by checksum
+	for _, id := range voters {
+		if sum, ok := sums[id][index]; ok {
+			groups[sum]++
+		}
+	}
+	quorum := len(voters)/2 + 1
+	for sum, count := range groups {
+		if sum != own[index] && count >= quorum {
+			n.fail(fmt.Errorf("%w: checksum at index %d is %016x, %d of %d voters have %016x; its disk or memory is damaged: "+
+				"remove the member from the cluster, remove its data directory, and let it join again",
+				ErrStateDiffers, index, own[index], count, len(voters), sum))
+			return
+		}
+	}
+	differ := len(groups) > 1 || len(groups) == 1 && groups[own[index]] == 0
+	odd := differ && groups[own[index]] < quorum
+	if differ {
+		n.metrics.checksumsDiffer.Inc()
+		n.log.Error("members have different states", zap.Uint64("index", index),
+			zap.Uint64("checksum", own[index]), zap.Int("agree", groups[own[index]]), zap.Int("voters", len(voters)),
+			zap.Bool("writes_refused", odd))
+	}
+	h.odd.Store(odd)
+}
+
+// report says how this member is. To another's report it answers with checksums at the indexes that one named.
+func (h *health) report(of *peerv1.MemberReport) *peerv1.MemberReport {
+	store := h.n.Store()
+	applied := store.Applied().Index
+	r := &peerv1.MemberReport{AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load()}
+	var indexes []uint64
+	if of != nil {
+		for _, s := range of.GetChecksums() {
+			indexes = append(indexes, s.GetIndex())
+		}
+	} else {
+		for _, back := range comparePoints() {
+			indexes = append(indexes, applied-min(back, applied))
+		}
+	}
+	slices.Sort(indexes)
+	indexes = slices.Compact(indexes)
+	for _, index := range indexes[:min(len(indexes), checksumsMax)] {
+		if sum, ok := store.ChecksumAt(index); ok {
+			r.Checksums = append(r.Checksums, &peerv1.StateChecksum{Index: index, Checksum: sum})
+		}
+	}
+	return r
+}
+
+// Compare tells another member how this one is.
+func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
+	return &peerv1.CompareResponse{Report: n.health.report(req.GetReport())}, nil
+}
+
+// Alarm is a danger that an operator has to look at.
+type Alarm struct {
+	// Name is disk-full or checksum-mismatch, and the heading of a runbook.
+	Name string
+	// Member has it; Message says what is the case, in a sentence.
+	Member  uint64
+	Message string
+}
+
+// The names of alarms.
+const (
+	AlarmDiskFull         = "disk-full"
+	AlarmChecksumMismatch = "checksum-mismatch"
+)
+
+// Alarms returns the dangers that this member knows of, its own and those of others.
+func (n *Node) Alarms() []Alarm {
+	var all []Alarm
+	h := n.health
+	if h.odd.Load() {
+		all = append(all, Alarm{
+			Name: AlarmChecksumMismatch, Member: n.identity.MemberID,
+			Message: "The members have different states and no quorum has the same: nothing is written until an operator has " +
+				"decided which to keep.",
+		})
+	}
+	if h.low.Load() {
+		all = append(all, Alarm{Name: AlarmDiskFull, Member: n.identity.MemberID, Message: fmt.Sprintf(
+			"The disk of this member has %d bytes free, less than %d: nothing is taken that makes the state grow.",
+			h.free.Load(), n.o.Health.DiskFreeMin)})
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ids := make([]uint64, 0, len(h.reports))
+	for id, r := range h.reports {
+		if r.message.GetDiskFull() && time.Since(r.at) < reportFresh {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		all = append(all, Alarm{Name: AlarmDiskFull, Member: id, Message: fmt.Sprintf(
+			"The disk of member %x has %d bytes free: nothing is taken that makes the state grow.",
+			id, h.reports[id].message.GetDiskFreeBytes())})
+	}
+	return all
+}

@@ -1,0 +1,188 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/zap"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// HealthOptions says when a member is in danger. The zero value is good.
+type HealthOptions struct {
+	// DiskFreeMin is the free space of the data directory's disk below which nothing is taken that makes the state grow; 0
+	// is 512 MiB. It ends by itself when an eighth more is free.
+	DiskFreeMin uint64
+	// ReserveBytes is the size of a file that only holds space. It is given up when a member starts on a full disk, so
+	// that it can go on with what frees some, and made again later; 0 is 64 MiB.
+	ReserveBytes uint64
+	// CheckEvery is how often free space is looked at; 0 is 1 s.
+	CheckEvery time.Duration
+	// CompareEvery is how often members compare checksums of their states; 0 is 5 s.
+	CompareEvery time.Duration
+}
+
+const (
+	diskFreeMinDefault  = 512 << 20
+	reserveBytesDefault = 64 << 20
+	checkEveryDefault   = time.Second
+	compareEveryDefault = 5 * time.Second
+	// startPart is how much of the reserve has to be free for a start.
+	startPart = 2
+)
+
+func (o *HealthOptions) setDefaults() {
+	if o.DiskFreeMin == 0 {
+		o.DiskFreeMin = diskFreeMinDefault
+	}
+	if o.ReserveBytes == 0 {
+		o.ReserveBytes = reserveBytesDefault
+	}
+	if o.CheckEvery == 0 {
+		o.CheckEvery = checkEveryDefault
+	}
+	if o.CompareEvery == 0 {
+		o.CompareEvery = compareEveryDefault
+	}
+}
+
+// ErrDiskFull says that a disk of the cluster has too little room for what makes the state grow. What frees some, and
+// renewals and expiries, go on.
+var ErrDiskFull = errors.New("too little room on the disk")
+
+// reserve is a file that only holds space. It is written past the guard: no room for it is no failure.
+type reserve struct {
+	fs   vfs.FS
+	path string
+	size uint64
+}
+
+// release gives the space free.
+func (r reserve) release() error {
+	if err := r.fs.Remove(r.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("give up the reserve: %w", err)
+	}
+	return nil
+}
+
+// take makes the file if it is missing. A file system that cannot hold space without writing it gets an empty one.
+func (r reserve) take() error {
+	if _, err := r.fs.Stat(r.path); err == nil {
+		return nil
+	}
+	f, err := r.fs.Create(r.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("make the reserve: %w", err)
+	}
+	err = f.Preallocate(0, int64(r.size))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("make the reserve: %w", err), r.release())
+	}
+	return nil
+}
+
+// reserveOf returns the reserve of a data directory.
+func reserveOf(o Options, path string) reserve {
+	return reserve{fs: o.guard.Unwrap(), path: path, size: o.Health.ReserveBytes}
+}
+
+// awaitRoom waits until there is enough room to start. On a full disk it gives up the reserve first.
+func awaitRoom(ctx context.Context, o Options, dir string, r reserve) error {
+	need := r.size / startPart
+	for waits := false; ; waits = true {
+		usage, err := r.fs.GetDiskUsage(dir)
+		if err != nil || usage.AvailBytes >= need {
+			return nil //nolint:nilerr // A file system that does not tell has room until a write fails.
+		}
+		if err = r.release(); err != nil {
+			return err
+		}
+		if usage, err = r.fs.GetDiskUsage(dir); err != nil || usage.AvailBytes >= need {
+			o.Logger.Warn("gave up the reserve to start on a full disk", zap.String("dir", dir))
+			return nil //nolint:nilerr // As above.
+		}
+		if !waits {
+			o.Logger.Error("waits for room on the disk to start", zap.String("dir", dir),
+				zap.Uint64("free_bytes", usage.AvailBytes), zap.Uint64("needed_bytes", need))
+		}
+		again := time.NewTimer(o.Health.CheckEvery)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// watchRoom looks at the free space until ctx ends.
+func (h *health) watchRoom(ctx context.Context) {
+	tick := time.NewTicker(h.n.o.Health.CheckEvery)
+	defer tick.Stop()
+	for {
+		h.lookAtRoom()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *health) lookAtRoom() {
+	n := h.n
+	usage, err := n.dir.FS().GetDiskUsage(n.dir.Path())
+	if err != nil {
+		return
+	}
+	free, least := usage.AvailBytes, n.o.Health.DiskFreeMin
+	h.free.Store(free)
+	switch low := h.low.Load(); {
+	case !low && free < least:
+		h.low.Store(true)
+		n.log.Error("too little room on the disk: nothing is taken that makes the state grow",
+			zap.Uint64("free_bytes", free), zap.Uint64("disk_free_min_bytes", least))
+	case low && free >= least+least/8:
+		h.low.Store(false)
+		n.log.Info("there is room on the disk again", zap.Uint64("free_bytes", free))
+	}
+	if r := reserveOf(n.o, n.dir.ReservePath()); free >= least+least/8+r.size {
+		if err := r.take(); err != nil {
+			n.log.Debug("no reserve", zap.Error(err))
+		}
+	}
+}
+
+// grows reports whether a command can make the state grow for good. What ends, frees, deletes or administrates does not.
+func grows(c *storev1.Command) bool {
+	switch kind := c.GetKind().(type) {
+	case *storev1.Command_CreateSession, *storev1.Command_AcquireLock:
+		return true
+	case *storev1.Command_Put:
+		return kind.Put.GetRelease() == nil
+	case *storev1.Command_Txn:
+		return slices.ContainsFunc(kind.Txn.GetThenOps(), opGrows) || slices.ContainsFunc(kind.Txn.GetElseOps(), opGrows)
+	default:
+		return false
+	}
+}
+
+func opGrows(op *storev1.Op) bool {
+	switch kind := op.GetKind().(type) {
+	case *storev1.Op_AcquireLock:
+		return true
+	case *storev1.Op_Put:
+		return kind.Put.GetRelease() == nil
+	default:
+		return false
+	}
+}
