@@ -87,7 +87,7 @@ func TestEveryWatchGetsItsPartOfHistory(t *testing.T) {
 			for range 50 {
 				f.commit(randomEvent(random))
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
 			defer cancel()
 			var wg sync.WaitGroup
 			all := make([]*reader, readers)
