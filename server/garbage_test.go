@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
 )
 
 // rawCodec sends bytes in the place of messages, and does not look at answers.
@@ -236,4 +237,23 @@ func TestMetadataIsChecked(t *testing.T) {
 	if revisions[0] != revisions[1] {
 		t.Errorf("revisions %v, want the first result twice", revisions)
 	}
+}
+
+// TestOwnLimitAnswersBeforeThatOfTheLibrary sends messages that are a little too large, where the limit is larger than usual.
+func TestOwnLimitAnswersBeforeThatOfTheLibrary(t *testing.T) {
+	const limit = 6 << 20
+	m := start(t, func(c *server.Config) { c.RequestBytesMax = limit })
+	_, err := m.Put(t.Context(), &tenurev1.PutRequest{
+		Key: "k", Content: &tenurev1.PutRequest_Value{Value: make([]byte, limit)},
+	})
+	wantError(t, err, codes.ResourceExhausted, "TOO_LARGE")
+	if got := infoOf(err).GetMetadata()["limit"]; got != "request_bytes_max" {
+		t.Errorf("got limit %q, want request_bytes_max", got)
+	}
+	k := m.keepAlive(t)
+	err = k.stream.Send(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{Secret: make([]byte, limit)}}})
+	if err == nil {
+		_, err = k.stream.Recv()
+	}
+	wantError(t, err, codes.ResourceExhausted, "TOO_LARGE")
 }

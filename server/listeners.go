@@ -34,8 +34,9 @@ const (
 	callWorkers        = 256
 	inProcessStreams   = 1 << 20 // the gateway's own limits come first
 	inProcessAnswerMax = 16 << 20
-	// decodedBytesMax is where gRPC itself refuses a message, without a reason; below, the codec does, with one.
-	decodedBytesMax = 4 << 20
+	// refusedBytesRoom is how much larger than allowed a message may be for the codec to refuse it, with a reason. A larger
+	// one is refused by gRPC itself, with a status of its own, before we hear of it.
+	refusedBytesRoom = 5 << 19
 )
 
 // newGRPC returns a gRPC server with all services.
@@ -75,7 +76,7 @@ func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.S
 		grpc.UnaryInterceptor(r.gate.unary),
 		grpc.StreamInterceptor(r.gate.stream),
 		grpc.UnknownServiceHandler(unknownMethod),
-		grpc.MaxRecvMsgSize(max(decodedBytesMax, r.config.RequestBytesMax)),
+		grpc.MaxRecvMsgSize(r.config.RequestBytesMax+refusedBytesRoom),
 		grpc.MaxHeaderListSize(headerBytesMax),
 		grpc.MaxConcurrentStreams(uint32(streamsMax)),
 		grpc.ConnectionTimeout(connectionTimeout),
