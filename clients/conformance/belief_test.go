@@ -131,7 +131,7 @@ func (p *process) run(ctx context.Context) error {
 			if _, err := p.agent.Do("session.open", "c", "s", map[string]any{
 				"ttl_ms": lease.Milliseconds(), "lock_delay_ms": 0, "wait_ms": 10_000,
 			}, answerPatience); err != nil {
-				if err := p.passes(err); err != nil {
+				if err = p.passes(err); err != nil {
 					return err
 				}
 				continue
@@ -140,13 +140,13 @@ func (p *process) run(ctx context.Context) error {
 			open = true
 		}
 		err := p.possess(ctx)
-		var f *driver.Failure
+		var f *driver.AnswerError
 		switch {
 		case err == nil:
 		case errors.As(err, &f) && (f.Kind == "session_expired" || f.Kind == "session_closed"):
 			open = false
 		default:
-			if err := p.passes(err); err != nil {
+			if err = p.passes(err); err != nil {
 				return err
 			}
 		}
@@ -156,7 +156,7 @@ func (p *process) run(ctx context.Context) error {
 
 // passes returns an error, unless it is one that faults explain.
 func (p *process) passes(err error) error {
-	var f *driver.Failure
+	var f *driver.AnswerError
 	if !errors.As(err, &f) {
 		return err
 	}
@@ -186,12 +186,12 @@ func (p *process) possess(ctx context.Context) error {
 	b := belief{key: key, token: uint64(token), agent: p.number}
 	p.count(func() { p.holding[p.number] = true })
 	defer p.count(func() { delete(p.holding, p.number) })
-	if err := p.believe(ctx, &b); err != nil {
+	if err = p.believe(ctx, &b); err != nil {
 		return err
 	}
 	// The write goes out without another look: what a program does that was paused just before.
 	put, err := p.agent.Do("kv.put", "c", "", map[string]any{"key": "data/" + key, "value": "x", "guard": "h", "wait_ms": 20_000}, answerPatience)
-	var f *driver.Failure
+	var f *driver.AnswerError
 	switch {
 	case err == nil:
 		revision, _ := put["revision"].(float64)
@@ -199,7 +199,7 @@ func (p *process) possess(ctx context.Context) error {
 	case errors.As(err, &f) && f.Kind == "stale_token":
 		p.count(func() { p.writes = append(p.writes, write{key: key, token: b.token}) })
 	default:
-		if err := p.passes(err); err != nil {
+		if err = p.passes(err); err != nil {
 			return err
 		}
 	}

@@ -285,8 +285,8 @@ func buildJava(t *testing.T) string {
 	build := exec.CommandContext(t.Context(), maven, "--quiet", "--batch-mode", "--no-transfer-progress", "test-compile",
 		"dependency:build-classpath", "-Dmdep.outputFile="+list)
 	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the agent of Java: %v\n%s", err, out)
+	if out, failed := build.CombinedOutput(); failed != nil {
+		t.Fatalf("build the agent of Java: %v\n%s", failed, out)
 	}
 	libraries, err := os.ReadFile(list)
 	if err != nil {

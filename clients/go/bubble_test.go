@@ -50,8 +50,8 @@ func (s *states) demand(t *testing.T, want ...string) {
 func (s *states) when(state string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(s.list) - 1; i >= 0; i-- {
-		if s.list[i] == state {
+	for i, told := range slices.Backward(s.list) {
+		if told == state {
 			return s.at[i]
 		}
 	}

@@ -65,8 +65,7 @@ func (c *Cache) run(ctx context.Context, w *watcher) {
 	defer close(c.ended)
 	for {
 		err := w.run(ctx)
-		switch KindOf(err) { //nolint:errorlint // KindOf returns sentinels.
-		case ErrCompacted, ErrHistoryChanged, ErrTooSlow, ErrFutureRevision:
+		if isAny(err, ErrCompacted, ErrHistoryChanged, ErrTooSlow, ErrFutureRevision) {
 			w.request.Initial = true
 			w.request.ResumeToken, w.request.HistoryId, w.request.AfterRevision = "", "", 0
 			continue

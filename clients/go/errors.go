@@ -134,6 +134,16 @@ func KindOf(err error) error {
 	return nil
 }
 
+// isAny tells whether an error is one of some kinds.
+func isAny(err error, kinds ...error) bool {
+	for _, kind := range kinds {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
 // AppliedOf tells what an error says about the change: AppliedUnknown if it says nothing.
 func AppliedOf(err error) Applied {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -239,7 +239,7 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.puts = append(f.puts, r)
-	id := fmt.Sprint(r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())
+	id := fmt.Sprintf("%v %x", r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())
 	f.results[id]++
 	if f.loseNext > 0 {
 		f.loseNext--

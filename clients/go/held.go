@@ -72,7 +72,6 @@ type Held struct {
 	owner     string
 	mode      Mode
 	permits   uint32
-	election  bool
 	inherited bool
 
 	ended chan struct{}
@@ -308,13 +307,9 @@ func (s *Session) release(ctx context.Context, request *tenurev1.ReleaseLockRequ
 			_, err := tenurev1.NewLockServiceClient(l).ReleaseLock(ctx, request)
 			return err
 		})
-		switch KindOf(err) { //nolint:errorlint // KindOf returns sentinels.
-		case ErrUnavailable, ErrOutcomeUnknown:
-			if pauses.Wait(ctx) && s.Err() == nil {
-				continue
-			}
+		if !isAny(err, ErrUnavailable, ErrOutcomeUnknown) || !pauses.Wait(ctx) || s.Err() != nil {
+			return err
 		}
-		return err
 	}
 }
 

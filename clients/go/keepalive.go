@@ -101,7 +101,8 @@ func (k *keeper) run(ctx context.Context) error {
 	go k.read(ctx)
 	err = k.converse(ctx)
 	end()
-	for range k.answers { //nolint:revive // The reader ends; what it still has is not wanted.
+	for range k.answers { // The reader ends; what it still has is not wanted.
+		continue
 	}
 	return err
 }

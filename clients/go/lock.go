@@ -129,7 +129,7 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 	}
 	s := l.session
 	owner := l.owner()
-	if err := s.awaitOrphan(ctx, l.key, owner); err != nil {
+	if err = s.awaitOrphan(ctx, l.key, owner); err != nil {
 		return nil, nil, err
 	}
 	request := &tenurev1.TryAcquireLockRequest{

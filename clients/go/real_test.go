@@ -134,7 +134,7 @@ func keysRoundTrip(t *testing.T, c *tenure.Client) {
 	if err != nil || got.Key != "a/b" || string(got.Value) != "1" || got.Flags != 7 || got.ModRevision != put.ModRevision {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := kv.Put(t.Context(), "a/b", nil, tenure.IfRevision(0)); !errors.Is(err, tenure.ErrCompareFailed) {
+	if _, err = kv.Put(t.Context(), "a/b", nil, tenure.IfRevision(0)); !errors.Is(err, tenure.ErrCompareFailed) {
 		t.Errorf("put if absent of a present key: %v", err)
 	}
 	list, err := kv.List(t.Context(), "a/")
@@ -159,7 +159,7 @@ func guardRefuses(t *testing.T, c *tenure.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.KV().Put(t.Context(), "data", []byte("1"), tenure.WithHeld(held)); err != nil {
+	if _, err = c.KV().Put(t.Context(), "data", []byte("1"), tenure.WithHeld(held)); err != nil {
 		t.Error(err)
 	}
 	proof := held.Sequencer()
@@ -167,10 +167,10 @@ func guardRefuses(t *testing.T, c *tenure.Client) {
 	if err != nil || parsed != proof {
 		t.Errorf("parsed %+v, %v; want %+v", parsed, err, proof)
 	}
-	if holds, err := c.CheckSequencer(t.Context(), proof); err != nil || !holds {
-		t.Errorf("check: %v, %v", holds, err)
+	if holds, checked := c.CheckSequencer(t.Context(), proof); checked != nil || !holds {
+		t.Errorf("check: %v, %v", holds, checked)
 	}
-	if err := held.Close(); err != nil {
+	if err = held.Close(); err != nil {
 		t.Error(err)
 	}
 	_, err = c.KV().Put(t.Context(), "data", []byte("2"), tenure.WithHeld(held))
@@ -256,6 +256,7 @@ func watchTells(t *testing.T, c *tenure.Client) {
 		case tenure.EventPut:
 			told = append(told, "put "+event.Key)
 			token = event.ResumeToken
+		default:
 		}
 		if event.Key == "w/2" {
 			break
@@ -299,7 +300,7 @@ func electionPasses(t *testing.T, c *tenure.Client) {
 	if got := <-leaders; got != "first" {
 		t.Errorf("leader %q", got)
 	}
-	if err := lead.Proclaim(t.Context(), []byte("first2")); err != nil {
+	if err = lead.Proclaim(t.Context(), []byte("first2")); err != nil {
 		t.Error(err)
 	}
 	if got := <-leaders; got != "first2" {
@@ -322,21 +323,21 @@ func electionPasses(t *testing.T, c *tenure.Client) {
 	}()
 	<-queued
 	for {
-		info, err := c.GetLock(t.Context(), "leader")
-		if err != nil {
-			t.Fatal(err)
+		info, looked := c.GetLock(t.Context(), "leader")
+		if looked != nil {
+			t.Fatal(looked)
 		}
 		if info.Waiters == 2 {
 			break
 		}
 	}
-	if err := lead.ResignTo(t.Context(), second.ID(), "nobody"); !errors.Is(err, tenure.ErrCandidateNotFound) {
+	if err = lead.ResignTo(t.Context(), second.ID(), "nobody"); !errors.Is(err, tenure.ErrCandidateNotFound) {
 		t.Errorf("resign to nobody: %v", err)
 	}
 	if !lead.Safe() {
 		t.Error("a refused resignation ended the leadership")
 	}
-	if err := lead.ResignTo(t.Context(), first.ID(), "third"); err != nil {
+	if err = lead.ResignTo(t.Context(), first.ID(), "third"); err != nil {
 		t.Error(err)
 	}
 	for got := range leaders {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -155,9 +156,7 @@ func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSe
 		"language": runtime.Version(),
 		"version":  clip(c.program),
 	}
-	for name, value := range o.metadata {
-		metadata[name] = value
-	}
+	maps.Copy(metadata, o.metadata)
 	name := o.name
 	if name == "" {
 		name = clip(who + "@" + host)
@@ -264,7 +263,7 @@ func (s *Session) destroy() error {
 		})
 		return err
 	}, false)
-	if KindOf(err) == ErrSessionNotFound || KindOf(err) == ErrSessionExpired { //nolint:errorlint // KindOf returns sentinels.
+	if isAny(err, ErrSessionNotFound, ErrSessionExpired) {
 		return nil
 	}
 	return err

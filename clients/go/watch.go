@@ -259,7 +259,6 @@ type watcher struct {
 	// down is called when a stream broke; it may be nil.
 	down func()
 
-	begun bool
 	parts []*tenurev1.WatchResponse // Of the initial state, until it is complete.
 }
 
@@ -326,8 +325,8 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 		silence.Stop() // Handlers may take their time.
 		l.Answered()
 		good()
-		if err := w.take(message); err != nil {
-			return &handlerError{err}
+		if failed := w.take(message); failed != nil {
+			return &handlerError{failed}
 		}
 		silence.Reset(silenceMax)
 	}

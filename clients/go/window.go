@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
@@ -90,8 +91,7 @@ func (s *Session) change(
 
 // noteEnd asks the cluster at once whether the session lives, when an error says that it may not.
 func (s *Session) noteEnd(err error) error {
-	switch KindOf(err) { //nolint:errorlint // KindOf returns sentinels.
-	case ErrSessionExpired, ErrSessionSuperseded, ErrAuth:
+	if isAny(err, ErrSessionExpired, ErrSessionSuperseded, ErrAuth) {
 		wake(s.poke)
 	}
 	return err
@@ -99,7 +99,7 @@ func (s *Session) noteEnd(err error) error {
 
 // underSession returns the error of a call under a session: one that is not known has ended.
 func underSession(err error) error {
-	if e, ok := err.(*Error); ok && e.Kind == ErrSessionNotFound { //nolint:errorlint // As fromRPC made it.
+	if e, ok := errors.AsType[*Error](err); ok && errors.Is(e.Kind, ErrSessionNotFound) {
 		e.Kind = ErrSessionExpired
 	}
 	return err

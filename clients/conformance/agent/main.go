@@ -45,14 +45,13 @@ type value map[string]any
 type agent struct {
 	out sync.Mutex // Held while a line is written.
 
-	mu        sync.Mutex // Guards what follows.
-	objects   map[string]object
-	clients   []*tenure.Client
-	gates     map[string]*tenure.FenceGate
-	cancels   map[int]context.CancelFunc
-	baseline  int
-	measured  bool
-	observers sync.WaitGroup
+	mu       sync.Mutex // Guards what follows.
+	objects  map[string]object
+	clients  []*tenure.Client
+	gates    map[string]*tenure.FenceGate
+	cancels  map[int]context.CancelFunc
+	baseline int
+	measured bool
 }
 
 func main() {

@@ -44,20 +44,20 @@ type message struct {
 	ID    int             `json:"id"`
 	OK    bool            `json:"ok"`
 	Value json.RawMessage `json:"value"`
-	Error *Failure        `json:"error"`
+	Error *AnswerError    `json:"error"`
 	Event string          `json:"event"`
 	Of    string          `json:"of"`
 }
 
-// Failure is the error of a reply.
-type Failure struct {
+// AnswerError is the error of a reply.
+type AnswerError struct {
 	Kind    string `json:"kind"`
 	Applied string `json:"applied"`
 	Message string `json:"message"`
 }
 
 // Error returns kind and message.
-func (f *Failure) Error() string { return f.Kind + ": " + f.Message }
+func (f *AnswerError) Error() string { return f.Kind + ": " + f.Message }
 
 // event is what an agent told of an object.
 type event struct {
@@ -178,8 +178,8 @@ func (a *Agent) notify() {
 	a.changed = make(chan struct{})
 }
 
-// Call sends a request. The reply comes over the channel, which is closed without one if the agent ends.
-func (a *Agent) Call(op, on, as string, args map[string]any) (id int, reply <-chan message, err error) {
+// send sends a request. The reply comes over the channel, which is closed without one if the agent ends.
+func (a *Agent) send(op, on, as string, args map[string]any) (id int, reply <-chan message, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended != nil {
@@ -207,9 +207,9 @@ func (a *Agent) Call(op, on, as string, args map[string]any) (id int, reply <-ch
 	return id, c, err
 }
 
-// Do sends a request and waits for its value, at most so long. A *Failure is what the agent answered.
+// Do sends a request and waits for its value, at most so long. A *AnswerError is what the agent answered.
 func (a *Agent) Do(op, on, as string, args map[string]any, within time.Duration) (map[string]any, error) {
-	_, reply, err := a.Call(op, on, as, args)
+	_, reply, err := a.send(op, on, as, args)
 	if err != nil {
 		return nil, err
 	}

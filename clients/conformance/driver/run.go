@@ -157,13 +157,13 @@ func (r *run) start(s *Step) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := expand(map[string]any(s.Args), r.variables)
+	args, err := expand(s.Args, r.variables)
 	if err != nil {
 		return nil, err
 	}
 	expanded, _ := args.(map[string]any)
 	p := &pending{agent: a, step: s}
-	if p.id, p.reply, err = a.Call(s.Op, s.On, s.As, expanded); err != nil {
+	if p.id, p.reply, err = a.send(s.Op, s.On, s.As, expanded); err != nil {
 		return nil, err
 	}
 	if s.Start != "" {
@@ -223,7 +223,7 @@ func (r *run) finish(p *pending, s *Step) error {
 }
 
 // failed compares an error with what the step expects.
-func (r *run) failed(f *Failure, s *Step) error {
+func (r *run) failed(f *AnswerError, s *Step) error {
 	if f == nil {
 		return errors.New("neither value nor error")
 	}

@@ -47,7 +47,7 @@ func GRPC(dialer func(context.Context, string) (net.Conn, error), options ...grp
 			}
 		}
 		t := &grpcTransport{ClientConn: cc, broken: make(chan struct{})}
-		go t.watch()
+		go t.watch(context.WithoutCancel(ctx))
 		return t, nil
 	}
 }
@@ -60,9 +60,9 @@ type grpcTransport struct {
 }
 
 // watch closes broken when the connection has been lost. Close makes it end, too.
-func (t *grpcTransport) watch() {
+func (t *grpcTransport) watch(ctx context.Context) {
 	defer close(t.broken)
-	t.WaitForStateChange(context.Background(), connectivity.Ready)
+	t.WaitForStateChange(ctx, connectivity.Ready)
 }
 
 // Broken is closed when the connection broke.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,11 +26,11 @@ type UnreachableError struct {
 
 // Error names the members.
 func (e *UnreachableError) Error() string {
-	text := "no member could be reached"
+	text := []string{"no member could be reached"}
 	for i, address := range e.Addresses {
-		text += fmt.Sprintf("; %s: %v", address, e.Causes[i])
+		text = append(text, fmt.Sprintf("%s: %v", address, e.Causes[i]))
 	}
-	return text
+	return strings.Join(text, "; ")
 }
 
 // Unwrap returns the causes.

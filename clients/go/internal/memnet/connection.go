@@ -26,7 +26,6 @@ type connection struct {
 	member *Member
 	broken chan struct{}
 	once   sync.Once
-	calls  sync.WaitGroup // Handlers that run.
 }
 
 func newConnection(m *Member) *connection {
@@ -190,7 +189,13 @@ type clientStream struct{ *stream }
 func (s *clientStream) Context() context.Context     { return s.outer }
 func (s *clientStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
 func (s *clientStream) Trailer() metadata.MD         { return nil }
-func (s *clientStream) CloseSend() error             { s.upClosed.Do(func() { close(s.up) }); return nil }
+
+// CloseSend ends what the client sends.
+func (s *clientStream) CloseSend() error {
+	s.upClosed.Do(func() { close(s.up) })
+	return nil
+}
+
 func (s *clientStream) SendMsg(message any) error {
 	select {
 	case <-s.ended:
