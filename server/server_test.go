@@ -44,8 +44,17 @@ type member struct {
 	ended chan error
 }
 
-// start runs a member on a file system in memory, until the test ends.
+// start runs a member on a file system in memory, until the test ends. A test that runs on a follower gets one.
 func start(t *testing.T, adjust ...func(*server.Config)) *member {
+	t.Helper()
+	if onAFollower(t) {
+		return startFollower(t, adjust...)
+	}
+	return startMember(t, adjust...)
+}
+
+// startMember runs a member, until the test ends.
+func startMember(t *testing.T, adjust ...func(*server.Config)) *member {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	m := &member{fs: storage.NewMemFS(), logs: logs, ended: make(chan error, 1)}
