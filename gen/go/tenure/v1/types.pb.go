@@ -154,7 +154,7 @@ const (
 	ErrorReason_ERROR_REASON_HISTORY_CHANGED ErrorReason = 30
 	// UNAVAILABLE: there is no leader.
 	ErrorReason_ERROR_REASON_NO_LEADER ErrorReason = 31
-	// UNAVAILABLE: this member is not the leader; metadata "leader" tells which is.
+	// UNAVAILABLE: this member is not the leader, and could not ask it; metadata "leader" is where clients reach it.
 	ErrorReason_ERROR_REASON_NOT_LEADER ErrorReason = 32
 	// UNAVAILABLE: this member is stopping.
 	ErrorReason_ERROR_REASON_STOPPING ErrorReason = 33

@@ -272,7 +272,7 @@ public enum ErrorReason
   ERROR_REASON_NO_LEADER(31),
   /**
    * <pre>
-   * UNAVAILABLE: this member is not the leader; metadata "leader" tells which is.
+   * UNAVAILABLE: this member is not the leader, and could not ask it; metadata "leader" is where clients reach it.
    * </pre>
    *
    * <code>ERROR_REASON_NOT_LEADER = 32;</code>
@@ -699,7 +699,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_NO_LEADER_VALUE = 31;
   /**
    * <pre>
-   * UNAVAILABLE: this member is not the leader; metadata "leader" tells which is.
+   * UNAVAILABLE: this member is not the leader, and could not ask it; metadata "leader" is where clients reach it.
    * </pre>
    *
    * <code>ERROR_REASON_NOT_LEADER = 32;</code>
