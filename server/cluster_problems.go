@@ -43,6 +43,9 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 			"The state has %d bytes; from %d on nothing is taken that makes it grow. Delete keys, end sessions, or raise the "+
 				"limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax))
 	}
+	for _, alarm := range a.node.Alarms() {
+		found = append(found, problem(alarm.Name, "%s", alarm.Message))
+	}
 	found = append(found, memberProblems(status, members)...)
 	if behind := status.Commit - min(status.Applied, status.Commit); behind > entriesBehindMax {
 		found = append(found, problem(problemMemberBehind,

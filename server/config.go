@@ -68,6 +68,11 @@ type Config struct {
 	Join []string
 	// StayLearner keeps a member that joins from voting when it has caught up.
 	StayLearner bool
+	// ManualPromotion leaves it to PromoteMember to let learners vote, while this member leads.
+	ManualPromotion bool
+	// DiskFreeMinBytes is the free space of the data directory's disk below which nothing is taken that makes the state
+	// grow; 0 is 512 MiB.
+	DiskFreeMinBytes uint64
 	// Zone is the member's failure domain; for people.
 	Zone string
 	// DebugAddr is where profiles of the process are served, host:port on a loopback address; empty serves none.
@@ -178,7 +183,8 @@ func (c Config) Validate() error {
 		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}
 	for _, a := range []struct{ flag, address string }{
-		{"--advertise", c.AdvertiseAddr}, {"--advertise-peer", c.AdvertisePeerAddr},
+		{"--advertise", c.AdvertiseAddr},
+		{"--advertise-peer", c.AdvertisePeerAddr},
 		{"--advertise-http", c.AdvertiseHTTPAddr},
 	} {
 		if a.address != "" {

@@ -282,6 +282,12 @@ func fromNode(err error) *apiError {
 		return newError(tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND, "there is no such member; `tenure member list` lists them")
 	case errors.Is(err, raftnode.ErrTooBusy):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many changes are under way")
+	case errors.Is(err, raftnode.ErrDiskFull):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
+			"the disk of a member has too little room; deletes, releases, renewals and expiry go on")
+	case errors.Is(err, raftnode.ErrNoAgreement):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+			"the states of the members differ and no quorum has the same; nothing is written until an operator steps in")
 	case errors.Is(err, raftnode.ErrTooLarge):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the change is too large")
 	case errors.Is(err, raftnode.ErrStopped):

@@ -38,4 +38,6 @@ type Node interface {
 	ReplaceMember(ctx context.Context, id uint64, spec raftnode.MemberSpec) (raftnode.Member, error)
 	// TransferLeadership hands leadership to a member; zero: to the one that is furthest.
 	TransferLeadership(ctx context.Context, id uint64) error
+	// Alarms are the dangers that the member knows of.
+	Alarms() []raftnode.Alarm
 }

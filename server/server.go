@@ -276,6 +276,8 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		Addresses:      r.advertised,
 		Zone:           r.config.Zone,
 		Version:        r.config.Version,
+		Membership:     raftnode.MembershipOptions{ManualPromotion: r.config.ManualPromotion},
+		Health:         raftnode.HealthOptions{DiskFreeMin: r.config.DiskFreeMinBytes},
 		Snapshots: raftnode.SnapshotOptions{OnInstalled: func(a storage.Applied) {
 			// Nothing that the snapshot skipped is published; watches and waits look again.
 			r.applied(storage.Outcome{Applied: a})

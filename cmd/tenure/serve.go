@@ -77,6 +77,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.InitialCluster, "initial-cluster", nil, "members that begin a new cluster together, name=host:port each with its peer address; the same for all, without effect later")
 	flags.StringSliceVar(&c.Join, "join", nil, "peer addresses, host:port, of a running cluster to join with a new data directory")
 	flags.BoolVar(&c.StayLearner, "learner", false, "do not vote after joining")
+	flags.BoolVar(&c.ManualPromotion, "manual-promotion", false, "let learners vote only when \"tenure member promote\" says so, while this member leads")
+	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free space of the disk below which nothing is taken that makes the state grow")
 	flags.StringVar(&c.Zone, "zone", "", "where the member runs, for people: a rack, a data center")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
