@@ -195,6 +195,7 @@ func TestWhatEndedInJeopardyStaysEndedAndIsGivenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		pass(time.Second) // The first renewal is over.
 		b.mu.Lock()
 		b.sessions[b.session.ID()].deadline = time.Now().Add(time.Hour) // No leader expires it.
 		b.mu.Unlock()
