@@ -93,12 +93,20 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 
 // commit writes everything that the batch changed, with the applied record, at once.
 func (s *Store) commit(w *work) error {
+	value, err := w.state.encode()
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return s.commitRows(w.rows, pending{row: []byte{rowApplied}, value: value})
+}
+
+// commitRows writes what an overlay holds, and more, at once.
+func (s *Store) commitRows(rows *overlay, more ...pending) error {
 	batch := s.db.NewBatch()
-	err := w.rows.writeTo(batch)
-	if err == nil {
-		var value []byte
-		if value, err = w.state.encode(); err == nil {
-			err = batch.Set([]byte{rowApplied}, value, nil)
+	err := rows.writeTo(batch)
+	for _, p := range more {
+		if err == nil {
+			err = batch.Set(p.row, p.value, nil)
 		}
 	}
 	if err == nil {

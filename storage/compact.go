@@ -95,7 +95,7 @@ func (c *command) forgetLock(e *storev1.Event) error {
 	if err != nil || head == nil {
 		return err
 	}
-	if head.GetHolders()+head.GetDelayed()+head.GetWaiters() > 0 || head.GetModRevision() > c.state.CompactedRevision {
+	if !isIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
 		return nil
 	}
 	_, exists, err := c.rows.get(nameRow(rowKey, n))

@@ -32,7 +32,7 @@ func (w *work) lock(n name) (*lock, error) {
 // saveLock writes a lock's head after a change. A lock that nobody uses has no mode.
 func (c *command) saveLock(l *lock) error {
 	h := l.head
-	if h.GetHolders()+h.GetDelayed()+h.GetWaiters() == 0 {
+	if isIdle(h) {
 		h.Mode = storev1.LockMode_LOCK_MODE_UNSPECIFIED
 		h.Limit = 0
 	}

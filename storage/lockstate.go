@@ -22,6 +22,11 @@ func lockHead(rows rowReader, n name) (*storev1.LockHead, error) {
 	return h, nil
 }
 
+// isIdle says that nobody holds a lock, waits for it, or lost it with a delay.
+func isIdle(h *storev1.LockHead) bool {
+	return h.GetHolders()+h.GetDelayed()+h.GetWaiters() == 0
+}
+
 // lockState describes a lock in short.
 func lockState(rows rowReader, n name, head *storev1.LockHead) (*storev1.LockState, error) {
 	frozen, err := isFrozen(rows)

@@ -100,8 +100,10 @@ type Applied struct {
 	StoreBytes uint64
 }
 
-func (a Applied) encode() ([]byte, error) {
-	return encode(&storev1.AppliedRecord{
+func (a Applied) encode() ([]byte, error) { return encode(a.record()) }
+
+func (a Applied) record() *storev1.AppliedRecord {
+	return &storev1.AppliedRecord{
 		FormatVersion:     recordFormat,
 		Index:             a.Index,
 		Term:              a.Term,
@@ -126,14 +128,19 @@ func (a Applied) encode() ([]byte, error) {
 		TombstoneBytes:    a.TombstoneBytes,
 		KeyedBytes:        a.KeyedBytes,
 		StoreBytes:        a.StoreBytes,
-	})
+	}
 }
 
 func decodeApplied(value []byte) (Applied, error) {
-	var r storev1.AppliedRecord
-	if err := decode(value, &r); err != nil {
+	r := &storev1.AppliedRecord{}
+	if err := decode(value, r); err != nil {
 		return Applied{}, err
 	}
+	return appliedOf(r)
+}
+
+// appliedOf undoes record.
+func appliedOf(r *storev1.AppliedRecord) (Applied, error) {
 	if len(r.GetClusterId()) != 16 || len(r.GetHistoryId()) != 16 {
 		return Applied{}, fmt.Errorf("%w: ids of the applied record", ErrCorrupt)
 	}

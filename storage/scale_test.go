@@ -23,7 +23,8 @@ func (r *rig) apply(commands ...*storev1.Command) (storage.Outcome, []*storev1.R
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	out, err := r.store.Apply([]storage.Entry{{Index: r.store.Applied().Index + 1, Term: 1, Data: data}})
+	at := r.store.Applied()
+	out, err := r.store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

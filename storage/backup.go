@@ -1,0 +1,168 @@
+package storage
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// A backup is a file of a magic, one header, frames of rows and one trailer. A frame is its kind, the length of its
+// payload, the payload, and a CRC-32C over these and the frame's number, so that none can be changed, left out or moved.
+// The trailer counts the rows of each kind and has the SHA-256 of all before it: a file without it is cut off. Rows stand
+// in their order, as they are in the store: what they are does not depend on the database below, and never changes.
+const (
+	backupFormat = 1
+	// backupMagic begins with what people read; its end breaks when a transfer changes ends of lines.
+	backupMagic = "tenure backup\r\n\x1a\n"
+
+	frameHeader  byte = 'H'
+	frameRows    byte = 'R'
+	frameTrailer byte = 'T'
+
+	// frameBytes is how large a frame of rows grows before the next begins; one row may make it larger.
+	frameBytes = 64 << 10
+	// frameBytesMax is the largest payload that a reader takes: larger than any row.
+	frameBytesMax = 4 << 20
+	// frameHeadBytes is what stands before a payload.
+	frameHeadBytes = 1 + 4
+)
+
+// backupKinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
+// moment is left out: members, events, the applied record and a freeze.
+var backupKinds = [...]byte{
+	rowBlocked, rowObjects, rowDelay, rowEnded, rowUngranted, rowHold, rowIdempotency, rowKeyed, rowKey, rowLock, rowLimits,
+	rowObject, rowQueuePart, rowPlace, rowRequest, rowSession, rowTombstone, rowWait, rowEndedIndex, rowSweep, rowWindow,
+}
+
+// BackupMeta is what a backup says of its making; all for people.
+type BackupMeta struct {
+	// CreateTimeMs is the wall clock, in milliseconds since the Unix epoch.
+	CreateTimeMs int64
+	// BinaryVersion is the version of the program.
+	BinaryVersion string
+	// Member is the name of the member that writes it.
+	Member string
+}
+
+// WriteBackup writes a backup of a snapshot. It needs memory for one frame, however large the store is; Apply goes on
+// meanwhile.
+func WriteBackup(w io.Writer, r *Reader, meta BackupMeta) error {
+	a, err := r.Applied()
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	a.ConfState = nil
+	b := &backupWriter{w: w, sum: sha256.New(), table: crc32.MakeTable(crc32.Castagnoli)}
+	err = b.write([]byte(backupMagic))
+	if err == nil {
+		err = b.message(frameHeader, &storev1.BackupHeader{
+			FormatVersion: backupFormat,
+			Applied:       a.record(),
+			CreateTimeMs:  meta.CreateTimeMs,
+			BinaryVersion: meta.BinaryVersion,
+			Member:        meta.Member,
+		})
+	}
+	if err == nil {
+		err = b.rows(r)
+	}
+	if err == nil {
+		b.trailer.Sha256 = b.sum.Sum(nil)
+		err = b.message(frameTrailer, &b.trailer)
+	}
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	return nil
+}
+
+// backupWriter writes frames.
+type backupWriter struct {
+	w       io.Writer
+	sum     hash.Hash
+	table   *crc32.Table
+	number  uint64 // of the next frame
+	frame   []byte // rows that are not written yet, behind room for the head
+	trailer storev1.BackupTrailer
+}
+
+func (b *backupWriter) write(p []byte) error {
+	b.sum.Write(p)
+	_, err := b.w.Write(p)
+	return err
+}
+
+// message writes a frame that holds a message.
+func (b *backupWriter) message(kind byte, m proto.Message) error {
+	payload, err := encode(m)
+	if err != nil {
+		return err
+	}
+	return b.flush(kind, append(make([]byte, frameHeadBytes), payload...))
+}
+
+// flush writes a frame; its head is filled in.
+func (b *backupWriter) flush(kind byte, frame []byte) error {
+	frame[0] = kind
+	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-frameHeadBytes))
+	frame = binary.BigEndian.AppendUint32(frame, frameCRC(b.table, b.number, frame))
+	b.number++
+	return b.write(frame)
+}
+
+// frameCRC returns the checksum of a frame.
+func frameCRC(table *crc32.Table, number uint64, frame []byte) uint32 {
+	return crc32.Update(crc32.Checksum(binary.BigEndian.AppendUint64(nil, number), table), table, frame)
+}
+
+// rows writes all rows of a snapshot that a backup holds.
+func (b *backupWriter) rows(r *Reader) error {
+	b.frame = make([]byte, frameHeadBytes, frameBytes)
+	for _, kind := range backupKinds {
+		section := &storev1.BackupSection{Kind: uint32(kind)}
+		err := r.rows.scan([]byte{kind}, []byte{kind + 1}, func(row, value []byte) (bool, error) {
+			section.Rows++
+			b.trailer.RowBytes += uint64(len(row) + len(value))
+			b.frame = appendBytes(appendBytes(b.frame, row), value)
+			return true, b.flushRows(frameBytes)
+		})
+		if err != nil {
+			return err
+		}
+		if section.GetRows() > 0 {
+			b.trailer.Sections = append(b.trailer.Sections, section)
+		}
+	}
+	return b.flushRows(frameHeadBytes + 1)
+}
+
+// flushRows writes the rows that were gathered, if they are so many bytes.
+func (b *backupWriter) flushRows(least int) error {
+	if len(b.frame) < least {
+		return nil
+	}
+	err := b.flush(frameRows, b.frame)
+	b.frame = b.frame[:frameHeadBytes]
+	return err
+}
+
+// appendBytes appends p behind its length.
+func appendBytes(b, p []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(p))), p...)
+}
+
+// cutBytes undoes appendBytes.
+func cutBytes(b []byte) (p, rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return nil, nil, false
+	}
+	return b[size : size+int(n)], b[size+int(n):], true
+}

@@ -1,0 +1,269 @@
+package storage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// restoreBatchBytes is how many bytes of rows Restore writes at once.
+	restoreBatchBytes = 4 << 20
+	// freezeMsMin is the shortest freeze that follows a restore by itself.
+	freezeMsMin = 60_000
+	// revisionJump is by how much a restore moves the revision at least.
+	revisionJump = 1 << 40
+	// revisionsPerSecond is how many revisions a restore leaves room for each second since the Unix epoch, so that two
+	// restores of one backup do not meet.
+	revisionsPerSecond = 1 << 20
+)
+
+// RestoreOptions says what a restored cluster is.
+type RestoreOptions struct {
+	// ClusterID and HistoryID are drawn at random; they must not be those of the backup.
+	ClusterID, HistoryID [16]byte
+	// ConfState is opaque: the first members, as raftnode marshals them.
+	ConfState []byte
+	// UnixSeconds is the time now: revisions go on above what it stands for.
+	UnixSeconds int64
+	// FreezeMs is for how long grants are frozen, as counted by the leader; zero is the longest TTL of a session in the
+	// backup, but at least a minute. Less than zero is no freeze.
+	FreezeMs int64
+	// KeepSessions leaves sessions alive, with all they hold. Else all end, as forced, with their lock-delays.
+	KeepSessions bool
+	// Reason is kept with the ends of sessions; there is a text for an empty one.
+	Reason string
+}
+
+// Restore makes the first state of a new cluster, as of index 1 and term 1, from a backup, in a directory that is empty or
+// missing. Its revision is max(backup's + 2^40, Unix seconds × 2^20), so that tokens never come back; nothing of the old
+// history is kept. If it fails, the directory is gone. A crash leaves something that must not be used: the caller notes
+// that Restore has returned. Equal options and backups give equal states.
+func Restore(o Options, backup io.Reader, r RestoreOptions) (err error) {
+	if r.ClusterID == [16]byte{} || r.HistoryID == [16]byte{} {
+		return errors.New("restore: cluster id and history id must be given")
+	}
+	s, err := Open(o)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	clean := false // Whether what is there is ours.
+	defer func() {
+		err = errors.Join(err, s.Close())
+		if err != nil && clean {
+			err = errors.Join(err, s.fs.RemoveAll(o.Dir))
+		}
+		if err != nil {
+			err = fmt.Errorf("restore: %w", err)
+		}
+	}()
+	bytes, err := countBytes(newOverlay(s.db, 0))
+	if err != nil {
+		return err
+	}
+	if s.Applied().Index != 0 || bytes != 0 {
+		return ErrBootstrapped
+	}
+	clean = true
+	info, state, err := s.load(backup)
+	if err != nil {
+		return err
+	}
+	if r.ClusterID == info.ClusterID || r.HistoryID == info.HistoryID {
+		return errors.New("cluster id and history id must be new")
+	}
+	state.Index, state.Term, state.Checksum = 1, 1, 0
+	state.HistoryBytes = 0
+	state.StoreBytes = info.RowBytes
+	h := newHistory{
+		historyID: r.HistoryID, clusterID: r.ClusterID, confState: r.ConfState, unixSeconds: r.UnixSeconds,
+		freezeMs: freezeOf(r.FreezeMs, info.LongestTTLMs), endSessions: !r.KeepSessions, trimmed: true,
+		reason: cmp.Or(r.Reason, "restored from a backup"),
+	}
+	return s.begin(state, h)
+}
+
+// freezeOf returns how long grants are frozen: as asked, or by the longest TTL.
+func freezeOf(askedMs, longestTTLMs int64) int64 {
+	if askedMs != 0 {
+		return askedMs
+	}
+	return max(longestTTLMs, freezeMsMin)
+}
+
+// load writes the rows of a backup. None of them counts before the applied record is written.
+func (s *Store) load(backup io.Reader) (BackupInfo, Applied, error) {
+	batch := s.db.NewBatch()
+	flush := func() error {
+		err := batch.Commit(pebble.NoSync)
+		err = errors.Join(err, batch.Close())
+		batch = s.db.NewBatch()
+		return err
+	}
+	info, state, err := readBackup(backup, func(row, value []byte) error {
+		if err := batch.Set(row, value, nil); err != nil || batch.Len() < restoreBatchBytes {
+			return err
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	return info, state, errors.Join(err, batch.Close(), s.background.get())
+}
+
+// newHistory says how a line of revisions begins that does not continue another.
+type newHistory struct {
+	historyID   [16]byte
+	clusterID   [16]byte
+	confState   []byte
+	unixSeconds int64
+	freezeMs    int64
+	endSessions bool
+	reason      string
+	trimmed     bool // no event of the old line is on disk
+	members     *memberChange
+}
+
+// begin makes a state the first of a new line of revisions, ends sessions as asked, and flushes.
+func (s *Store) begin(state Applied, h newHistory) error {
+	state.HistoryID, state.ClusterID, state.ConfState = h.historyID, h.clusterID, h.confState
+	state.Revision = max(state.Revision+revisionJump, uint64(max(h.unixSeconds, 0))*revisionsPerSecond)
+	state.CompactedRevision = state.Revision
+	if h.trimmed {
+		state.TrimmedRevision = state.Revision
+	}
+	w := newWork(s.db, state)
+	if h.freezeMs > 0 {
+		value, err := encode(&storev1.FreezeRecord{
+			FormatVersion: recordFormat, FreezeMs: h.freezeMs, BeginRevision: state.Revision,
+		})
+		if err != nil {
+			return err
+		}
+		w.rows.set([]byte{rowFreeze}, value)
+	} else {
+		w.rows.remove([]byte{rowFreeze})
+	}
+	if h.members != nil {
+		if err := h.members.write(w); err != nil {
+			return err
+		}
+	}
+	w.rows.seal(w.sum)
+	if h.endSessions {
+		var err error
+		if w, err = s.endAll(w, h); err != nil {
+			return err
+		}
+	}
+	if h.trimmed {
+		var err error
+		if w, err = s.forgetIdleLocks(w); err != nil {
+			return err
+		}
+	}
+	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
+	if err := s.commit(w); err != nil {
+		return err
+	}
+	s.publish(w.state, w.state.Checksum)
+	return s.flush()
+}
+
+// next commits what w has done, but not its account, and goes on with an empty overlay, so that memory stays bounded.
+func (s *Store) next(w *work) (*work, error) {
+	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
+	if err := s.commitRows(w.rows); err != nil {
+		return nil, err
+	}
+	return newWork(s.db, w.state), nil
+}
+
+// endAll ends all sessions, a command's worth at a time.
+func (s *Store) endAll(w *work, h newHistory) (*work, error) {
+	how := sessionEnd{
+		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_RESTORED,
+		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_RESTORED,
+		reason:    h.reason,
+	}
+	from := []byte{rowSession}
+	for {
+		var ids []SessionID
+		err := w.rows.scan(from, []byte{rowSession + 1}, func(row, _ []byte) (bool, error) {
+			id, ok := cutSessionRow(row)
+			if !ok {
+				return false, fmt.Errorf("%w: session row", ErrCorrupt)
+			}
+			ids = append(ids, id)
+			return len(ids) < endObjectsMax, nil
+		})
+		if err != nil || len(ids) == 0 {
+			return w, err
+		}
+		c := newCommand(w, w.state.Term, &storev1.Command{WallTimeMs: h.unixSeconds * 1000})
+		result, err := c.endSessions(ids, how)
+		if err != nil {
+			return nil, err
+		}
+		from = append(sessionRow(rowSession, ids[len(ids)-1]), 0)
+		if left := result.GetEndSessions().GetLeftSessionIds(); len(left) > 0 {
+			from = append([]byte{rowSession}, left[0]...)
+		}
+		if err = c.finish(); err != nil {
+			return nil, err
+		}
+		w.rows.seal(w.sum)
+		if w, err = s.next(w); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// forgetIdleLocks forgets locks with nothing left, whose last change is of the old history: no event of it comes to be
+// compacted any more.
+func (s *Store) forgetIdleLocks(w *work) (*work, error) {
+	from := []byte{rowLock}
+	for {
+		var idle [][]byte
+		seen := 0
+		err := w.rows.scan(from, []byte{rowLock + 1}, func(row, value []byte) (bool, error) {
+			h := &storev1.LockHead{}
+			if err := decode(value, h); err != nil {
+				return false, fmt.Errorf("lock: %w", err)
+			}
+			if isIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
+				idle = append(idle, slices.Clone(row))
+			}
+			from = append(slices.Clone(row), 0)
+			seen++
+			return seen < endObjectsMax, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range idle {
+			n, ok := cutNameRow(row)
+			if !ok {
+				return nil, fmt.Errorf("%w: lock row", ErrCorrupt)
+			}
+			_, exists, getErr := w.rows.get(nameRow(rowKey, n))
+			if getErr != nil {
+				return nil, getErr
+			}
+			if !exists {
+				w.rows.remove(row)
+			}
+		}
+		w.rows.seal(w.sum)
+		if w, err = s.next(w); err != nil || seen < endObjectsMax {
+			return w, err
+		}
+	}
+}
