@@ -151,6 +151,8 @@ type Event struct {
 	Count    uint32 `json:"count"`
 	// At is when it was first seen to be applied on any member; zero: not known.
 	At int64 `json:"at,omitempty"`
+	// NotBefore is a time at which it was surely not made yet; zero: At less Options.SlackMs.
+	NotBefore int64 `json:"not_before,omitempty"`
 	// Kind is the name of the event's field in tenure.store.v1.Event.
 	Kind           string `json:"kind"`
 	Key            string `json:"key,omitempty"`

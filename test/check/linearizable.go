@@ -234,6 +234,14 @@ func lockModel() porcupine.Model {
 	}
 }
 
+// earliest returns a time before which the event was not made.
+func (e *Event) earliest(o Options) int64 {
+	if e.NotBefore != 0 {
+		return e.NotBefore
+	}
+	return e.At - o.SlackMs*1e6
+}
+
 // linearizableLocks takes grants and ends from the events and asks whether what clients saw fits between them. A change
 // may stand for when it was first applied: nobody saw it before, and whoever asked later saw it, or a newer one.
 func linearizableLocks(h *History, o Options, c *checker) {
@@ -254,7 +262,7 @@ func linearizableLocks(h *History, o Options, c *checker) {
 		}
 		if kind != "" {
 			locks[e.Key] = append(locks[e.Key], porcupine.Operation{
-				Input: lockInput{kind, token}, Call: e.At - o.SlackMs*1e6, Return: e.At,
+				Input: lockInput{kind, token}, Call: e.earliest(o), Return: e.At,
 			})
 		}
 	}
