@@ -52,14 +52,14 @@ func (a *api) AttachSession(
 	if err := a.orderAttach(ctx, id, r); err != nil {
 		return nil, err
 	}
-	return a.attached(s, id, record)
+	return a.attached(ctx, s, id, record)
 }
 
 // attached tells the user of a session what it has.
 func (a *api) attached(
-	s *snapshot, id storage.SessionID, record *storev1.SessionRecord,
+	ctx context.Context, s *snapshot, id storage.SessionID, record *storev1.SessionRecord,
 ) (*tenurev1.AttachSessionResponse, error) {
-	session := a.withTimer(id, sessionToProto(id, record))
+	session := a.sessionTimes(ctx, a.withTimer(id, sessionToProto(id, record)))
 	holds, places, err := a.objectsAt(s, id, record.GetName())
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (a *api) takeOver(
 	}
 	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
 		zap.String("by", callAddress(ctx)))
-	return a.attached(s, id, record)
+	return a.attached(ctx, s, id, record)
 }
 
 // checkAttach refuses an instance that is not the session's.

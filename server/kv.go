@@ -89,7 +89,9 @@ func (a *api) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutRes
 		a.log.Info("lock released by force", zap.String("session_id", r.GetRelease()),
 			zap.String("reason", put.GetReason()), zap.String("by", callAddress(ctx)))
 	}
-	return a.putToProto(put, result), nil
+	response := a.putToProto(put, result)
+	a.lockTimes(ctx, response.GetLock())
+	return response, nil
 }
 
 // putFromProto validates a put and checks that the caller may act as the sessions it names.

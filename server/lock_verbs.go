@@ -118,10 +118,10 @@ func (a *api) TryAcquireLock(
 		response.Hold = holdToProto(done.GetHold(), a.history(), a.timers)
 		return response, nil
 	case done.GetRefused() != nil:
-		response.Lock = lockToProto(done.GetRefused(), a.history(), a.timers)
+		response.Lock = a.lockTimes(ctx, lockToProto(done.GetRefused(), a.history(), a.timers))
 		return response, nil
 	case !acquire.GetQueue(): // Another call of the same session and owner waits for it.
-		response.Lock = lockToProto(done.GetLock(), a.history(), a.timers)
+		response.Lock = a.lockTimes(ctx, lockToProto(done.GetLock(), a.history(), a.timers))
 		return response, nil
 	}
 	waitCtx, cancel := a.untilStop(ctx)
@@ -237,7 +237,7 @@ func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (
 		Header:   a.headerOf(result),
 		Released: done.GetReleased(),
 		Granted:  done.GetGranted(),
-		Lock:     lockToProto(done.GetLock(), a.history(), a.timers),
+		Lock:     a.lockTimes(ctx, lockToProto(done.GetLock(), a.history(), a.timers)),
 	}, nil
 }
 
@@ -373,7 +373,7 @@ func (a *api) CheckSequencer(
 		Header: a.header(s.at),
 		Holds: found && !hold.GetDelayed() && hold.GetFencingToken() == proof.GetFencingToken() &&
 			string(hold.GetSessionId()) == string(id[:]),
-		Lock: lockToProto(info.State, s.at.HistoryID, a.timers),
+		Lock: a.lockTimes(ctx, lockToProto(info.State, s.at.HistoryID, a.timers)),
 	}, nil
 }
 

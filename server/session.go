@@ -222,6 +222,9 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 	if live {
 		response.Holds, response.Places, err = a.objectsAt(s, id, session.GetName())
 	}
+	if !r.GetRead().GetStale() {
+		a.sessionTimes(ctx, session)
+	}
 	return response, err
 }
 
@@ -317,6 +320,13 @@ func (a *api) ListSessions(
 	}
 	if more {
 		response.NextPageToken = query.token(s.at, last.String())
+	}
+	if !r.GetRead().GetStale() {
+		shown := &shownTimes{}
+		for _, session := range response.GetSessions() {
+			shown.addSession(session)
+		}
+		a.askTimes(ctx, shown)
 	}
 	return response, nil
 }
