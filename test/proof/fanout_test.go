@@ -18,8 +18,10 @@ import (
 
 const (
 	fanoutWriteInterval = 100 * time.Millisecond
-	// fanoutGrace is how long after the last write everybody must have it.
-	fanoutGrace = 5 * time.Second
+	// fanoutGrace is how long after the last write everybody must have it in the long form, on a machine that has nothing
+	// else to do. The short form runs anywhere; there fanoutBusyGrace only tells slow from stuck.
+	fanoutGrace     = 5 * time.Second
+	fanoutBusyGrace = time.Minute
 )
 
 // heap returns the bytes of live objects that a member reports of itself.
@@ -110,7 +112,7 @@ func listen(ctx context.Context, c *client, opened func(), writes int) ([]time.D
 }
 
 // TestManyWatchersOfOneKey lets many watch one key over at most a hundred connections, and writes it ten times a second.
-// Everybody has every write within five seconds of the last.
+// Everybody has every write; in the long form within five seconds of the last.
 func TestManyWatchersOfOneKey(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -156,7 +158,7 @@ func TestManyWatchersOfOneKey(t *testing.T) {
 	}
 	t.Logf("%d watchers over %d connections, %d writes: all delivered %v after the last write; lag p50 %v, p99 %v, largest %v; about %.0f bytes of heap an idle watcher",
 		watchers, len(clients), writes, took, all.at(0.5), all.at(0.99), all.at(1), idle)
-	if took > fanoutGrace {
-		t.Errorf("the last event came %v after the last write, want at most %v", took, fanoutGrace)
+	if grace := time.Duration(scaled(int(fanoutBusyGrace), int(fanoutGrace))); took > grace {
+		t.Errorf("the last event came %v after the last write, want at most %v", took, grace)
 	}
 }

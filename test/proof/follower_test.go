@@ -63,6 +63,7 @@ type follower struct {
 	steady    bool   // never cut on purpose
 	random    *rand.Rand
 	reached   func(through uint64) // told how far it is; nil: nobody asks
+	tally     *tally
 
 	segments  []*segment
 	token     string
@@ -101,6 +102,7 @@ func (f *follower) goOn(ctx context.Context, err error) error {
 			return fmt.Errorf("reached %d, and: %w (%v)", f.through, err, infoOf(err).GetMetadata())
 		}
 		f.compacted++
+		f.tally.compacted.Add(1)
 		f.segments = append(f.segments, &segment{start: at})
 		f.token, f.through, f.inside, f.after = "", at, false, at
 		return nil
@@ -154,6 +156,7 @@ func (f *follower) stream(ctx context.Context, c *client, last uint64) error {
 		}
 	}
 	f.cuts++
+	f.tally.cuts.Add(1)
 	if f.random.IntN(3) == 0 {
 		select {
 		case <-time.After(time.Duration(f.random.IntN(400)) * time.Millisecond):

@@ -21,7 +21,7 @@ const (
 	// the watchers do not read is many times as much.
 	stuckHeapBytesMax = 512 << 20
 	// stuckLagMax is how late a watcher that reads may be. It only tells slow from blocked.
-	stuckLagMax = 5 * time.Second
+	stuckLagMax = time.Minute
 )
 
 // openWatch opens a watch of a key and reads its first message.
