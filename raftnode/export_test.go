@@ -18,9 +18,9 @@ func WithGenesis(o Options, id, voters uint64) Options {
 	return o
 }
 
-// WithEmpty waits for the snapshot of a cluster that WithGenesis began.
-func WithEmpty(o Options, id uint64) Options {
-	o.genesis = &genesis{clusterID: [16]byte{1}, memberID: id, empty: true}
+// WithEmpty waits for the snapshot of a cluster; the one that WithGenesis began has id 1.
+func WithEmpty(o Options, id uint64, cluster [16]byte) Options {
+	o.genesis = &genesis{clusterID: cluster, memberID: id, empty: true}
 	return o
 }
 

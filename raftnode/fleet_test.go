@@ -102,7 +102,7 @@ func (f *fleet) start(id uint64, with ...func(raftnode.Options) raftnode.Options
 // join starts a member on an empty disk and has it added.
 func (f *fleet) join(id uint64, with ...func(*raftnode.MemberSpec)) *raftnode.Node {
 	f.t.Helper()
-	n := f.start(id, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, id) })
+	n := f.start(id, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, id, f.leader().Status().ClusterID) })
 	spec := specOf(id)
 	for _, w := range with {
 		w(&spec)

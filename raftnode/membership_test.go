@@ -78,7 +78,7 @@ func TestGrowReplaceShrinkUnderLoad(t *testing.T) {
 		f.join(5)
 		f.voters(1, 2, 3, 4, 5)
 
-		f.start(6, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, 6) })
+		f.start(6, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, 6, [16]byte{1}) })
 		f.change("replace", func(ctx context.Context, leader *raftnode.Node) error {
 			_, err := leader.ReplaceMember(ctx, 2, specOf(6))
 			return err

@@ -190,6 +190,14 @@ func (d *Dir) Genesis() ([]byte, error) { return d.small(genesisFile) }
 // WriteGenesis remembers how the cluster began. It comes before anybody is told.
 func (d *Dir) WriteGenesis(raw []byte) error { return d.writeFile(genesisFile, raw) }
 
+// RemoveGenesis forgets how the cluster began.
+func (d *Dir) RemoveGenesis() error {
+	if err := d.fs.Remove(d.join(genesisFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", genesisFile, err)
+	}
+	return d.Sync()
+}
+
 // Mend returns what a member whose log lost its end waits for; nil if it waits for nothing.
 func (d *Dir) Mend() ([]byte, error) { return d.small(mendFile) }
 

@@ -1,0 +1,346 @@
+package raftnode
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/storage"
+)
+
+var (
+	// ErrNothingToRecover says that a directory holds no state from which a cluster could go on.
+	ErrNothingToRecover = errors.New("the data directory holds no state")
+	// ErrNotEmpty says that a directory is in use, so that nothing is restored into it.
+	ErrNotEmpty = errors.New("the data directory is not empty")
+)
+
+// RecoverOptions says which directory becomes a new cluster, and how.
+type RecoverOptions struct {
+	// FS holds Dir; nil is the disk.
+	FS vfs.FS
+	// Dir is the data directory of a member that is stopped.
+	Dir string
+	// Logger takes what an operator should know; nil logs nothing.
+	Logger *zap.Logger
+	// EndSessions ends all sessions, as forced. Else they live on, with all they hold.
+	EndSessions bool
+	// FreezeMs is for how long grants are frozen; 0 is the longest TTL of a session, but at least a minute.
+	FreezeMs int64
+	// Reason is kept with the ends of sessions.
+	Reason string
+	// DryRun only finds out what there is.
+	DryRun bool
+}
+
+// Recovery says what a recovered cluster has, or would have.
+type Recovery struct {
+	// MemberID is the member that is left, Dropped are those that are not.
+	MemberID uint64
+	Dropped  []uint64
+	// ClusterID is the cluster's that was lost, NewClusterID that of the one that goes on; zero after a dry run.
+	ClusterID, NewClusterID [16]byte
+	// Index is the last entry that is taken over, Unconfirmed how many of them this member did not know to be committed:
+	// some of them may never have been acknowledged to anybody.
+	Index, Unconfirmed uint64
+	// Revision is that of the state before, NewRevision the one it goes on with.
+	Revision, NewRevision uint64
+	// LastWrite is the wall clock of the newest command that this member has. What was acknowledged later is lost.
+	LastWrite time.Time
+	// Keys and Sessions count what there is.
+	Keys, Sessions uint64
+	// Finished tells that an earlier recovery was interrupted, and this one only finished it.
+	Finished bool
+}
+
+// RecoverDir makes the data directory of a stopped member a cluster of one, for when the majority of its cluster is gone
+// for good. What only the others had is lost. The cluster has a new id, so that none of the lost members can come back
+// into it, and a new history. A crash leaves the directory as it was, or recovered, or says to do it again.
+func RecoverDir(o RecoverOptions) (_ Recovery, err error) {
+	no := Options{FS: o.FS, Dir: o.Dir, Logger: o.Logger}
+	no.setDefaults()
+	d, err := openStopped(no)
+	if err != nil {
+		return Recovery{}, fmt.Errorf("recover %s: %w", o.Dir, err)
+	}
+	defer func() {
+		if err = errors.Join(err, d.close()); err != nil {
+			err = fmt.Errorf("recover %s: %w", o.Dir, err)
+		}
+	}()
+	if id := d.store.Applied().ClusterID; id != d.identity.ClusterID {
+		return d.finishRecovery(o, id)
+	}
+	return d.recover(no, o)
+}
+
+// openStopped opens the data directory of a member that does not run.
+func openStopped(o Options) (_ *disk, err error) {
+	if _, err = o.FS.Stat(o.Dir); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNothingToRecover, err)
+	}
+	dir, err := datadir.Open(o.FS, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &disk{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	known := false
+	if d.identity, known, err = dir.Identity(); err != nil {
+		return nil, err
+	}
+	if d.epoch, d.started, err = dir.Current(); err != nil {
+		return nil, err
+	}
+	if !known || !d.started {
+		return nil, ErrNothingToRecover
+	}
+	if err = d.restart(o); err != nil {
+		return nil, err
+	}
+	if d.store.Applied().Index == 0 {
+		return nil, fmt.Errorf("%w: it was waiting for its first snapshot", ErrNothingToRecover)
+	}
+	return d, nil
+}
+
+// finishRecovery does what is left after the state was replaced.
+func (d *disk) finishRecovery(o RecoverOptions, clusterID [16]byte) (Recovery, error) {
+	a := d.store.Applied()
+	r := Recovery{
+		MemberID: d.identity.MemberID, ClusterID: d.identity.ClusterID, NewClusterID: clusterID, Index: a.Index,
+		Revision: a.Revision, NewRevision: a.Revision, Keys: a.Keys, Sessions: a.Sessions,
+		LastWrite: time.UnixMilli(a.WallTimeMs), Finished: true,
+	}
+	if o.DryRun {
+		return r, nil
+	}
+	return r, d.becomeCluster(clusterID)
+}
+
+// becomeCluster forgets what the directory knew of the old cluster.
+func (d *disk) becomeCluster(clusterID [16]byte) error {
+	d.identity.ClusterID = clusterID
+	return errors.Join(d.dir.RemoveGenesis(), d.dir.WriteMend(nil), d.dir.WriteIdentity(d.identity))
+}
+
+func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
+	hs, err := d.check()
+	if err != nil {
+		return Recovery{}, err
+	}
+	last, err := d.rlog.LastIndex()
+	if err != nil {
+		return Recovery{}, err
+	}
+	a := d.store.Applied()
+	r := Recovery{
+		MemberID: d.identity.MemberID, ClusterID: d.identity.ClusterID, Index: last, Unconfirmed: last - hs.GetCommit(),
+		Revision: a.Revision, Keys: a.Keys, Sessions: a.Sessions, LastWrite: time.UnixMilli(a.WallTimeMs),
+	}
+	cs, err := core.UnmarshalConfState(a.ConfState)
+	if err != nil {
+		return r, err
+	}
+	for _, set := range [][]uint64{cs.GetVoters(), cs.GetVotersOutgoing(), cs.GetLearners(), cs.GetLearnersNext()} {
+		r.Dropped = append(r.Dropped, without(set, r.MemberID)...)
+	}
+	slices.Sort(r.Dropped)
+	r.Dropped = slices.Compact(r.Dropped)
+	if o.DryRun {
+		return r, nil
+	}
+	in := raftlog.Install{
+		ID: raftlog.EntryID{Index: last, Term: max(hs.GetTerm(), a.Term)}, Epoch: d.epoch + 1, Name: "recovered",
+	}
+	after, err := d.recoverCopy(no, o, in, hs.GetCommit())
+	if err != nil {
+		return r, err
+	}
+	r.NewClusterID, r.NewRevision = after.ClusterID, after.Revision
+	r.Keys, r.Sessions, r.LastWrite = after.Keys, after.Sessions, time.UnixMilli(after.WallTimeMs)
+	// From here on a restart finishes it, but for the directory's own identity.
+	if err = d.recordInstall(in, &raftpb.HardState{Term: new(in.ID.Term), Commit: new(in.ID.Index)}); err != nil {
+		return r, err
+	}
+	if err = errors.Join(d.snaps.Forget(), d.swapState(in), d.rlog.EndInstall()); err != nil {
+		return r, err
+	}
+	return r, d.becomeCluster(after.ClusterID)
+}
+
+// recoverCopy makes the recovered state machine beside the present one. It takes the whole log over: what this member
+// has, but does not know to be committed, may have been acknowledged by those that are lost.
+func (d *disk) recoverCopy(no Options, o RecoverOptions, in raftlog.Install, commit uint64) (a storage.Applied, err error) {
+	dir := d.dir.StatePath(in.Epoch)
+	if err = d.dir.FS().RemoveAll(dir); err != nil {
+		return a, err
+	}
+	if _, err = d.store.Checkpoint(dir); err != nil {
+		return a, err
+	}
+	so := storage.Options{FS: no.FS, Dir: dir}
+	if err = d.applyRest(so, in.ID.Index); err != nil {
+		return a, err
+	}
+	record, err := d.ownRecord()
+	if err != nil {
+		return a, err
+	}
+	ro := storage.RecoverOptions{
+		Index: in.ID.Index, Term: in.ID.Term, UnixSeconds: time.Now().Unix(), FreezeMs: o.FreezeMs,
+		Reason: o.Reason, EndSessions: o.EndSessions, Member: record,
+	}
+	_, _ = rand.Read(ro.ClusterID[:]) // never fails
+	_, _ = rand.Read(ro.HistoryID[:]) // never fails
+	if ro.ConfState, err = core.MarshalConfState(&raftpb.ConfState{Voters: []uint64{d.identity.MemberID}}); err != nil {
+		return a, err
+	}
+	if err = storage.Recover(so, ro); err != nil {
+		return a, err
+	}
+	s, err := storage.Open(so)
+	if err != nil {
+		return a, err
+	}
+	a = s.Applied()
+	no.Logger.Info("recovered the state", zap.Uint64("index", a.Index), zap.Uint64("commit", commit),
+		zap.Uint64("revision", a.Revision))
+	return a, errors.Join(s.Close(), d.dir.Sync())
+}
+
+// applyRest applies the entries up to and with last that a state lacks. Changes of members among them do not matter any
+// more.
+func (d *disk) applyRest(o storage.Options, last uint64) (err error) {
+	s, err := storage.Open(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	applier := core.NewApplier(core.ApplierOptions{
+		State: func() core.StateMachine { return s },
+		ConfChange: func(*raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
+			return &raftpb.ConfState{Voters: []uint64{d.identity.MemberID}}, nil
+		},
+	})
+	for next := s.Applied().Index + 1; next <= last; next = s.Applied().Index + 1 {
+		entries, err := d.rlog.Entries(next, last+1, recoverBatchBytes)
+		if err != nil {
+			return err
+		}
+		if _, err := applier.Apply([]*raftpb.Message{{Entries: entries}}); err != nil {
+			return err
+		}
+	}
+	return s.Flush()
+}
+
+// recoverBatchBytes bounds what is applied at once.
+const recoverBatchBytes = 4 << 20
+
+// ownRecord returns what is recorded of the member that is left.
+func (d *disk) ownRecord() (*storev1.Member, error) {
+	r := d.store.NewReader()
+	all, err := r.Members()
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.GetId() == d.identity.MemberID {
+			m.Learner, m.StayLearner = false, false
+			return m, nil
+		}
+	}
+	// It says more of itself when it runs.
+	return &storev1.Member{
+		Id: d.identity.MemberID, Incarnation: d.identity.Incarnation, Name: fmt.Sprintf("member-%x", d.identity.MemberID),
+	}, nil
+}
+
+// RestoreDirOptions says where a backup is restored to, and how.
+type RestoreDirOptions struct {
+	// FS holds Dir; nil is the disk.
+	FS vfs.FS
+	// Dir is the data directory, which must be empty or missing.
+	Dir string
+	// FreezeMs is for how long grants are frozen; 0 is the longest TTL of a session in the backup, but at least a minute,
+	// less than zero is no freeze.
+	FreezeMs int64
+	// KeepSessions leaves sessions alive, with all they hold. Else all end, as forced.
+	KeepSessions bool
+	// Reason is kept with the ends of sessions.
+	Reason string
+}
+
+// RestoreDir makes a data directory of a backup: the first member of a new cluster, which others then join. What is
+// there of a restore that failed or crashed is refused by Open and by RestoreDir.
+func RestoreDir(o RestoreDirOptions, backup io.Reader) (a storage.Applied, err error) {
+	no := Options{FS: o.FS, Dir: o.Dir}
+	no.setDefaults()
+	dir, err := datadir.Open(no.FS, o.Dir)
+	if err != nil {
+		return a, fmt.Errorf("restore to %s: %w", o.Dir, err)
+	}
+	d := &disk{dir: dir, epoch: 1}
+	defer func() {
+		if err = errors.Join(err, d.close()); err != nil {
+			err = fmt.Errorf("restore to %s: %w", o.Dir, err)
+		}
+	}()
+	_, known, err := dir.Identity()
+	switch {
+	case known:
+		return a, ErrNotEmpty
+	case err != nil:
+		return a, fmt.Errorf("%w: %w", ErrNotEmpty, err)
+	}
+	d.identity = newIdentity(no)
+	return d.restore(no, o, backup)
+}
+
+func (d *disk) restore(no Options, o RestoreDirOptions, backup io.Reader) (a storage.Applied, err error) {
+	ro := storage.RestoreOptions{
+		ClusterID: d.identity.ClusterID, UnixSeconds: time.Now().Unix(), FreezeMs: o.FreezeMs,
+		KeepSessions: o.KeepSessions, Reason: o.Reason,
+	}
+	_, _ = rand.Read(ro.HistoryID[:]) // never fails
+	if ro.ConfState, err = core.MarshalConfState(&raftpb.ConfState{Voters: []uint64{d.identity.MemberID}}); err != nil {
+		return a, err
+	}
+	if err = storage.Restore(storage.Options{FS: no.FS, Dir: d.dir.StatePath(d.epoch)}, backup, ro); err != nil {
+		return a, err
+	}
+	if d.store, err = d.openStore(no); err != nil {
+		return a, err
+	}
+	if d.rlog, err = d.openLog(no); err != nil {
+		return a, err
+	}
+	if err = d.rlog.Bootstrap(firstEntry); err != nil {
+		return a, err
+	}
+	if d.snaps, err = checkpoint.OpenCatalogue(no.FS, d.dir.SnapPath()); err != nil {
+		return a, err
+	}
+	if err = errors.Join(d.dir.Sync(), d.dir.SetCurrent(d.epoch)); err != nil {
+		return a, err
+	}
+	// The identity comes last: a directory without one that holds anything is refused.
+	return d.store.Applied(), d.dir.WriteIdentity(d.identity)
+}
