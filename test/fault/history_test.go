@@ -62,8 +62,8 @@ func storedEvents(t *testing.T, m *rig.Member) ([]*check.Event, uint64) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
+		if closeErr := store.Close(); closeErr != nil {
+			t.Error(closeErr)
 		}
 	}()
 	r := store.NewReader()

@@ -211,7 +211,7 @@ func (p *patient) end(ctx context.Context, t *testing.T) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	want := 0
-	p.written.Range(func(_, n any) bool { want += n.(int); return true })
+	p.written.Range(func(_, n any) bool { number, _ := n.(int); want += number; return true })
 	for ctx.Err() == nil && p.follower.got.Load() < int64(want) {
 		wait(ctx, 20*time.Millisecond)
 	}
