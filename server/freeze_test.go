@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func freezeStore(t *testing.T, fs storage.FS, length time.Duration) {
 			dir = fs.PathJoin("data", name)
 		}
 	}
-	db, err := pebble.Open(dir, &pebble.Options{FS: fs})
+	db, err := pebble.Open(dir, &pebble.Options{FS: fs, Logger: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +49,13 @@ func freezeStore(t *testing.T, fs storage.FS, length time.Duration) {
 		t.Fatal(err)
 	}
 }
+
+// silent is a logger for Pebble that logs nothing.
+type silent struct{}
+
+func (silent) Infof(string, ...any)              {}
+func (silent) Errorf(string, ...any)             {}
+func (silent) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 // startFrozen starts a member whose grants are frozen.
 func startFrozen(t *testing.T, length time.Duration) *member {

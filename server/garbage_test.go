@@ -205,6 +205,11 @@ func TestGarbageIsNeverAFaultOfTheService(t *testing.T) {
 	if m.logs.FilterMessage("call failed").Len()+m.logs.FilterMessage("panic").Len() > 0 {
 		t.Errorf("seed %d: the log has %v", seed, m.logs.FilterMessage("call failed").All())
 	}
+	// Some garbage is a good request to make a limit very small.
+	_, err := m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{StoreBytesMax: new(uint64(0))}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "after"}); err != nil {
 		t.Errorf("seed %d: afterwards a put fails: %v", seed, err)
 	}
