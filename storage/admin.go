@@ -67,6 +67,15 @@ func dropZeros(m protoreflect.Message) {
 	}
 }
 
+// checkVersion refuses a state of a cluster version that this program cannot follow.
+func checkVersion(version uint32) error {
+	if version < clusterVersionMin || version > clusterVersionMax {
+		return fmt.Errorf("%w: cluster version %d; this program follows %d to %d",
+			ErrUnknownFormat, version, clusterVersionMin, clusterVersionMax)
+	}
+	return nil
+}
+
 // setClusterVersion raises the version in use, once every member says that it can follow. A program that cannot stops
 // here, not later.
 func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
@@ -85,8 +94,8 @@ func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Resu
 			return nil, err
 		}
 	}
-	if s.GetVersion() > clusterVersionMax {
-		return nil, fmt.Errorf("%w: cluster version %d", ErrUnknownFormat, s.GetVersion())
+	if err = checkVersion(s.GetVersion()); err != nil {
+		return nil, err
 	}
 	c.state.ClusterVersion = s.GetVersion()
 	return &storev1.Result{}, nil

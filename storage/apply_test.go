@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -204,5 +205,31 @@ func TestReaderIsASnapshot(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestStateOfANewerClusterIsRefused opens a store that a newer program wrote after the cluster version was raised.
+func TestStateOfANewerClusterIsRefused(t *testing.T) {
+	fs := vfs.NewMem()
+	store := openStore(t, fs, "sm")
+	if err := store.Bootstrap(storage.Genesis{ClusterVersion: 2}); !errors.Is(err, storage.ErrUnknownFormat) {
+		t.Errorf("bootstrap: got %v, want ErrUnknownFormat", err)
+	}
+	if err := store.Bootstrap(storage.Genesis{}); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, store)
+	db, err := pebble.Open("sm", &pebble.Options{FS: fs, FormatMajorVersion: pebble.FormatNewest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := proto.Marshal(&storev1.AppliedRecord{
+		FormatVersion: 1, Index: 1, Term: 1, ClusterVersion: 2, ClusterId: make([]byte, 16), HistoryId: make([]byte, 16),
+	})
+	if err = errors.Join(err, db.Set([]byte("a"), value, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.Open(storage.Options{FS: fs, Dir: "sm"}); !errors.Is(err, storage.ErrUnknownFormat) {
+		t.Errorf("open: got %v, want ErrUnknownFormat", err)
 	}
 }

@@ -173,9 +173,8 @@ func (b *backupReader) header(payload []byte) error {
 	if err != nil {
 		return b.damaged("header: %v", err)
 	}
-	if a.ClusterVersion < clusterVersionMin || a.ClusterVersion > clusterVersionMax {
-		return fmt.Errorf("%w: backup of cluster version %d; this program follows %d to %d",
-			ErrUnknownFormat, a.ClusterVersion, clusterVersionMin, clusterVersionMax)
+	if err = checkVersion(a.ClusterVersion); err != nil {
+		return fmt.Errorf("backup: %w", err)
 	}
 	b.applied = a
 	b.info = BackupInfo{

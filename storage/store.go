@@ -125,7 +125,10 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s.db = db
-	if s.applied, err = readApplied(db); err == nil && s.applied.StoreBytes == 0 {
+	if s.applied, err = readApplied(db); err == nil {
+		err = checkVersion(s.applied.ClusterVersion)
+	}
+	if err == nil && s.applied.StoreBytes == 0 {
 		// Nothing is stored yet, or nobody counted: the count follows from the rows.
 		s.applied.StoreBytes, err = countBytes(newOverlay(db, 0))
 	}
@@ -188,6 +191,9 @@ func (s *Store) Bootstrap(g Genesis) error {
 	version := g.ClusterVersion
 	if version == 0 {
 		version = 1
+	}
+	if err := checkVersion(version); err != nil {
+		return fmt.Errorf("bootstrap: %w", err)
 	}
 	first := Applied{
 		Index:          1,
