@@ -160,7 +160,7 @@ the environment over the file.`,
 	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "members to talk to, host:port, tried in order")
 	flags.StringVarP(&env.output, "output", "o", outputText, "what to print: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
-	root.AddCommand(newServeCommand(env), newVersionCommand(env))
+	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newVersionCommand(env))
 	root.AddCommand(clientCommands(env)...)
 	prepare(env, root)
 	return root

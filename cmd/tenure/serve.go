@@ -179,6 +179,8 @@ func explainServe(config server.Config, err error) error {
 		return refusedError("%w; another program uses that port: give --listen, --http or --peer another, or port 0 for any", err)
 	case errors.Is(err, raftnode.ErrLocked):
 		return refusedError("%w; another member runs on %s: stop it, or give another --data-dir", err, config.DataDir)
+	case errors.Is(err, raftnode.ErrWrongCluster):
+		return refusedError("%w; if a \"tenure recover\" of %s was interrupted, run it again", err, config.DataDir)
 	case errors.Is(err, os.ErrPermission):
 		return refusedError("%w; the user who runs this needs to read and write %s", err, config.DataDir)
 	default:

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// restoreFlags are the flags of `tenure restore`.
+type restoreFlags struct {
+	dataDir      string
+	keepSessions bool
+	freeze       time.Duration
+	noFreeze     bool
+	reason       string
+}
+
+// newRestoreCommand returns `tenure restore`.
+func newRestoreCommand(env *environment) *cobra.Command {
+	flags := &restoreFlags{}
+	cmd := &cobra.Command{
+		Use:   "restore BACKUP --data-dir DIR",
+		Short: "Make a new cluster's data directory of a backup",
+		Long: `Make the data directory of the first member of a new cluster of a backup file. The directory must be empty or missing.
+
+The cluster has an id and a history of its own. Revisions and fencing tokens go on far above those of the backup, so none
+ever comes back, also when one backup is restored twice. All sessions end, as forced, unless --keep-sessions; for a while no
+lock is granted, so that whoever got one after the backup was taken has noticed that it is lost.
+
+Afterwards start the member with "tenure serve --data-dir DIR", and let others join it from empty directories.`,
+		Example: `  tenure restore nightly.backup --data-dir /var/lib/tenure
+  tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
+  tenure restore nightly.backup --data-dir /tmp/look --keep-sessions --no-freeze`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return env.restore(args[0], flags) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.dataDir, "data-dir", "", "directory to make")
+	f.BoolVar(&flags.keepSessions, "keep-sessions", false, "leave sessions alive, with all they hold")
+	f.DurationVar(&flags.freeze, "freeze", 0, "how long no lock is granted; 0 is the longest TTL of a session in the backup, but at least 60s")
+	f.BoolVar(&flags.noFreeze, "no-freeze", false, "grant locks at once")
+	f.StringVar(&flags.reason, "reason", "", "why, kept with the ends of sessions")
+	return cmd
+}
+
+// restore makes a data directory of a backup.
+func (e *environment) restore(path string, f *restoreFlags) (err error) {
+	switch {
+	case f.dataDir == "":
+		return usageError("--data-dir is missing: give the directory to make")
+	case f.freeze < 0:
+		return usageError("--freeze is %v; it must not be less than zero, and --no-freeze is none", f.freeze)
+	case f.freeze > 0 && f.noFreeze:
+		return usageError("--freeze and --no-freeze contradict each other")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return refusedError("%w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	// A damaged backup is found before anything is made of it.
+	if _, err = storage.VerifyBackup(file); err != nil {
+		return refusedError("%w", err)
+	}
+	if _, err = file.Seek(0, io.SeekStart); err != nil {
+		return refusedError("%w", err)
+	}
+	o := raftnode.RestoreDirOptions{
+		Dir: f.dataDir, KeepSessions: f.keepSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason,
+	}
+	if f.noFreeze {
+		o.FreezeMs = -1
+	}
+	a, err := raftnode.RestoreDir(o, file)
+	if err != nil {
+		return explainOffline(f.dataDir, err)
+	}
+	if e.json() {
+		return e.printRestoredJSON(a)
+	}
+	return e.printf("Success! %s is the first member of a new cluster: %x, at revision %d, with %d keys and %d sessions.\n"+
+		"Start it with \"tenure serve --data-dir %s\"; others join it with --join.\n",
+		f.dataDir, a.ClusterID, a.Revision, a.Keys, a.Sessions, f.dataDir)
+}
+
+// printRestoredJSON tells programs what was restored.
+func (e *environment) printRestoredJSON(a storage.Applied) error {
+	out, err := json.MarshalIndent(map[string]any{
+		"clusterId": fmt.Sprintf("%x", a.ClusterID), "historyId": fmt.Sprintf("%x", a.HistoryID),
+		"revision": fmt.Sprint(a.Revision), "keys": fmt.Sprint(a.Keys), "sessions": fmt.Sprint(a.Sessions),
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return e.printf("%s\n", out)
+}
