@@ -109,7 +109,7 @@ func judge(t *testing.T, c *rig.Cluster, rec *recorder, seen *arrivals) *check.R
 			newest, rec.history.Events = revision, events
 		}
 	}
-	bound(&rec.history, seen)
+	bound(&rec.history, seen, int64(rec.now()))
 	report := check.Run(&rec.history, check.Options{DriftPercent: 1})
 	for _, v := range report.Violations {
 		t.Error(v)
@@ -127,7 +127,7 @@ func judge(t *testing.T, c *rig.Cluster, rec *recorder, seen *arrivals) *check.R
 
 // bound says of each event when it was surely made, and when surely not yet. Whoever was shown a revision was shown all
 // before it, and what a call made was not made before the call.
-func bound(h *check.History, seen *arrivals) {
+func bound(h *check.History, seen *arrivals, end int64) {
 	made, shown := map[uint64]int64{}, map[uint64]int64{}
 	for r, at := range seen.at {
 		shown[r] = int64(at)
@@ -148,10 +148,10 @@ func bound(h *check.History, seen *arrivals) {
 		latest = max(latest, made[e.Revision])
 		e.NotBefore = latest
 	}
-	earliest := int64(0)
+	earliest := end
 	for _, e := range slices.Backward(h.Events) {
-		if at, ok := shown[e.Revision]; ok && (earliest == 0 || at < earliest) {
-			earliest = at
+		if at, ok := shown[e.Revision]; ok {
+			earliest = min(earliest, at)
 		}
 		e.At = earliest
 	}

@@ -16,13 +16,16 @@ import (
 // Cluster is members that began a cluster together, and those that were added later. Its methods are for the test's
 // goroutine.
 type Cluster struct {
-	t      testing.TB
-	binary string
-	host   string // of the listeners; the last number is the member's
-	flags  []string
+	t       testing.TB
+	binary  string
+	host    string // of the listeners; the last number is the member's
+	flags   []string
+	proxied bool
 
 	// Members are all members ever started, in order.
 	Members []*Member
+	// Links are what the others reach each of Members through, where the cluster was started so; nil otherwise.
+	Links []*Proxy
 }
 
 // StartCluster starts so many members with the names a, b, c and so on, and waits until all of them serve. The flags are
@@ -37,12 +40,28 @@ func StartClusterEach(
 	ctx context.Context, t testing.TB, binary string, members int, each func(member int) []string, flags ...string,
 ) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags}
+	return start(ctx, members, each, &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags})
+}
+
+// StartLinkedCluster is StartCluster with a proxy before each member's peer address, to do faults to what the others send
+// to it.
+func StartLinkedCluster(ctx context.Context, t testing.TB, binary string, members int, flags ...string) *Cluster {
+	t.Helper()
+	return start(ctx, members, func(int) []string { return nil },
+		&Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags, proxied: true})
+}
+
+func start(ctx context.Context, members int, each func(member int) []string, c *Cluster) *Cluster {
+	c.t.Helper()
 	var first []string
 	for i := range members {
 		m := c.place(ctx)
 		m.args = append(m.args, each(i)...)
-		first = append(first, m.name+"="+m.Addresses.Peer)
+		peer := m.Addresses.Peer
+		if c.proxied {
+			peer = c.Links[i].Address()
+		}
+		first = append(first, m.name+"="+peer)
 	}
 	for _, m := range c.Members {
 		m.args = append(m.args, "--initial-cluster", strings.Join(first, ","))
@@ -73,11 +92,28 @@ func (c *Cluster) place(ctx context.Context) *Member {
 		host = fmt.Sprintf("%s.%d", c.host, i+1)
 	}
 	at := Addresses{GRPC: c.free(ctx, host), HTTP: c.free(ctx, host), Peer: c.free(ctx, host)}
-	m := newMember(c.t, c.binary, name, []string{"--listen", at.GRPC, "--http", at.HTTP, "--peer", at.Peer},
+	listen := []string{"--listen", at.GRPC, "--http", at.HTTP, "--peer", at.Peer}
+	if c.proxied {
+		listen = append(listen, "--advertise-peer", c.link(ctx, at.Peer).Address())
+	}
+	m := newMember(c.t, c.binary, name, listen,
 		append([]string{"--name", name}, c.flags...))
 	m.Addresses = at
 	c.Members = append(c.Members, m)
 	return m
+}
+
+// link puts a proxy before the peer address of the next member.
+func (c *Cluster) link(ctx context.Context, peer string) *Proxy {
+	c.t.Helper()
+	p, err := NewProxy(ctx)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	p.SetTarget(peer)
+	c.Links = append(c.Links, p)
+	c.t.Cleanup(p.Close)
+	return p
 }
 
 // free returns an address that nobody listens on.

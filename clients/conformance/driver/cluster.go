@@ -14,7 +14,7 @@ type Cluster struct {
 	// Rig has the members.
 	Rig *rig.Cluster
 	// Proxies stand before the members, in their order.
-	Proxies []*Proxy
+	Proxies []*rig.Proxy
 }
 
 // StartCluster starts members and proxies.
@@ -22,7 +22,7 @@ func StartCluster(ctx context.Context, t *testing.T, binary string, members int)
 	t.Helper()
 	c := &Cluster{}
 	for range members {
-		p, err := NewProxy(ctx)
+		p, err := rig.NewProxy(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
