@@ -104,8 +104,9 @@ func newAttempts(ctx context.Context, t *testing.T, c *client, prefix string) []
 			}
 			a := &attempt{onceCase: tc, name: fmt.Sprint(name, map[identity]string{byRequestID: ", request id", byKey: ", idempotency key"}[kind])}
 			a.scene = &scene{c: c, key: fmt.Sprintf("once/%s/%02d", prefix, len(all)), id: c.session(ctx, t, "actor"), other: c.session(ctx, t, "other")}
-			a.options = &tenurev1.CallOptions{Epoch: 1}
+			a.options = &tenurev1.CallOptions{}
 			if kind == byRequestID {
+				a.options.Epoch = 1
 				a.options.RequestId = &tenurev1.RequestID{SessionId: a.scene.id, Sequence: 7}
 			} else {
 				sum := sha256.Sum256([]byte(a.scene.key))
