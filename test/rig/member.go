@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -24,6 +25,9 @@ import (
 // startTimeout bounds the start of a member. It is generous: a loaded machine is slow, and a test that waits for the event
 // loses nothing by it.
 const startTimeout = time.Minute
+
+// diskFreeMin is the free space of the disk, in bytes, below which members of tests refuse what makes the state grow.
+const diskFreeMin = 16 << 20
 
 // logBytesMax is how much of a member's log a failed test shows, in bytes.
 const logBytesMax = 16 << 10
@@ -135,6 +139,8 @@ func (m *Member) Launch(ctx context.Context) {
 	args := slices.Concat([]string{"serve", "--data-dir", m.dir}, m.listen, m.args)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), m.binary, args...)
 	cmd.Stdout, cmd.Stderr = m.log, m.log
+	// The machine that runs the tests may have little room left, which is not what they are about.
+	cmd.Env = append(os.Environ(), "TENURE_DISK_FREE_MIN_BYTES="+strconv.Itoa(diskFreeMin))
 	if err := cmd.Start(); err != nil {
 		m.t.Fatalf("start tenure: %v", err)
 	}
