@@ -102,7 +102,9 @@ func (f *fleet) start(id uint64, with ...func(raftnode.Options) raftnode.Options
 // join starts a member on an empty disk and has it added.
 func (f *fleet) join(id uint64, with ...func(*raftnode.MemberSpec)) *raftnode.Node {
 	f.t.Helper()
-	n := f.start(id, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, id, f.leader().Status().ClusterID) })
+	n := f.start(id, func(o raftnode.Options) raftnode.Options {
+		return raftnode.WithEmpty(o, id, f.leader().Status().ClusterID)
+	})
 	spec := specOf(id)
 	for _, w := range with {
 		w(&spec)
@@ -158,6 +160,19 @@ func (f *fleet) ended(id uint64, want error) {
 	<-f.ends[id]
 	if err := stop(); !errors.Is(err, want) {
 		f.t.Errorf("member %d ended with %v, want %v", id, err, want)
+	}
+}
+
+// restart stops the members that run, all of them, and starts them again.
+func (f *fleet) restart(ids ...uint64) {
+	f.t.Helper()
+	for _, id := range ids {
+		if f.stops[id] != nil {
+			f.stop(id)
+		}
+	}
+	for _, id := range ids {
+		f.start(id)
 	}
 }
 

@@ -101,7 +101,7 @@ func openStopped(o Options) (_ *disk, err error) {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	known := false
+	var known bool
 	if d.identity, known, err = dir.Identity(); err != nil {
 		return nil, err
 	}

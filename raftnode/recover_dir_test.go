@@ -176,7 +176,8 @@ func TestRestoreABackupToThreeMembers(t *testing.T) {
 				t.Errorf("restored: got %+v from %+v", a, info)
 			}
 			histories[a.HistoryID] = true
-			if _, err := raftnode.RestoreDir(raftnode.RestoreDirOptions{FS: fs, Dir: "/data"}, bytes.NewReader(backup)); !errors.Is(err, raftnode.ErrNotEmpty) {
+			_, err = raftnode.RestoreDir(raftnode.RestoreDirOptions{FS: fs, Dir: "/data"}, bytes.NewReader(backup))
+			if !errors.Is(err, raftnode.ErrNotEmpty) {
 				t.Errorf("restore over it: got %v, want %v", err, raftnode.ErrNotEmpty)
 			}
 			n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
