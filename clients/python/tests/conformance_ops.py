@@ -88,7 +88,9 @@ async def _agent_fork(a: Agent, on: Any, name: str, args: Json) -> Json:
     os.close(writer)
     with os.fdopen(reader) as pipe:
         told = await asyncio.to_thread(pipe.read)
-    await asyncio.to_thread(os.waitpid, pid, 0)
+    _, status = await asyncio.to_thread(os.waitpid, pid, 0)
+    if not told:
+        raise RuntimeError(f"the child told nothing and ended with {os.waitstatus_to_exitcode(status)}")
     return dict(json.loads(told))
 
 
@@ -119,7 +121,8 @@ async def _client_close(a: Agent, on: Any, name: str, args: Json) -> Json:
 
 @op("client.info")
 async def _client_info(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return {"members": list(on.member_addresses), "connected_to": on.connected_to}
+    members = list(on.member_addresses)
+    return {"members": members, "count": len(members), "connected_to": on.connected_to}
 
 
 def _on_state(a: Agent, name: str) -> Callable[[tenure.StateChange], None]:
@@ -462,7 +465,7 @@ def _event(event: tenure.Event) -> Json:
     cause = event.cause or (event.session.end_cause if event.session is not None else "")
     for field, what in (("key", event.key), ("session", session), ("cause", cause)):
         if what:
-            value[field] = what
+            value[field] = what.lower() if field == "cause" else what
     if event.type is EventType.PUT and event.kv is not None:
         value["value"] = event.kv.text
     return value

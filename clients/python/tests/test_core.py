@@ -186,6 +186,7 @@ def test_a_hold_is_safe_until_the_lease_ends_and_never_again() -> None:
     assert hold.safe_for == pytest.approx(9.8)
     clock.time += 9.8
     assert not hold.safe
+    assert hold.ended is EndCause.LEASE_RAN_OUT  # Though nobody has told it.
     lease.acknowledged(lease.renewal(), 10.0)
     assert lease.valid
     assert not hold.safe

@@ -8,6 +8,7 @@
 The names here are sync; `tenure.aio` has the same for asyncio. `tenure.v1` has the generated stubs, usable alone.
 """
 
+from tenure import _environment as _environment
 from tenure import aio
 from tenure.aio._kv import SessionAlive
 from tenure.errors import (

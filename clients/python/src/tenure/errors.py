@@ -88,6 +88,12 @@ class SequencerInvalid(InvalidArgument):
     reason = "SEQUENCER_INVALID"
 
 
+class TokenInvalid(InvalidArgument, ValueError):
+    """The text of a sequencer or of an exported session is damaged."""
+
+    reason = "TOKEN_INVALID"
+
+
 class TTLOutOfRange(InvalidArgument):
     """A TTL is negative."""
 
@@ -223,6 +229,12 @@ class EpochMismatch(ConditionFailed):
     """The epoch to replace is not the session's."""
 
     reason = "EPOCH_MISMATCH"
+
+
+class AttemptOutdated(ConditionFailed):
+    """A later attempt of the same instance to attach came first."""
+
+    reason = "ATTEMPT_OUTDATED"
 
 
 class CandidateNotFound(ConditionFailed):

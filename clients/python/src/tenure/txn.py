@@ -8,7 +8,7 @@ from typing import Any
 
 from tenure.v1 import kv_pb2
 
-_Full = Callable[[str], str]  # puts the namespace on a key
+_Full = Callable[[str], str]  # puts the namespace on a prefix, or on a key, which must not be empty
 
 _OPERATORS = {
     "==": kv_pb2.COMPARE_OPERATOR_EQUAL,
@@ -102,9 +102,9 @@ class Op:
         """Deletes all keys with a prefix."""
         return cls("delete_prefix", prefix)
 
-    def message(self, full: _Full) -> kv_pb2.Op:
+    def message(self, full: _Full, full_key: _Full) -> kv_pb2.Op:
         """Returns the operation as it is sent."""
-        key = full(self.key)
+        key = (full if self.kind in ("list", "delete_prefix") else full_key)(self.key)
         if self.kind == "put":
             put = kv_pb2.PutRequest(key=key, value=self.value, flags=self.flags, bind_session=self.session_id)
             return kv_pb2.Op(put=put)

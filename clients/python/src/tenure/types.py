@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tenure.errors import TokenInvalid
+
 
 class State(str, enum.Enum):
     """What is known of a client or a session."""
@@ -98,14 +100,14 @@ class Sequencer:
 
     @classmethod
     def from_text(cls, text: str) -> Sequencer:
-        """Reads what to_text wrote. Raises ValueError when it is damaged."""
+        """Reads what to_text wrote. Raises TokenInvalid when it is damaged."""
         parts = text.split(".")
         if len(parts) != 6 or parts[0] != "v1":
-            raise ValueError(f"{text!r} is no sequencer")
+            raise TokenInvalid(f"{text!r} is no sequencer")
         try:
             return cls(_unpadded(parts[1]).decode(), int(parts[2]), parts[3], int(parts[4]), parts[5])
         except ValueError:
-            raise ValueError(f"the sequencer {text!r} is damaged") from None
+            raise TokenInvalid(f"the sequencer {text!r} is damaged") from None
 
 
 @dataclass(frozen=True)
@@ -310,15 +312,15 @@ class Credentials:
 
     @classmethod
     def from_text(cls, text: str) -> Credentials:
-        """Reads what to_text wrote. Raises ValueError when it is damaged."""
+        """Reads what to_text wrote. Raises TokenInvalid when it is damaged."""
         parts = text.strip().split(".")
         if len(parts) != 6 or parts[0] != _TOKEN_PREFIX or parts[5] not in ("h", "k"):
-            raise ValueError("the text is no exported session")
+            raise TokenInvalid("the text is no exported session")
         try:
             secret = _unpadded(parts[2])
             return cls(parts[1], secret, int(parts[3]), int(parts[4]) / 1000, parts[5] == "h")
         except ValueError:
-            raise ValueError("the text of the exported session is damaged") from None
+            raise TokenInvalid("the text of the exported session is damaged") from None
 
 
 def _unpadded(text: str) -> bytes:

@@ -23,6 +23,13 @@ class HoldState:
         self.cause: EndCause | None = None
 
     @property
+    def ended(self) -> EndCause | None:
+        """Why it has ended; None before. A lease that ran out ended it, though nobody may have noticed yet."""
+        if self.cause is None and (self._lapses != self._lease.lapses or self._clock.now() >= self._lease.safe_until):
+            return EndCause.LEASE_RAN_OUT
+        return self.cause
+
+    @property
     def safe(self) -> bool:
         """Whether it is held, by this process, at this moment."""
         if self.cause is not None or self._lapses != self._lease.lapses:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tenure import errors
+
 
 class Namespace:
     """Puts `name/` before every key that goes out and takes it off every key that comes in. Empty: does nothing."""
@@ -9,9 +11,15 @@ class Namespace:
     def __init__(self, name: str = "") -> None:
         self.prefix = name.strip("/") + "/" if name.strip("/") else ""
 
-    def full(self, key: str) -> str:
-        """Returns the key as the cluster knows it."""
+    def key(self, key: str) -> str:
+        """Returns the key as the cluster knows it. Raises KeyEmpty: with a namespace the cluster could not tell."""
+        if not key:
+            raise errors.KeyEmpty("the key is empty")
         return self.prefix + key
+
+    def full(self, prefix: str) -> str:
+        """Returns a prefix of keys as the cluster knows it; it may be empty."""
+        return self.prefix + prefix
 
     def short(self, key: str) -> str:
         """Returns the key as the user knows it. A key of another namespace is returned whole."""

@@ -28,6 +28,7 @@ _PASSING = (
     errors.DeadlineExceeded,
     errors.Cancelled,
     errors.InternalError,
+    errors.AttemptOutdated,  # The next attempt has a higher number.
 )
 
 

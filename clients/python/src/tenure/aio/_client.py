@@ -216,7 +216,7 @@ class Client(Connection):
 
     async def lock_info(self, key: str, *, timeout: float | None = None) -> LockInfo:
         """Returns a lock with its holders and waiters. One that nobody ever held is empty."""
-        request = lock_pb2.GetLockRequest(key=self._namespace.full(key))
+        request = lock_pb2.GetLockRequest(key=self._namespace.key(key))
         try:
             answer = await self._call(GET_LOCK, request, timeout=timeout)
         except errors.LockNotFound:
@@ -228,7 +228,7 @@ class Client(Connection):
     ) -> int:
         """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke."""
         request = lock_pb2.BreakLockRequest(
-            key=self._namespace.full(key),
+            key=self._namespace.key(key),
             session_id=session_id,
             owner=owner,
             reason=reason,

@@ -74,7 +74,7 @@ class Election:
     ) -> Leadership:
         """Waits until this session leads. Raises WaitTimeout; then it stands no more."""
         want = Want(
-            key=self.session._client._namespace.full(self.key),
+            key=self.session._client._namespace.key(self.key),
             owner=new_owner() if owner is None else owner,
             mode=Mode.EXCLUSIVE,
             value=to_bytes(value),
@@ -122,7 +122,7 @@ async def lead(leadership: Leadership, function: Callable[[Leadership], Any]) ->
 
 async def get_leader(client: Client, key: str, timeout: float | None) -> LeaderInfo | None:
     """Returns who leads."""
-    request = election_pb2.GetLeaderRequest(key=client._namespace.full(key))
+    request = election_pb2.GetLeaderRequest(key=client._namespace.key(key))
     answer = await client._call(GET_LEADER, request, timeout=timeout)
     return client._converter.leader(answer.leader) if answer.HasField("leader") else None
 
@@ -197,7 +197,7 @@ class Observer:
             self._client._closers[id(self)] = self.close
             limits = Limits(self._client, float("inf") if self._began else None, None)
             self._link = await self._client._await_link(limits)
-            request = election_pb2.ObserveRequest(key=self._client._namespace.full(self._key))
+            request = election_pb2.ObserveRequest(key=self._client._namespace.key(self._key))
             self._stream = self._link.server_stream(OBSERVE, request)
         message = await self._stream.read()
         if message is None:

@@ -71,7 +71,7 @@ class KV:
         self, key: str, *, stale: bool = False, min_revision: int = 0, timeout: float | None = None
     ) -> KeyValue | None:
         """Returns a key; None when it does not exist. The read is linearizable, unless stale is asked for."""
-        request = kv_pb2.GetRequest(key=self._client._namespace.full(key), read=_read_options(stale, min_revision))
+        request = kv_pb2.GetRequest(key=self._client._namespace.key(key), read=_read_options(stale, min_revision))
         try:
             answer = await self._read(GET, request, timeout)
         except errors.KeyNotFound:
@@ -137,7 +137,7 @@ class KV:
         key is deleted when the session ends. A sequential one gets a suffix of 23 digits.
         """
         request = kv_pb2.PutRequest(
-            key=self._client._namespace.full(key),
+            key=self._client._namespace.key(key),
             value=to_bytes(value),
             flags=flags,
             if_revision=if_revision,
@@ -155,7 +155,7 @@ class KV:
         self, key: str, *, if_revision: int | None = None, guards: Guards = (), timeout: float | None = None
     ) -> bool:
         """Deletes a key's value. Returns whether there was one."""
-        request = kv_pb2.DeleteRequest(key=self._client._namespace.full(key), if_revision=if_revision)
+        request = kv_pb2.DeleteRequest(key=self._client._namespace.key(key), if_revision=if_revision)
         return (await self._change(DELETE, request, guards, timeout)).deleted
 
     async def delete_prefix(self, prefix: str, *, guards: Guards = (), timeout: float | None = None) -> int:
@@ -176,11 +176,11 @@ class KV:
         timeout: float | None = None,
     ) -> TxnResult:
         """Compares, then does one of two lists of operations, whole or not at all."""
-        full = self._client._namespace.full
+        full, key = self._client._namespace.full, self._client._namespace.key
         request = kv_pb2.TxnRequest(
-            compares=[c.message(full) for c in compares],
-            then=[o.message(full) for o in then],
-            otherwise=[o.message(full) for o in otherwise],
+            compares=[c.message(key) for c in compares],
+            then=[o.message(full, key) for o in then],
+            otherwise=[o.message(full, key) for o in otherwise],
         )
         answer = await self._change(TXN, request, guards, timeout)
         return TxnResult(answer.succeeded, tuple(self._result(r) for r in answer.responses))

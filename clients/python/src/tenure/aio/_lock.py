@@ -240,7 +240,7 @@ class Held:
     @property
     def cause(self) -> EndCause | None:
         """Why it ended; None before."""
-        return EndCause.FORKED if self.session._client._guard.forked else self._state.cause
+        return EndCause.FORKED if self.session._client._guard.forked else self._state.ended
 
     @property
     def guard(self) -> types_pb2.Guard:
@@ -251,7 +251,7 @@ class Held:
         """Raises HoldLost unless it is held at this moment."""
         self.session._client._guard.check()
         if not self._state.safe:
-            raise errors.HoldLost(f"{self.key!r} is held no more: {self._state.cause or EndCause.LEASE_RAN_OUT}")
+            raise errors.HoldLost(f"{self.key!r} is not held: {self._state.ended or 'not yet'}")
 
     def on_lost(self, callback: Callable[[EndCause], Any]) -> Callable[[EndCause], Any]:
         """Registers a callback for the end, called at once if that has come. Also a decorator."""
@@ -346,7 +346,7 @@ class Lock:
 
     def _want(self, value: bytes | str | None, permits: int | None = None) -> Want:
         return Want(
-            key=self.session._client._namespace.full(self.key),
+            key=self.session._client._namespace.key(self.key),
             owner=new_owner() if self._owner is None else self._owner,
             mode=self._mode,
             permits=self._permits if permits is None else permits,

@@ -90,6 +90,7 @@ async def resume_session(
     if not credentials.handed_over:
         session._inherited_from = now + (lease.ttl or JEOPARDY_WAIT_MAX_SECONDS)
     session._inherited = list(answer.holds)
+    session._attempt = TAKE_OVER_ATTEMPTS
     if on_state is not None:
         session._listeners.append(on_state)
     session._begin(None)
@@ -100,6 +101,10 @@ async def resume_session(
         raise
     session._adopt_inherited()
     return session
+
+
+# How many attempts taking over may have used.
+TAKE_OVER_ATTEMPTS = 2
 
 
 async def _take_over(
@@ -122,4 +127,4 @@ async def _take_over(
         try:
             return await client._call(ATTACH_SESSION, request(False, credentials.epoch + 1, 2), timeout=timeout)
         except errors.TenureError:
-            raise refused from None
+            raise errors.SessionSuperseded(str(refused), reason=refused.reason, metadata=refused.metadata) from None

@@ -87,13 +87,13 @@ class Watch:
         self.revision = options.after_revision or 0
 
     def _request(self) -> watch_pb2.WatchRequest:
-        options, full = self._options, self._client._namespace.full
+        options, full, key = self._options, self._client._namespace.full, self._client._namespace.key
         prefixes = options.prefixes if options.selects() else ("",)
         no_puts, no_deletes, no_holder_changes, no_queue = options.leave_out
         request = watch_pb2.WatchRequest(
-            keys=[full(k) for k in options.keys],
+            keys=[key(k) for k in options.keys],
             prefixes=[full(p) for p in prefixes],
-            locks=[full(k) for k in options.locks],
+            locks=[key(k) for k in options.locks],
             lock_prefixes=[full(p) for p in options.lock_prefixes],
             session_ids=options.session_ids,
             all_sessions=options.all_sessions,

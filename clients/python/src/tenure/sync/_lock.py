@@ -103,7 +103,7 @@ class Held:
 
         It is retried until the cluster has answered or the session is over. In a forked child it does nothing.
         """
-        if self._aio.ended or self._portal.closed:
+        if self._aio._state.cause is not None or self._aio.session._client._guard.forked or self._portal.closed:
             return False
         return self._portal.run(self._aio.release(put=put, delete=delete))
 
