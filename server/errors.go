@@ -365,62 +365,36 @@ func fromStatus(err error) *apiError {
 
 // reasonOfFailure is the table from broken rules of the state machine to reasons of the API.
 func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
-	switch reason {
-	case storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND:
-		return tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND
-	case storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED:
-		return tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED
-	case storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:
-		return tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED
-	case storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED:
-		return tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED
-	case storev1.FailureReason_FAILURE_REASON_KEY_NOT_FOUND:
-		return tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND
-	case storev1.FailureReason_FAILURE_REASON_LOCK_HELD:
-		return tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD
-	case storev1.FailureReason_FAILURE_REASON_LOCK_DELAYED:
-		return tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED
-	case storev1.FailureReason_FAILURE_REASON_LOCK_NOT_HELD:
-		return tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD
-	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:
-		return tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE
-	case storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH:
-		return tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH
-	case storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED:
-		return tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED
-	case storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED:
-		return tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_REUSED
-	case storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE:
-		return tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE
-	case storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL:
-		return tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL
-	case storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE:
-		return tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE
-	case storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED:
-		return tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED
-	case storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE:
-		return tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE
-	case storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND:
-		return tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND
-	case storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH:
-		return tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH
-	case storev1.FailureReason_FAILURE_REASON_FROZEN:
-		return tenurev1.ErrorReason_ERROR_REASON_FROZEN
-	case storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED:
-		return tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED
-	case storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS:
-		return tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS
-	case storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND:
-		return tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT
-	case storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
-		storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS,
-		storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD:
-		return tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED
-	case storev1.FailureReason_FAILURE_REASON_STORE_FULL:
-		return tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED
-	default:
+	known, ok := map[storev1.FailureReason]tenurev1.ErrorReason{
+		storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND:   tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND,
+		storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED:     tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
+		storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:  tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED:      tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED,
+		storev1.FailureReason_FAILURE_REASON_KEY_NOT_FOUND:       tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND,
+		storev1.FailureReason_FAILURE_REASON_LOCK_HELD:           tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD,
+		storev1.FailureReason_FAILURE_REASON_LOCK_DELAYED:        tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED,
+		storev1.FailureReason_FAILURE_REASON_LOCK_NOT_HELD:       tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD,
+		storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE: tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE,
+		storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH:  tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
+		storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED:      tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED:   tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_REUSED,
+		storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE:     tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE,
+		storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL: tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
+		storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE:     tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
+		storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED:  tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
+		storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE:    tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
+		storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND: tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
+		storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH:      tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+		storev1.FailureReason_FAILURE_REASON_FROZEN:              tenurev1.ErrorReason_ERROR_REASON_FROZEN,
+		storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED: tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
+		storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS:       tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
+		storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND:     tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+		storev1.FailureReason_FAILURE_REASON_STORE_FULL:          tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
+	}[reason]
+	if !ok {
 		return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
 	}
+	return known
 }
 
 // failureError returns the error for a rule that a command broke. Nothing was written by the command; an earlier

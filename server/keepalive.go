@@ -220,6 +220,19 @@ func (k *keeper) sendHints(hints []*tenurev1.SessionHint) error {
 	return nil
 }
 
+// answerAll sends verdicts on messages, those that came from the leader meanwhile, and then hints.
+func (k *keeper) answerAll(ctx context.Context, messages []*renewalMessage, hints []*tenurev1.SessionHint) error {
+	if len(messages) > 0 {
+		if err := k.answer(ctx, messages); err != nil {
+			return err
+		}
+	}
+	if err := k.takeFar(); err != nil {
+		return err
+	}
+	return k.sendHints(hints)
+}
+
 // serve answers until the client is done, or the stream or the server ends.
 func (k *keeper) serve(ctx context.Context) error {
 	for {
@@ -234,15 +247,7 @@ func (k *keeper) serve(ctx context.Context) error {
 			}
 		}
 		messages, hints, ended := k.take()
-		if len(messages) > 0 {
-			if err := k.answer(ctx, messages); err != nil {
-				return err
-			}
-		}
-		if err := k.takeFar(); err != nil {
-			return err
-		}
-		if err := k.sendHints(hints); err != nil { // Verdicts go first.
+		if err := k.answerAll(ctx, messages, hints); err != nil {
 			return err
 		}
 		if len(messages) > 0 {

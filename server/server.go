@@ -327,7 +327,7 @@ func (r *running) makeServices(stopping context.Context) error {
 			Help: "Calls with one answer under way.",
 		}, func() float64 { return float64(r.gate.inFlight.Load()) }),
 	} {
-		if err := r.config.Registry.Register(c); err != nil {
+		if err = r.config.Registry.Register(c); err != nil {
 			return err
 		}
 	}
