@@ -1,8 +1,12 @@
 package storage_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -124,5 +128,40 @@ func BenchmarkGet(b *testing.B) {
 		if err := r.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkBackup writes, verifies and restores a backup of 100 000 keys of 256 bytes.
+func BenchmarkBackup(b *testing.B) {
+	store := benchStore(b)
+	value := make([]byte, 256)
+	applyMany(b, store, 100_000, func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: fmt.Sprintf("bench/%06d", i), Value: value}}}
+	})
+	backup := backupOf(b, store)
+	steps := map[string]func() error{
+		"write": func() error {
+			r := store.NewReader()
+			return errors.Join(storage.WriteBackup(io.Discard, r, storage.BackupMeta{}), r.Close())
+		},
+		"verify": func() error {
+			_, err := storage.VerifyBackup(bytes.NewReader(backup))
+			return err
+		},
+		"restore": func() error {
+			o := storage.Options{FS: vfs.Default, Dir: filepath.Join(b.TempDir(), "restored")}
+			return storage.Restore(o, bytes.NewReader(backup), restoreOptions(1))
+		},
+	}
+	for name, step := range steps {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(backup)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := step(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
