@@ -65,7 +65,7 @@ func (r *replayer) revision(events []*Event) bool {
 		return false
 	}
 	r.events = events
-	r.m.begin(first.Revision)
+	r.m.begin(events)
 	r.at[first.Revision] = first.At
 	r.c.count("revisions", 1)
 	for i, e := range events {
@@ -115,6 +115,9 @@ func (r *replayer) answer(op *Op) {
 	if op.Changed && op.Revision != r.m.revision {
 		r.fail(op, "says it made a revision that does not exist")
 		return
+	}
+	if s := r.m.sessions[op.Session]; s != nil && op.Changed && op.Epoch != 0 && op.Kind != KindTakeOver && op.Epoch < s.epoch {
+		r.fail(op, "was done for epoch %d of session %s, which is at %d", op.Epoch, op.Session, s.epoch)
 	}
 	if op.Guard != nil && op.Changed {
 		r.guarded(op)

@@ -244,8 +244,9 @@ func (c *client) change(op *check.Op, cmd *storev1.Command, done func(reply)) {
 		}
 		cmd.RequestDigest = digest[:]
 		k.tries = triesMax
+		open := s.open // that of this epoch
 		k.done = func(rep reply) {
-			s.answered(sequence)
+			delete(open, sequence)
 			done(rep)
 		}
 	}
@@ -277,8 +278,6 @@ func (s *session) next() uint64 {
 	s.open[s.last] = true
 	return s.last
 }
-
-func (s *session) answered(sequence uint64) { delete(s.open, sequence) }
 
 func (s *session) doneBelow() uint64 {
 	low := s.last

@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
@@ -150,6 +151,9 @@ func (w *World) wipe(m *member) {
 	m.fs = vfs.NewCrashableMem()
 	w.floors.Wipes++
 	w.after(500*time.Millisecond, m.start)
+	if planted.Is(planted.BlankDisk) {
+		return // It is back, so nobody replaces it.
+	}
 	w.after(time.Second, func() { w.replace(m) })
 }
 

@@ -99,11 +99,27 @@ func (r *life) watchLeadership() {
 	if !r.leads() {
 		return
 	}
-	limit := 4 * time.Duration(r.w.plan.ElectionTicks) * r.w.plan.tick()
-	if r.w.now-r.ledSince < limit {
+	limit := 4 * r.w.plan.ElectionTicks
+	if r.ticks < r.ledSince+limit || r.ticks%r.w.plan.ElectionTicks != 0 {
 		return
 	}
-	_ = limit
+	silent := map[uint64]struct{}{}
+	for id := range r.core.Status().Config.Voters.IDs() {
+		if id != r.m.id && r.ticks > r.heard[id]+limit {
+			silent[id] = struct{}{}
+		}
+	}
+	for _, half := range r.core.Status().Config.Voters {
+		deaf := 0
+		for id := range half {
+			if _, ok := silent[id]; ok {
+				deaf++
+			}
+		}
+		if len(half) > 0 && len(half)-deaf < len(half)/2+1 {
+			r.w.violated("raft", "member %d leads on, %d ticks after it heard from a quorum", r.m.id, limit)
+		}
+	}
 }
 
 // renewal is a renewal under way at the leader.

@@ -51,8 +51,9 @@ type life struct {
 	stepsTerm uint64
 	hub       *watch.Hub
 	renewals  []*renewal // that wait for the outcome of an expiry, or for the timers to begin
-	heard     map[uint64]time.Duration
-	ledSince  time.Duration
+	ticks     int
+	heard     map[uint64]int // tick at which a message came from a peer
+	ledSince  int            // tick
 }
 
 // waiter waits for a proposal.
@@ -75,7 +76,7 @@ func (m *member) open() (*life, error) {
 	}
 	r := &life{
 		disk: d, w: m.w, m: m, dice: m.w.dice(fmt.Sprintf("life %d of member %d", m.w.floors.Lives, m.id)),
-		reads: map[uint64]func(core.ReadDone){}, changes: map[uint64]func(error){}, heard: map[uint64]time.Duration{},
+		reads: map[uint64]func(core.ReadDone){}, changes: map[uint64]func(error){}, heard: map[uint64]int{},
 	}
 	m.w.floors.Lives++
 	if err = r.build(); err != nil {
@@ -112,6 +113,7 @@ func (r *life) build() error {
 		State: func() core.StateMachine { return r.store },
 		ConfChange: func(cc *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
 			r.w.floors.ConfChanges++
+			r.ledSince = r.ticks // Another quorum counts from now on.
 			var members *raftpb.ConfState
 			r.w.draw(func() { members = r.core.ApplyConfChange(cc) })
 			return members, nil
@@ -162,6 +164,7 @@ func (r *life) soon(do func(*life)) {
 func (r *life) tickLater() {
 	r.after(r.w.plan.tick(), func() {
 		r.mail = append(r.mail, core.Tick{})
+		r.ticks++
 		r.wake()
 		r.tickLater()
 		r.watchLeadership()
@@ -242,7 +245,7 @@ func (r *life) leadershipChanged(l core.Leadership) {
 	r.w.note("leadership", r.m.id, l.Term, l.Leader, uint64(l.Role))
 	r.endLead()
 	if l.Role == core.RoleLeader {
-		r.ledSince = r.w.now
+		r.ledSince = r.ticks
 		r.w.floors.LeaderChanges++
 		r.w.truth.leads(r.m.id, l.Term)
 	}
@@ -339,6 +342,11 @@ func (r *life) applySome() {
 	}
 	r.w.truth.committed(r.m.id, r.applyQ[:done.Messages])
 	r.applyQ = append([]*raftpb.Message(nil), r.applyQ[done.Messages:]...)
+	for i := done.Index + 1 - uint64(done.Entries); i <= done.Index && done.Entries > 0; i++ {
+		if sum, ok := r.store.ChecksumAt(i); ok {
+			r.w.truth.sumAt(r.m.id, i, sum)
+		}
+	}
 	r.w.note("applied", r.m.id, done.Index, done.Outcome.Applied.Checksum)
 	r.published(done.Outcome)
 	r.queue.Applied(done.Outcome.Entries)
@@ -356,12 +364,18 @@ func (r *life) applySome() {
 // keepSmall makes checkpoints and flushes at points that depend on the entries alone, so that Pebble's own goroutines
 // have nothing to decide.
 func (r *life) keepSmall(done core.Applied) {
-	const flushBytes = 60 << 10
+	const (
+		flushBytes = 60 << 10
+		cutEntries = 40
+	)
 	r.sinceCheckpoint += done.Entries
 	r.unflushed += done.Bytes
 	if r.sinceCheckpoint >= r.w.plan.CheckpointEntries {
 		r.sinceCheckpoint = 0
 		r.after(expo(r.dice, 5*time.Millisecond), r.makeCheckpoint)
+	}
+	if m := r.snaps.Newest(); m != nil && r.sinceCheckpoint%cutEntries < done.Entries {
+		r.cutLog(m.Index)
 	}
 	if r.unflushed >= flushBytes {
 		r.unflushed = 0

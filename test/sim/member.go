@@ -81,6 +81,7 @@ func (m *member) receive(from, incarnation uint64, msg *raftpb.Message) {
 		return
 	}
 	m.life.soon(func(r *life) {
+		r.heard[from] = r.ticks
 		r.mail = append(r.mail, core.Receive{Message: msg})
 		r.wake()
 	})

@@ -45,8 +45,16 @@ func (n *network) carry(from, to uint64, arrive func()) {
 	n.w.after(n.arrival(from, to), arrive)
 	if n.dup > 0 && n.dice.Float64() < n.dup {
 		n.w.floors.Duplicates++
-		n.w.after(n.arrival(from, to), arrive)
+		n.w.after(n.arrival(from, to)+n.again(), arrive)
 	}
+}
+
+// again is by how much a message that comes twice is late the second time.
+func (n *network) again() time.Duration {
+	if n.fifo {
+		return 0
+	}
+	return expo(n.dice, 200*time.Millisecond)
 }
 
 // call brings something from one end to another once, or not at all, as a stream does. Clients have id 0.

@@ -46,6 +46,8 @@ type Plan struct {
 	Keys    int   `json:"keys"`
 	Locks   int   `json:"locks"`
 	ThinkMs int64 `json:"think_ms"`
+	// LocksAtOnce is how many locks more than one a client uses at once.
+	LocksAtOnce int `json:"locks_at_once,omitempty"`
 	// Breaks lets an operator break locks, Deaths lets clients die.
 	Breaks bool `json:"breaks,omitempty"`
 	Deaths bool `json:"deaths,omitempty"`
@@ -127,6 +129,7 @@ func Expand(seed uint64) *Plan {
 		Keys:              2 + d.IntN(5),
 		Locks:             2 + d.IntN(2),
 		ThinkMs:           choose(d, int64(100), 200, 400),
+		LocksAtOnce:       d.IntN(3),
 		Breaks:            d.IntN(3) == 0,
 		Deaths:            d.IntN(2) == 0,
 	}
@@ -147,7 +150,7 @@ func Expand(seed uint64) *Plan {
 		p.Loss = choose(d, 0.005, 0.02, 0.1)
 	}
 	if d.IntN(4) == 0 {
-		p.LateTasks = 0.3
+		p.LateTasks = 0.5
 	}
 	if d.IntN(2) == 0 {
 		p.InstallCrashes = 0.2
@@ -169,6 +172,10 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	var kinds []string
 	for range 2 + d.IntN(6) {
 		kinds = append(kinds, choose(d, faultKinds...))
+	}
+	if p.LateTasks > 0 {
+		// A late decision is of another term only if terms change often.
+		kinds = append(kinds, "transfer", "transfer", "pause leader", "freeze client", "freeze client", "isolate leader")
 	}
 	gap := choose(d, int64(1500), 3000, 6000)
 	for at := 1500 + d.Int64N(gap); at < p.FaultsMs; at += d.Int64N(2 * gap) {

@@ -1,29 +1,19 @@
 package sim
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"time"
 
-	"encoding/binary"
-
 	"github.com/cockroachdb/pebble/v2"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/test/check"
 )
-
-// Floors count what happened in a run, so that nobody takes a run for a test in which nothing did.
-type Floors struct {
-	Seeds, Lives, Crashes, Faults, LeaderChanges, Messages, Duplicates, Proposals                  int
-	Operations, ExpiriesProposed, SessionsExpiring, ExpiriesAtChange, StaleGuards, QueuedAtPaused  int
-	ForcedLosses, Checksums, Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes      int
-	ConfChanges, Transfers, Wipes, Replaced, LeadersPaused, ClientsFrozen, ClientDeaths, Relayed   int
-	RenewalsWhileExpiring, AnswersCompared, OldEpochs, WatchStreams, WatchEvents, WatchesCompacted int
-	Compactions                                                                                    int
-	SimulatedSeconds                                                                               float64
-}
 
 // Result is what a run came to.
 type Result struct {
@@ -42,6 +32,9 @@ type Result struct {
 
 // Failed reports whether a promise was broken.
 func (r *Result) Failed() bool { return len(r.Violations) > 0 }
+
+// RoleNobody is that of a client who does nothing: where one was left out, the others keep their places.
+const RoleNobody = "nobody"
 
 // cacheBytes is the block cache that all members share: it must be larger than their memtables.
 const cacheBytes = 192 << 20
@@ -85,6 +78,7 @@ func (w *World) populate() {
 		c := w.addClient(i, role)
 		begin := map[string]func(*client){
 			"keys": useKeys, "session": useSession, "watch": useWatch, "operator": operate,
+			RoleNobody: func(*client) {},
 		}[role]
 		if begin == nil {
 			w.violated("plan", "role %q is not known", role)
@@ -153,6 +147,7 @@ func (w *World) silence() {
 	}
 	w.converged()
 	w.allFree()
+	w.canary()
 }
 
 // converged demands one state on all members.
@@ -201,6 +196,35 @@ func (w *World) allFree() {
 		if st := info.State; st.GetHolders()+st.GetWaiters()+st.GetDelayedHolds() > 0 {
 			w.violated("liveness", "lock %s has %d holders, %d waiters and %d delays after all clients have gone",
 				key, st.GetHolders(), st.GetWaiters(), st.GetDelayedHolds())
+		}
+	}
+}
+
+// canary lets two members differ in one value, which no result shows, and demands that their checksums tell.
+func (w *World) canary() {
+	var sums []uint64
+	for _, m := range w.members {
+		if len(w.broken) > 0 || m.removed || m.barred || m.life == nil || m.life.store.Applied().Index == 0 {
+			continue
+		}
+		a := m.life.store.Applied()
+		data, err := storage.EncodeEnvelope(&storev1.Envelope{Proposer: 1, Sequence: 1, Commands: []*storev1.Command{{
+			Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "canary", Value: []byte{byte(len(sums))}}},
+		}}})
+		if err != nil {
+			w.violated("canary", "%v", err)
+			return
+		}
+		out, err := m.life.store.Apply([]storage.Entry{{Index: a.Index + 1, Term: a.Term, Data: data}})
+		if err != nil {
+			w.violated("canary", "member %d: %v", m.id, err)
+			return
+		}
+		if sums = append(sums, out.Applied.Checksum); len(sums) == 2 {
+			if sums[0] == sums[1] {
+				w.violated("checksum", "two members whose states differ have the same checksum %016x", sums[0])
+			}
+			return
 		}
 	}
 }

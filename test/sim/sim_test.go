@@ -3,44 +3,145 @@ package sim_test
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/tenure-io/tenure/test/sim"
 )
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "run this seed only, and tell what happens")
+	planFlag  = flag.String("plan", "", "run the plan in this file only, and tell what happens")
 	firstFlag = flag.Uint64("first", 1, "first seed")
-	seedsFlag = flag.Int("seeds", 50, "how many seeds to run")
+	seedsFlag = flag.Int("seeds", 0, "how many seeds to run; 0 is 50, and 5 000 in a soak")
+	keepFlag  = flag.String("keep", "", "directory that takes the smaller plan of a seed that fails; empty is a temporary one")
 )
 
-func TestOne(t *testing.T) {
-	if *seedFlag == 0 {
-		t.Skip("no -seed")
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shrinkTries bounds how long a failing seed is made smaller.
+const shrinkTries = 60
+
+func seeds() int {
+	switch {
+	case *seedsFlag > 0:
+		return *seedsFlag
+	case os.Getenv("TENURE_SOAK") != "":
+		return 5000
+	default:
+		return 50
 	}
-	r := sim.Run(sim.Expand(*seedFlag), os.Stdout)
-	t.Logf("trace %016x, %d steps, floors %+v\n%s", r.Trace, r.Steps, r.Floors, r.Report)
+}
+
+// One seed, or one plan, told step by step.
+func TestOne(t *testing.T) {
+	var p *sim.Plan
+	switch {
+	case *planFlag != "":
+		p = readPlan(t, *planFlag)
+	case *seedFlag != 0:
+		p = sim.Expand(*seedFlag)
+	default:
+		t.Skip("no -seed and no -plan")
+	}
+	r := sim.Run(p, os.Stdout)
+	t.Logf("trace %016x, %d steps\n%s%s", r.Trace, r.Steps, r.Floors, r.Report)
 	for _, v := range r.Violations {
 		t.Error(v)
 	}
 }
 
-// The same seed twice is the same run.
-func TestReplay(t *testing.T) {
-	for seed := *firstFlag; seed < *firstFlag+uint64(*seedsFlag); seed += 10 {
-		a, b := sim.Run(sim.Expand(seed), nil), sim.Run(sim.Expand(seed), nil)
-		if a.Trace != b.Trace || a.Steps != b.Steps {
-			t.Errorf("seed %d: trace %016x after %d steps, then %016x after %d", seed, a.Trace, a.Steps, b.Trace, b.Steps)
+// Whatever breaks, no promise does.
+func TestSeeds(t *testing.T) {
+	if *seedFlag != 0 || *planFlag != "" {
+		t.Skip("one seed or plan only")
+	}
+	if testing.Short() {
+		t.Skip("short")
+	}
+	var total sim.Floors
+	failed := 0
+	sim.Many(*firstFlag, seeds(), func(r *sim.Result) bool {
+		total.Add(r.Floors)
+		if !r.Failed() {
+			return true
 		}
+		failed++
+		for _, v := range r.Violations {
+			t.Errorf("seed %d: %v", r.Plan.Seed, v)
+		}
+		t.Errorf("to see it: go test ./test/sim -run TestOne -seed %d", r.Plan.Seed)
+		if failed == 1 {
+			keepSmaller(t, r.Plan)
+		}
+		return failed < 10
+	})
+	t.Logf("what happened:\n%s", total)
+	for _, b := range total.Below() {
+		t.Errorf("below the floor: %s", b)
 	}
 }
 
-func TestSeeds(t *testing.T) {
-	for seed := *firstFlag; seed < *firstFlag+uint64(*seedsFlag); seed++ {
-		r := sim.Run(sim.Expand(seed), nil)
-		t.Logf("seed %d trace %016x steps %d", seed, r.Trace, r.Steps)
-		for _, v := range r.Violations {
-			t.Errorf("seed %d: %v", seed, v)
+// keepSmaller writes down a plan as small as it can be made.
+func keepSmaller(t *testing.T, p *sim.Plan) {
+	t.Helper()
+	dir := *keepFlag
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "sim"); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+	small := sim.Shrink(p, shrinkTries)
+	file := filepath.Join(dir, "plan.json")
+	if err := os.WriteFile(file, []byte(small.JSON()), 0o600); err != nil {
+		t.Error(err)
+		return
+	}
+	t.Errorf("smaller, %d faults: go test ./test/sim -run TestOne -plan %s\n%s", len(small.Faults), file, small.JSON())
+}
+
+func readPlan(t *testing.T, file string) *sim.Plan {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sim.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Plans that failed once, and do not any more.
+func TestPlans(t *testing.T) {
+	files, err := filepath.Glob("testdata/plans/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no plans")
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			r := sim.Run(readPlan(t, file), nil)
+			for _, v := range r.Violations {
+				t.Error(v)
+			}
+		})
+	}
+}
+
+// The same seed twice is the same run.
+func TestReplay(t *testing.T) {
+	for seed := *firstFlag; seed < *firstFlag+uint64(max(seeds()/100, 4)); seed++ {
+		a, b := sim.Run(sim.Expand(seed), nil), sim.Run(sim.Expand(seed), nil)
+		if a.Trace != b.Trace || a.Steps != b.Steps {
+			t.Errorf("seed %d: trace %016x after %d steps, then %016x after %d", seed, a.Trace, a.Steps, b.Trace, b.Steps)
 		}
 	}
 }

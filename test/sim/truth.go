@@ -97,7 +97,6 @@ func (t *truth) applied(member uint64, o storage.Outcome) {
 		c.At = int64(t.w.now)
 		t.history.Events = append(t.history.Events, c)
 	}
-	t.sum(member, o.Applied)
 }
 
 func (t *truth) last() *check.Event {
@@ -107,16 +106,18 @@ func (t *truth) last() *check.Event {
 	return &check.Event{}
 }
 
-// sum compares the checksum of members at the same index.
-func (t *truth) sum(member uint64, a storage.Applied) {
+// sum compares the checksum of a state that a member began with.
+func (t *truth) sum(member uint64, a storage.Applied) { t.sumAt(member, a.Index, a.Checksum) }
+
+// sumAt compares the checksums of members at the same index.
+func (t *truth) sumAt(member, index, sum uint64) {
 	t.w.floors.Checksums++
-	want, known := t.sums[a.Index]
+	want, known := t.sums[index]
 	if !known {
-		t.sums[a.Index] = sumAt{a.Checksum, member}
+		t.sums[index] = sumAt{sum, member}
 		return
 	}
-	if want.sum != a.Checksum {
-		t.w.violated("checksum", "at index %d member %d has %016x, member %d has %016x",
-			a.Index, want.member, want.sum, member, a.Checksum)
+	if want.sum != sum {
+		t.w.violated("checksum", "at index %d member %d has %016x, member %d has %016x", index, want.member, want.sum, member, sum)
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -39,7 +40,11 @@ func useSession(c *client) {
 		s.safe = asked + s.ttl - margin(s.ttl)
 		c.session = s
 		c.keepAlive(s)
-		c.lockLoop(s, again)
+		over := again
+		for n := range 1 + c.w.plan.LocksAtOnce {
+			c.lockLoop(s, n, over)
+			over = func() {}
+		}
 		c.keyLoop(s)
 	})
 }
@@ -88,20 +93,20 @@ func ref(s *session) *storev1.SessionRef {
 }
 
 // lockLoop takes a lock, uses it, gives it back, and takes another, until the session is over.
-func (c *client) lockLoop(s *session, over func()) {
+func (c *client) lockLoop(s *session, n int, over func()) {
 	c.after(expo(c.dice, 2*c.w.plan.think()), func() {
-		switch n := c.dice.IntN(100); {
+		switch what := c.dice.IntN(100); {
 		case s.ended:
 			over()
 		case c.w.silent:
-		case n < 3:
-			c.destroy(s, func() { c.lockLoop(s, over) })
-		case n < 5:
-			c.takeOver(s, func() { c.lockLoop(s, over) })
-		case n < 7 && c.w.plan.Deaths && !c.w.quiet:
+		case what < 3:
+			c.destroy(s, func() { c.lockLoop(s, n, over) })
+		case what < 5:
+			c.takeOver(s, func() { c.lockLoop(s, n, over) })
+		case what < 7 && c.w.plan.Deaths && !c.w.quiet:
 			c.die(s, over)
 		default:
-			c.acquire(s, c.wish(), time.Duration(0), func() { c.lockLoop(s, over) })
+			c.acquire(s, c.wish(n), time.Duration(0), func() { c.lockLoop(s, n, over) })
 		}
 	})
 }
@@ -114,8 +119,12 @@ func (c *client) die(s *session, over func()) {
 }
 
 // wish draws what to acquire.
-func (c *client) wish() *storev1.AcquireLock {
+func (c *client) wish(loop int) *storev1.AcquireLock {
 	a := &storev1.AcquireLock{Key: pick(c, c.w.plan.locks()...), Queue: c.dice.IntN(4) > 0, Owner: pick(c, "", "a")}
+	if loop > 0 {
+		// Who shares an owner shares its holds, so each loop has its own.
+		a.Owner += strconv.Itoa(loop)
+	}
 	switch a.GetKey()[0] {
 	case 'r':
 		a.Mode = pick(c, storev1.LockMode_LOCK_MODE_SHARED, storev1.LockMode_LOCK_MODE_SHARED, storev1.LockMode_LOCK_MODE_EXCLUSIVE)

@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Floors count what happened in a run, so that nobody takes a run for a test in which nothing did.
+type Floors struct {
+	// Seeds are runs, SimulatedSeconds how long they were, Lives starts of members.
+	Seeds, Lives     int
+	SimulatedSeconds float64
+	// Faults are those that began; the others are what they led to.
+	Faults, Crashes, LeadersPaused, Transfers, Wipes, Replaced, ClientsFrozen, ClientDeaths int
+	// Messages are raft's; Duplicates came twice.
+	Messages, Duplicates int
+	// Proposals are entries, Operations calls that were answered, Relayed those that went to the leader over another member.
+	Proposals, Operations, Relayed int
+	// QueuedAtPaused are calls that waited at a leader that was stopped.
+	QueuedAtPaused int
+	// LeaderChanges are elections that somebody won.
+	LeaderChanges int
+	// ExpiriesProposed are commands of the timers, SessionsExpiring what they name. ExpiriesAtChange were on their way
+	// when somebody else began to lead.
+	ExpiriesProposed, SessionsExpiring, ExpiriesAtChange int
+	// RenewalsWhileExpiring waited for the outcome of an expiry, or for the timers to begin.
+	RenewalsWhileExpiring int
+	// StaleGuards are writes that were refused because their hold was over; ForcedLosses are holds that were lost by force.
+	StaleGuards, ForcedLosses, OldEpochs int
+	// AnswersCompared are answers of attempts after another one had been answered.
+	AnswersCompared int
+	// Checksums were compared between members.
+	Checksums int
+	// What members did with their disks, and in which of it they crashed.
+	Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes, ConfChanges, Compactions int
+	// What watches did.
+	WatchStreams, WatchEvents, WatchesCompacted int
+}
+
+// Add adds the counts of another run.
+func (f *Floors) Add(other Floors) {
+	a, b := reflect.ValueOf(f).Elem(), reflect.ValueOf(other)
+	for i := range a.NumField() {
+		if a.Field(i).CanInt() {
+			a.Field(i).SetInt(a.Field(i).Int() + b.Field(i).Int())
+		} else {
+			a.Field(i).SetFloat(a.Field(i).Float() + b.Field(i).Float())
+		}
+	}
+}
+
+// String returns one count a line.
+func (f Floors) String() string {
+	var s strings.Builder
+	v := reflect.ValueOf(f)
+	for i := range v.NumField() {
+		fmt.Fprintf(&s, "%-22s %v\n", v.Type().Field(i).Name, v.Field(i).Interface())
+	}
+	return s.String()
+}
+
+// Below returns what is below the floors that so many seeds have to reach.
+func (f Floors) Below() []string {
+	n := f.Seeds
+	tests := []struct {
+		name      string
+		got, want int
+	}{
+		{"simulated seconds", int(f.SimulatedSeconds), 60 * n},
+		{"operations", f.Operations, 300 * n},
+		{"leader changes", f.LeaderChanges, 2 * n},
+		{"crashes", f.Crashes, n},
+		{"expiries in flight at a change of leader", f.ExpiriesAtChange, n / 20},
+		{"stale guards refused", f.StaleGuards, n / 4},
+		{"requests queued at a paused leader", f.QueuedAtPaused, n / 4},
+		{"forced losses", f.ForcedLosses, 5 * n},
+		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 20},
+		{"checksums compared", f.Checksums, 500 * n},
+		{"snapshots installed", f.Installs, n / 10},
+		{"installations finished after a crash", f.InstallsFinished, n / 100},
+		{"changes of members", f.ConfChanges, n / 4},
+		{"answers of retries compared", f.AnswersCompared, n / 4},
+		{"watch events", f.WatchEvents, 100 * n},
+		{"watches passed by compaction", f.WatchesCompacted, n / 50},
+	}
+	var below []string
+	for _, t := range tests {
+		if t.got < t.want {
+			below = append(below, fmt.Sprintf("%s: %d, want %d at least", t.name, t.got, t.want))
+		}
+	}
+	return below
+}

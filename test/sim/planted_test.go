@@ -1,0 +1,52 @@
+//go:build planted
+
+package sim_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/tenure-io/tenure/internal/planted"
+	"github.com/tenure-io/tenure/test/sim"
+)
+
+var (
+	plantedFlag = flag.String("planted", "", "look for this bug only")
+	withinFlag  = flag.Int("within", 400, "give up after so many seeds")
+)
+
+// One seed with one bug, told step by step: go test -tags planted ./test/sim -run TestPlantedOne -planted NAME -seed N.
+func TestPlantedOne(t *testing.T) {
+	bug, ok := planted.Parse(*plantedFlag)
+	if !ok || *seedFlag == 0 {
+		t.Skip("no -planted and -seed")
+	}
+	planted.Set(bug)
+	defer planted.Set(planted.None)
+	for _, v := range sim.Run(sim.Expand(*seedFlag), os.Stdout).Violations {
+		t.Error(v)
+	}
+}
+
+// Every planted bug is found. The table says how many seeds it took, and what told.
+func TestPlantedBugsAreFound(t *testing.T) {
+	defer planted.Set(planted.None)
+	for _, bug := range planted.Bugs() {
+		if *plantedFlag != "" && *plantedFlag != bug.Name() {
+			continue
+		}
+		planted.Set(bug)
+		found := false
+		for seed := uint64(1); seed <= uint64(*withinFlag) && !found; seed++ {
+			if r := sim.Run(sim.Expand(seed), nil); r.Failed() {
+				v := r.Violations[0]
+				t.Logf("| %s | %d | %s |", bug.Name(), seed, v)
+				found = true
+			}
+		}
+		if !found {
+			t.Errorf("| %s | not found in %d seeds |", bug.Name(), *withinFlag)
+		}
+	}
+}
