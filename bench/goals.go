@@ -36,7 +36,11 @@ const (
 )
 
 // goals judges what was measured; a goal whose figures are missing is left out.
-func (r *results) goals() []goal {
+func (r *results) goals(members int) []goal {
+	putShare := 0.5
+	if members > 1 {
+		putShare = 0.3
+	}
 	var goals []goal
 	add := func(name, relation string, wanted float64, got []float64) {
 		if len(got) > 0 {
@@ -44,7 +48,7 @@ func (r *results) goals() []goal {
 		}
 	}
 	echo := cellKey{workEcho, manyClients}
-	add("put rate at 64 clients / echo rate", atLeast, 0.5, r.ratios(cellKey{workPut, manyClients}, echo, sample.rate))
+	add("put rate at 64 clients / echo rate", atLeast, putShare, r.ratios(cellKey{workPut, manyClients}, echo, sample.rate))
 	add("put p50 at 1 client / (fdatasync p50 + echo p50)", atMost, 3, r.putLatencyRatios())
 	add("get rate at 64 clients / echo rate", atLeast, 0.8, r.ratios(cellKey{workGet, manyClients}, echo, sample.rate))
 	if best := r.bestRate(workRenew); best > 0 {
@@ -56,6 +60,13 @@ func (r *results) goals() []goal {
 			add("bytes of a live session", atMost, 500, []float64{m.BytesEach})
 		case workWatchers:
 			add("bytes of an idle watcher", atMost, 16<<10, []float64{m.BytesEach})
+		}
+	}
+	few, many := cellKey{workHandover, handoverWaiters[0]}, cellKey{workHandover, handoverWaiters[len(handoverWaiters)-1]}
+	add("hand-overs with 1 000 waiters / with 10", atLeast, 0.8, r.ratios(many, few, sample.rate))
+	for _, g := range r.gaps {
+		if g.workload == workRestart {
+			add("seconds to restart with all keys", atMost, 5, []float64{g.worst().Seconds()})
 		}
 	}
 	return goals

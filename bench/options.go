@@ -23,10 +23,14 @@ const (
 	workWatch    = "watch"
 	workSessions = "sessions"
 	workWatchers = "watchers"
+	workHandover = "handover"
+	workFailover = "failover"
+	workRestart  = "restart"
 )
 
 var workloadNames = []string{
-	workFsync, workEcho, workPut, workGet, workLock, workRenew, workWatch, workSessions, workWatchers,
+	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
+	workFailover, workRestart,
 }
 
 // options says what to measure and how long.
@@ -46,6 +50,8 @@ type options struct {
 	sessions   int           // live sessions for sessions and renew
 	watchers   int           // idle watchers
 	conns      int           // most client connections of a cell
+	members    int           // members of the cluster
+	restart    int           // keys that a restart has to find again
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -56,6 +62,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.binary, "binary", os.Getenv("TENURE_BINARY"), "the tenure program; default $TENURE_BINARY")
 	fs.StringVar(&serveFlags, "serve-flags", "", "further flags for tenure serve, separated by spaces")
 	fs.StringVar(&workloads, "workloads", "all", "what to measure: all, or some of "+strings.Join(workloadNames, ","))
+	fs.IntVar(&o.members, "members", 1, "members of the cluster that is measured, all on this machine")
+	fs.IntVar(&o.restart, "restart-keys", 1_000_000, "keys that a member has when its restart is measured")
 	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients")
 	fs.IntVar(&o.rounds, "rounds", 3, "how often everything is measured; the report gives medians")
 	fs.DurationVar(&o.duration, "duration", 2*time.Second, "measured time of one cell in one round")
@@ -95,11 +103,22 @@ func (o options) check() error {
 		return errors.New("-duration must be positive and -warmup not negative")
 	case o.valueBytes < 0 || o.valueBytes > 512<<10:
 		return errors.New("-value-bytes must be 0 to 524288")
+	case o.members < 1 || o.members > membersMax:
+		return fmt.Errorf("-members must be 1 to %d", membersMax)
+	case o.has(workFailover) && o.members < failoverMembers && len(o.workloads) < len(workloadNames):
+		return fmt.Errorf("%s needs -members %d or more", workFailover, failoverMembers)
+	case o.restart < 1:
+		return errors.New("-restart-keys must be at least 1")
 	case o.keys < 1 || o.sessions < 1 || o.watchers < 1 || o.conns < 1:
 		return errors.New("-keys, -sessions, -watchers and -conns must be at least 1")
 	}
 	return nil
 }
+
+const (
+	membersMax      = 7
+	failoverMembers = 3
+)
 
 func (o options) has(workload string) bool { return slices.Contains(o.workloads, workload) }
 

@@ -57,6 +57,15 @@ func (p *process) stop() error {
 	}
 }
 
+// kill ends the child at once, as a crash does, and waits for it.
+func (p *process) kill() error {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-p.ended
+	return nil
+}
+
 // cpu returns the CPU time that the child has used, to 10 ms.
 func (p *process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))

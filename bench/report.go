@@ -17,6 +17,7 @@ type report struct {
 	Options reportOptions  `json:"options"`
 	Cells   []cellResult   `json:"cells"`
 	Memory  []memoryReport `json:"memory"`
+	Gaps    []gapReport    `json:"gaps"`
 	Goals   []goal         `json:"goals"`
 }
 
@@ -28,6 +29,15 @@ type reportOptions struct {
 	ValueBytes int     `json:"value_bytes"`
 	Keys       int     `json:"keys"`
 	Conns      int     `json:"conns"`
+	Members    int     `json:"members"`
+}
+
+// gapReport is how long nobody was served.
+type gapReport struct {
+	Workload string    `json:"workload"`
+	MedianMs float64   `json:"median_ms"`
+	WorstMs  float64   `json:"worst_ms"`
+	Ms       []float64 `json:"ms"`
 }
 
 // cellResult is one workload at one number of clients: medians over the rounds.
@@ -67,6 +77,7 @@ type results struct {
 	order  []cellKey
 	rounds map[cellKey][]sample
 	memory []memoryResult
+	gaps   []gap
 }
 
 func (r *results) add(key cellKey, s sample) {
@@ -138,10 +149,13 @@ func (r *results) report(begin time.Time, o options) report {
 		Machine: thisMachine(),
 		Options: reportOptions{
 			Rounds: o.rounds, DurationS: o.duration.Seconds(), WarmupS: o.warmup.Seconds(),
-			ValueBytes: o.valueBytes, Keys: o.keys, Conns: o.conns,
+			ValueBytes: o.valueBytes, Keys: o.keys, Conns: o.conns, Members: o.members,
 		},
 		Cells: r.cells(),
-		Goals: r.goals(),
+		Goals: r.goals(o.members),
+	}
+	for _, g := range r.gaps {
+		out.Gaps = append(out.Gaps, g.report())
 	}
 	for _, m := range r.memory {
 		out.Memory = append(out.Memory, memoryReport{
@@ -176,6 +190,12 @@ func (r report) print(w io.Writer) error {
 	for _, m := range r.Memory {
 		fmt.Fprintf(&text, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t\n", m.Workload, m.Count,
 			float64(m.RSSBefore)/(1<<20), float64(m.RSSAfter)/(1<<20), m.BytesEach, m.CreatePerS, m.ServerCPUUs)
+	}
+	if len(r.Gaps) > 0 {
+		fmt.Fprintf(&text, "\nnot served\ttimes\tmedian ms\tworst ms\t\n")
+	}
+	for _, g := range r.Gaps {
+		fmt.Fprintf(&text, "%s\t%d\t%.0f\t%.0f\t\n", g.Workload, len(g.Ms), g.MedianMs, g.WorstMs)
 	}
 	if len(r.Goals) > 0 {
 		fmt.Fprintf(&text, "\ngoal\twanted\tgot\t\t\n")

@@ -15,7 +15,8 @@ type bench struct {
 	options
 	dir      string    // temporary directory of the run
 	progress io.Writer // one line for each cell
-	member   *server   // nil without a workload that needs it
+	member   *server   // the leader; nil without a workload that needs it
+	cluster  []*server // all members
 	echo     *server   // nil without echo
 	sessions []string  // that renew renews
 	results  results
@@ -36,7 +37,10 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err = b.measureRounds(ctx); err != nil {
 		return err
 	}
-	return b.measureIdle(ctx)
+	if err = b.measureIdle(ctx); err != nil {
+		return err
+	}
+	return b.measureGaps(ctx)
 }
 
 // measureRounds measures rates and latencies: in each round every cell once, so that a slow minute of the machine hits all.
@@ -49,7 +53,7 @@ func (b *bench) measureRounds(ctx context.Context) (err error) {
 		for _, clients := range b.clients {
 			for _, workload := range b.workloads {
 				key := cellKey{workload, clients}
-				if workload == workFsync && clients != b.clients[0] || slices.Contains(idleWorkloads, workload) {
+				if workload == workFsync && clients != b.clients[0] || slices.Contains(apartWorkloads, workload) {
 					continue
 				}
 				if workload == workFsync {
@@ -57,6 +61,13 @@ func (b *bench) measureRounds(ctx context.Context) (err error) {
 				}
 				if err = b.measureCell(ctx, round, key); err != nil {
 					return fmt.Errorf("%s with %d clients: %w", workload, clients, err)
+				}
+			}
+		}
+		if b.has(workHandover) {
+			for _, waiters := range handoverWaiters {
+				if err = b.measureCell(ctx, round, cellKey{workHandover, waiters}); err != nil {
+					return fmt.Errorf("%s with %d waiters: %w", workHandover, waiters, err)
 				}
 			}
 		}
@@ -117,6 +128,8 @@ func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
 		return newGetCell(b.member, key.clients, b.options)
 	case workLock:
 		return newLockCell(ctx, b.member, key.clients, b.options)
+	case workHandover:
+		return newHandoverCell(ctx, b.member, key.clients, b.options)
 	case workRenew:
 		return newRenewCell(ctx, b.member, key.clients, b.options, b.sessions)
 	default:

@@ -53,6 +53,20 @@ type server struct {
 	*process
 	addresses addresses
 	logPath   string
+	dataDir   string
+	command   []string // program and flags
+}
+
+// again starts the program once more on its directory; it must have ended.
+func (s *server) again(ctx context.Context) error {
+	if err := os.Remove(filepath.Join(s.dataDir, addressFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	next, err := startServer(ctx, s.dataDir, s.command[0], s.command[1:]...)
+	if err == nil {
+		*s = *next
+	}
+	return err
 }
 
 // startMember starts the real program on an empty data directory under dir and waits until it takes writes. With debug it
@@ -80,7 +94,7 @@ func startMember(ctx context.Context, dir string, debug debugging, o options) (*
 
 // startServer starts a program that writes its addresses into dataDir, and waits for them.
 func startServer(ctx context.Context, dataDir, name string, args ...string) (*server, error) {
-	s := &server{logPath: dataDir + ".log"}
+	s := &server{logPath: dataDir + ".log", dataDir: dataDir, command: append([]string{name}, args...)}
 	log, err := os.Create(s.logPath)
 	if err != nil {
 		return nil, err

@@ -7,9 +7,12 @@ import (
 	"slices"
 )
 
-var memberWorkloads = []string{workPut, workGet, workLock, workRenew, workWatch}
+var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRenew, workWatch}
 
 var idleWorkloads = []string{workSessions, workWatchers}
+
+// apartWorkloads are not measured in cells like the others: they have members, or numbers of clients, of their own.
+var apartWorkloads = []string{workSessions, workWatchers, workHandover, workFailover, workRestart}
 
 func (b *bench) hasAny(workloads []string) bool { return slices.ContainsFunc(workloads, b.has) }
 
@@ -22,7 +25,10 @@ func (b *bench) startServers(ctx context.Context) (err error) {
 	if !b.hasAny(memberWorkloads) {
 		return nil
 	}
-	if b.member, err = startMember(ctx, b.dir, debugOnRequest, b.options); err != nil {
+	if b.cluster, err = startCluster(ctx, b.dir, debugOnRequest, b.options); err != nil {
+		return err
+	}
+	if b.member, err = leaderOf(ctx, b.cluster); err != nil {
 		return err
 	}
 	if b.has(workPut) || b.has(workGet) {
@@ -53,7 +59,7 @@ func (b *bench) startEcho(ctx context.Context) (*server, error) {
 
 func (b *bench) stopServers() error {
 	var errs []error
-	for _, s := range []*server{b.echo, b.member} {
+	for _, s := range append([]*server{b.echo}, b.cluster...) {
 		if s != nil {
 			errs = append(errs, s.stop())
 		}

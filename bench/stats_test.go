@@ -106,7 +106,7 @@ func TestGoalsCompareRoundByRound(t *testing.T) {
 		{"bytes of a live session", atMost, 500, 501, false},
 		{"bytes of an idle watcher", atMost, 16 << 10, 16 << 10, true},
 	}
-	got := r.goals()
+	got := r.goals(1)
 	if len(got) != len(want) {
 		t.Fatalf("got %d goals, want %d: %v", len(got), len(want), got)
 	}
