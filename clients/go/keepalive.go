@@ -250,6 +250,9 @@ func (k *keeper) verdict(answer *tenurev1.KeepAliveResponse) (pause time.Duratio
 			if s.renewed(k.sent, v.GetTtl().AsDuration()) {
 				s.giveBackOrphans()
 			}
+			if s.onRenewed != nil {
+				s.onRenewed()
+			}
 			return jittered(s.every), nil
 		}
 		if cause := finalCause(reason); cause != CauseNone {

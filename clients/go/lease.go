@@ -32,7 +32,12 @@ func leaseEnd(sent, ttl time.Duration) time.Duration {
 }
 
 // grace returns how long calls wait in JEOPARDY.
-func (s *Session) grace() time.Duration { return min(graceMax, 2*s.ttl) }
+func (s *Session) grace() time.Duration {
+	if s.ttl == 0 {
+		return graceMax
+	}
+	return min(graceMax, 2*s.ttl)
+}
 
 // lookAtLease ends what is held if the lease ran out. Call it under mu.
 func (s *Session) lookAtLease() {

@@ -53,6 +53,8 @@ type sessionOptions struct {
 	metadata  map[string]string
 	remove    bool
 	onState   []func(StateChange)
+	onRenewed func()
+	open      bool
 }
 
 // WithTTL sets how long the session outlives its process; the cluster may grant another TTL: see Session.TTL. The default is

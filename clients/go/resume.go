@@ -47,10 +47,7 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	s.safeUntil = sent // Only a renewal makes it safe.
 	s.begin(false)
 	if err := s.awaitConnected(ctx); err != nil {
-		s.end(CauseExported) // It goes on in the cluster: whoever has the token may try again.
-		s.work.stop()
-		s.tellers.stop()
-		c.remove(s)
+		s.Detach() // Whoever has the token may try again.
 		return nil, err
 	}
 	return s, nil
@@ -105,10 +102,13 @@ func (s *Session) attachRequest(epoch uint64) *tenurev1.AttachSessionRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempts++
-	return &tenurev1.AttachSessionRequest{
-		SessionId: s.id, InstanceId: s.client.instance, Attempt: s.attempts,
-		Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: epoch},
+	request := &tenurev1.AttachSessionRequest{
+		SessionId: s.id, Attempt: s.attempts, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: epoch},
 	}
+	if !s.anonymous {
+		request.InstanceId = s.client.instance
+	}
+	return request
 }
 
 // awaitConnected waits until the session is CONNECTED, or over.

@@ -39,6 +39,9 @@ type Session struct {
 	ttl       time.Duration
 	lockDelay time.Duration
 	every     time.Duration
+	// anonymous tells that it may be used by others, too: then no instance is named.
+	anonymous bool
+	onRenewed func()
 	// believedAt is when what was inherited by a resume may be believed.
 	believedAt time.Duration
 
@@ -77,7 +80,9 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		return nil, invalid("the TTL %v is negative", o.ttl)
 	}
 	s := c.newSession(&o)
-	s.secret = randomBytes(secretBytes)
+	if !o.open {
+		s.secret = randomBytes(secretBytes)
+	}
 	request := c.createRequest(s, &o)
 	var answer *tenurev1.CreateSessionResponse
 	sent := c.clock() // The first attempt counts: it may be the one that opened the session.
@@ -104,7 +109,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 // newSession returns a session that is CONNECTING.
 func (c *Client) newSession(o *sessionOptions) *Session {
 	s := &Session{
-		client: c, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
+		client: c, onRenewed: o.onRenewed, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
 		changed: make(chan struct{}), done: make(chan struct{}),
 		helds: map[*Held]struct{}{}, orphans: map[holdName]*orphan{}, calls: map[int]context.CancelCauseFunc{},
 	}
@@ -282,9 +287,7 @@ func (s *Session) Export(ctx context.Context) (token string, err error) {
 	if !s.end(CauseExported) {
 		return "", s.over()
 	}
-	s.work.stop()
-	s.tellers.stop()
-	s.client.remove(s)
+	s.Detach()
 	return s.token(handedOver), nil
 }
 
@@ -315,7 +318,7 @@ func (s *Session) parseToken(token string) (handed bool, err error) {
 	secret, err1 := base64.RawURLEncoding.DecodeString(parts[2])
 	epoch, err2 := strconv.ParseUint(parts[3], 10, 64)
 	ttl, err3 := strconv.ParseInt(parts[4], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || len(secret) != secretBytes || ttl < 0 {
+	if err1 != nil || err2 != nil || err3 != nil || len(secret) != secretBytes && len(secret) != 0 || ttl < 0 {
 		return false, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: "a damaged session token"}
 	}
 	s.id, s.secret, s.epoch = parts[1], secret, epoch

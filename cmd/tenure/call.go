@@ -101,12 +101,6 @@ func reasonOf(err error) tenurev1.ErrorReason {
 	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[name])
 }
 
-// reasonText returns a reason for people.
-func reasonText(reason tenurev1.ErrorReason) string {
-	name := strings.TrimPrefix(reason.String(), "ERROR_REASON_")
-	return strings.ToLower(strings.ReplaceAll(name, "_", " "))
-}
-
 // backoff is a growing pause with full jitter.
 type backoff struct {
 	attempt int

@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
 )
 
 // Exit codes of commands that run a command under a lease.
@@ -21,8 +23,7 @@ const killAfterDefault = 5 * time.Second
 // guarded runs a command that may run only while a session lives. When the lease nears its end the command is terminated,
 // and killed before the cluster can give away what the session holds.
 type guarded struct {
-	keeper *keeper
-	clock  clock
+	session *tenure.Session
 	// grace is how long before its end the command is told.
 	grace time.Duration
 	// signals are passed on.
@@ -38,9 +39,9 @@ type guarded struct {
 	streams   streams
 }
 
-// run runs the command to its end. It returns the command's exit code, or exitLost. The keeper must be running.
+// run runs the command to its end. It returns the command's exit code, or exitLost.
 func (g *guarded) run() (int, error) {
-	dog := &watchdog{grace: g.grace, deadline: g.keeper.safeUntil(), unlimited: g.keeper.session.ttl == 0}
+	dog := &watchdog{grace: g.grace, deadline: g.session.SafeFor(), unlimited: g.session.TTL() == 0}
 	if err := g.awaitSafety(); err != nil {
 		return exitLost, err
 	}
@@ -60,7 +61,7 @@ func (g *guarded) run() (int, error) {
 
 // awaitSafety waits until the lease is good for long enough to begin: it may have aged while the lock was waited for.
 func (g *guarded) awaitSafety() error {
-	if g.keeper.session.ttl == 0 {
+	if g.session.TTL() == 0 {
 		return nil
 	}
 	timer := time.NewTimer(0)
@@ -77,7 +78,7 @@ func (g *guarded) awaitSafety() error {
 				return silentExit(signalExitCode(s))
 			}
 		case <-timer.C:
-			if g.clock() < g.keeper.safeUntil()-g.grace {
+			if g.session.SafeFor() > g.grace {
 				return nil
 			}
 			timer.Reset(stepMax)
@@ -89,6 +90,7 @@ func (g *guarded) awaitSafety() error {
 func (g *guarded) watch(p *process, dog *watchdog) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	begun := time.Now()
 	cause := errors.New("it could not be renewed in time")
 	for {
 		select {
@@ -110,8 +112,11 @@ func (g *guarded) watch(p *process, dog *watchdog) {
 		if p.goOn() {
 			g.note("The command cannot be stopped while it depends on %s; it goes on.", g.what)
 		}
-		dog.renewed(g.keeper.safeUntil())
-		what, wait := dog.step(g.clock())
+		now := time.Since(begun)
+		if !dog.unlimited {
+			dog.leased(now, g.session.SafeFor())
+		}
+		what, wait := dog.step(now)
 		switch what {
 		case orderTerminate:
 			g.note("Lost %s: %s. Terminating the command.", g.what, printable(cause.Error()))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/sequencer"
 )
@@ -104,20 +105,19 @@ func (f *lockFlags) what(key string) string {
 	return "the lock on " + quoted(key)
 }
 
-// want returns what to ask for.
-func (f *lockFlags) want(key string) *tenurev1.AcquireLockRequest {
-	request := &tenurev1.AcquireLockRequest{Key: key, Mode: tenurev1.LockMode_LOCK_MODE_EXCLUSIVE}
+// lock returns what to ask for.
+func (f *lockFlags) lock(s *tenure.Session, key string, options []tenure.LockOption) *tenure.Lock {
+	if f.valueSet {
+		options = append(options, tenure.WithValue([]byte(f.value)))
+	}
 	switch {
 	case f.shared:
-		request.Mode = tenurev1.LockMode_LOCK_MODE_SHARED
+		return s.ReadWriteLock(key, options...).Read()
 	case f.limit > 0:
-		request.Mode = tenurev1.LockMode_LOCK_MODE_SEMAPHORE
-		request.Permits, request.Limit = max(f.permits, 1), f.limit
+		return s.Semaphore(key, f.limit, max(f.permits, 1), options...)
+	default:
+		return s.Lock(key, options...)
 	}
-	if f.valueSet {
-		request.Value = []byte(f.value)
-	}
-	return request
 }
 
 // check refuses flags that do not fit together, and fills in what was not given.
@@ -151,17 +151,15 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	}
 	defer m.close()
 	begun := time.Now()
-	now := newClock()
-	session, err := e.openLockSession(ctx, m, now, f, key, argv)
+	session, err := e.openLockSession(ctx, f, key, argv)
 	if err != nil {
 		return err
 	}
 	losses := make(chan error, 2)
-	k := newKeeper(m, now, session, e.notef)
-	stopKeeper := k.start(ctx, losses)
+	stopTelling := session.tellEnd(ctx, losses)
 	w := &lockQueue{
-		members: m, session: session, want: f.want(key), campaign: f.election, what: f.what(key), try: f.try,
-		note: e.notef, timeout: e.timeout,
+		members: m, session: session, key: key, what: f.what(key), try: f.try, note: e.notef, timeout: e.timeout,
+		lock: func(options ...tenure.LockOption) *tenure.Lock { return f.lock(session.Session, key, options) },
 	}
 	if f.waitSet {
 		w.deadline = begun.Add(f.wait)
@@ -170,19 +168,18 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	code := exitOK
 	if err == nil {
 		g := &guarded{
-			keeper: k, clock: now, grace: f.killAfter, signals: signals, losses: losses, note: e.notef,
+			session: session.Session, grace: f.killAfter, signals: signals, losses: losses, note: e.notef,
 			what: f.what(key), program: program, argv: argv,
 			streams: streams{in: e.stdin, out: e.stdout, err: e.stderr},
 		}
-		if g.variables, err = f.variables(hold); err == nil {
-			code, err = g.runHolding(ctx, m, hold, losses)
-		}
+		g.variables = f.variables(hold)
+		code, err = g.runHolding(ctx, m, hold, losses)
 	}
-	stopKeeper()
-	closeErr := e.closeSession(ctx, m, session)
+	stopTelling()
+	closeErr := session.close()
 	if closeErr != nil && code != exitLost {
 		e.notef("Could not give the lock back (%s); it is free after %v and lock-delay.",
-			printable(errorText(closeErr)), session.ttl)
+			printable(errorText(closeErr)), session.TTL())
 	}
 	if err != nil {
 		return err
@@ -194,9 +191,7 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 }
 
 // openLockSession opens the session that holds the lock.
-func (e *environment) openLockSession(
-	ctx context.Context, m *members, c clock, f *lockFlags, key string, argv []string,
-) (*ownSession, error) {
+func (e *environment) openLockSession(ctx context.Context, f *lockFlags, key string, argv []string) (*ownSession, error) {
 	name := "tenure lock " + key
 	if f.election {
 		name = "tenure elect " + key
@@ -207,18 +202,12 @@ func (e *environment) openLockSession(
 		Secret: newSecret(),
 	}
 	e.describe(request, argv[0])
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	session, _, err := e.openSession(ctx, m, c, request)
-	return session, err
+	return e.openOwn(ctx, request)
 }
 
 // variables returns what the command finds in its environment.
-func (f *lockFlags) variables(hold *tenurev1.Sequencer) ([]string, error) {
-	text, err := sequencer.Format(hold)
-	if err != nil {
-		return nil, err
-	}
+func (f *lockFlags) variables(held *tenure.Held) []string {
+	hold := held.Sequencer()
 	prefixes := []string{"TENURE_LOCK_"}
 	if f.election {
 		prefixes = append(prefixes, "TENURE_ELECTION_")
@@ -226,18 +215,22 @@ func (f *lockFlags) variables(hold *tenurev1.Sequencer) ([]string, error) {
 	var variables []string
 	for _, prefix := range prefixes {
 		variables = append(variables,
-			prefix+"KEY="+hold.GetKey(),
-			prefix+"SESSION="+hold.GetSessionId(),
-			prefix+"FENCING_TOKEN="+strconv.FormatUint(hold.GetFencingToken(), 10),
-			prefix+"SEQUENCER="+text)
+			prefix+"KEY="+hold.Key,
+			prefix+"SESSION="+hold.SessionID,
+			prefix+"FENCING_TOKEN="+strconv.FormatUint(hold.Token, 10),
+			prefix+"SEQUENCER="+hold.String())
 	}
-	return variables, nil
+	return variables
 }
 
 // runHolding runs the command while a hold lasts.
 func (g *guarded) runHolding(
-	ctx context.Context, m *members, hold *tenurev1.Sequencer, losses chan<- error,
+	ctx context.Context, m *members, held *tenure.Held, losses chan<- error,
 ) (int, error) {
+	hold, err := sequencer.Parse(held.Sequencer().String())
+	if err != nil {
+		return exitRefused, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

@@ -40,7 +40,7 @@ func (q *lockQueue) tellHolders(ctx context.Context) {
 		return
 	}
 	watch := &watcher{members: q.members, request: &tenurev1.WatchRequest{
-		Locks:         []string{q.want.GetKey()},
+		Locks:         []string{q.key},
 		AfterRevision: header.GetRevision(),
 		HistoryId:     header.GetHistoryId(),
 	}}
@@ -60,13 +60,13 @@ func (q *lockQueue) tellHolders(ctx context.Context) {
 func (q *lockQueue) tellHolder(ctx context.Context) *tenurev1.ResponseHeader {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
-	answer, err := q.members.getLock(ctx, q.want.GetKey())
+	answer, err := q.members.getLock(ctx, q.key)
 	if err != nil {
 		return nil
 	}
 	lock := answer.GetLock()
 	for _, hold := range lock.GetHolds() {
-		if hold.GetSequencer().GetSessionId() == q.session.id {
+		if hold.GetSequencer().GetSessionId() == q.session.ID() {
 			return answer.GetHeader()
 		}
 	}

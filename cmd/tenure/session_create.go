@@ -90,17 +90,17 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 func (e *environment) createSession(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
 	e.describe(request, "")
 	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
-		session, answer, err := e.openSession(ctx, m, newClock(), request)
+		answer, err := e.openSession(ctx, m, request)
 		if err != nil {
 			return err
 		}
 		if e.json() {
 			return e.printDocument(answer)
 		}
-		if err := e.printf("%s\n", session.id); err != nil || len(session.secret) == 0 {
+		if err := e.printf("%s\n", answer.GetSessionId()); err != nil || len(answer.GetSecret()) == 0 {
 			return err
 		}
-		return e.printf("%s\n", secretText(session.secret))
+		return e.printf("%s\n", secretText(answer.GetSecret()))
 	})
 }
 
@@ -117,41 +117,32 @@ func (e *environment) runUnderSession(
 	signals, stop := catchSignals()
 	defer stop()
 	ctx = context.WithoutCancel(ctx)
-	m, err := e.connect()
+	session, err := e.openOwn(ctx, request)
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	now := newClock()
-	openCtx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	session, _, err := e.openSession(openCtx, m, now, request)
-	if err != nil {
-		return err
-	}
-	variables := []string{"TENURE_SESSION_ID=" + session.id}
-	if len(session.secret) > 0 {
-		variables = append(variables, secretVariable+"="+secretText(session.secret))
+	variables := []string{"TENURE_SESSION_ID=" + session.ID()}
+	if len(session.Secret()) > 0 {
+		variables = append(variables, secretVariable+"="+secretText(session.Secret()))
 	}
 	losses := make(chan error, 1)
 	g := &guarded{
-		keeper:    newKeeper(m, now, session, e.notef),
-		clock:     now,
-		grace:     killAfter(session.ttl),
+		session:   session.Session,
+		grace:     killAfter(session.TTL()),
 		signals:   signals,
 		losses:    losses,
 		note:      e.notef,
-		what:      "session " + session.id,
+		what:      "session " + session.ID(),
 		program:   program,
 		argv:      argv,
 		variables: variables,
 		streams:   streams{in: e.stdin, out: e.stdout, err: e.stderr},
 	}
-	stopKeeper := g.keeper.start(ctx, losses)
+	stopTelling := session.tellEnd(ctx, losses)
 	code, err := g.run()
-	stopKeeper()
-	if closeErr := e.closeSession(ctx, m, session); closeErr != nil && code != exitLost {
-		e.notef("Could not destroy session %s: %s", session.id, printable(errorText(closeErr)))
+	stopTelling()
+	if closeErr := session.close(); closeErr != nil && code != exitLost {
+		e.notef("Could not destroy session %s: %s", session.ID(), printable(errorText(closeErr)))
 	}
 	if err != nil {
 		return err

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -31,65 +32,75 @@ ended (exit code 1). Each renewal is a line; with -o json a line of JSON.`,
 }
 
 // keepAlive renews a session until ctx ends.
-func (e *environment) keepAlive(ctx context.Context, secret *secretFlag, id string) error {
-	m, err := e.connect()
+func (e *environment) keepAlive(ctx context.Context, flag *secretFlag, id string) error {
+	secret, err := flag.secret(e)
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	session, err := e.adoptSession(ctx, m, secret, id)
+	// Whether it lives, and how it ended, is asked first: what ended has nothing to renew.
+	if err = e.demandLive(ctx, id); err != nil {
+		return err
+	}
+	c, err := e.client(ctx)
 	if err != nil {
 		return err
 	}
-	k := newKeeper(m, newClock(), session, e.notef)
-	failed := make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	k.renewed = func(time.Duration) {
-		if err := e.printRenewal(session, k.number); err != nil {
-			select {
-			case failed <- err:
-			default:
+	defer func() { _ = c.Close() }() // It has no session any more.
+	renewals := make(chan struct{}, 1)
+	opening, cancel := context.WithTimeout(ctx, e.timeout)
+	s, err := c.AttachSession(opening, id, secret, tenure.WithRenewedFunc(func() {
+		select {
+		case renewals <- struct{}{}:
+		default: // It is printed already that it is renewed.
+		}
+	}))
+	cancel()
+	if err != nil {
+		return sessionRefusal(id, err)
+	}
+	defer s.Detach() // The session lives on without this program.
+	s.OnState(e.stateNotes(s.ID()))
+	for number := uint64(1); ; number++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.Done():
+			return sessionEnd(s.ID(), s.Err())
+		case <-renewals:
+			if err := e.printRenewal(s, number); err != nil {
+				return err
 			}
-			cancel()
 		}
 	}
-	if err := k.run(ctx); err != nil {
-		return err
+}
+
+// sessionRefusal returns why a session cannot be renewed.
+func sessionRefusal(id string, err error) error {
+	if errors.Is(err, tenure.ErrSessionExpired) || errors.Is(err, tenure.ErrSessionSuperseded) || errors.Is(err, tenure.ErrAuth) {
+		return sessionEnd(id, err)
 	}
-	select {
-	case err := <-failed:
-		return err
-	default:
-		return nil
-	}
+	return plainError(err)
 }
 
 // printRenewal prints one renewal.
-func (e *environment) printRenewal(s *ownSession, number uint64) error {
+func (e *environment) printRenewal(s *tenure.Session, number uint64) error {
 	if e.json() {
-		return e.printLine(&tenurev1.RenewalVerdict{SessionId: s.id, Number: number, Ttl: durationpb.New(s.ttl)})
+		return e.printLine(&tenurev1.RenewalVerdict{SessionId: s.ID(), Number: number, Ttl: durationpb.New(s.TTL())})
 	}
-	return e.printf("Session renewed: %s (TTL %s)\n", s.id, lengthOrNone(durationpb.New(s.ttl)))
+	return e.printf("Session renewed: %s (TTL %s)\n", s.ID(), lengthOrNone(durationpb.New(s.TTL())))
 }
 
-// adoptSession returns a live session that somebody else made.
-func (e *environment) adoptSession(ctx context.Context, m *members, flag *secretFlag, id string) (*ownSession, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	secret, err := flag.secret(e)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := m.getSession(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	s := answer.GetSession()
-	if end := s.GetEnd(); end != nil {
-		return nil, &sessionEndedError{id: s.GetSessionId(), cause: fmt.Sprintf("%s at %s",
-			words(end.GetCause().String(), "SESSION_END_CAUSE_"), moment(end.GetTime()))}
-	}
-	ttl := s.GetTtl().AsDuration()
-	return &ownSession{id: s.GetSessionId(), secret: secret, epoch: s.GetEpoch(), ttl: ttl, every: renewEvery(ttl, 0)}, nil
+// demandLive returns an error that tells how a session ended, if it did.
+func (e *environment) demandLive(ctx context.Context, id string) error {
+	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
+		answer, err := m.getSession(ctx, id)
+		if err != nil {
+			return err
+		}
+		if end := answer.GetSession().GetEnd(); end != nil {
+			return &sessionEndedError{id: answer.GetSession().GetSessionId(), cause: fmt.Sprintf("%s at %s",
+				words(end.GetCause().String(), "SESSION_END_CAUSE_"), moment(end.GetTime()))}
+		}
+		return nil
+	})
 }

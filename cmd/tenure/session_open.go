@@ -75,60 +75,29 @@ func newSecret() []byte {
 	return secret
 }
 
-// openSession makes a session that this program acts as. If its TTL bounds the harm of a lost answer, the call may be
-// repeated.
+// openSession makes a session for others to use. If its TTL bounds the harm of a lost answer, the call may be repeated.
 func (e *environment) openSession(
-	ctx context.Context, m *members, c clock, request *tenurev1.CreateSessionRequest,
-) (*ownSession, *tenurev1.CreateSessionResponse, error) {
+	ctx context.Context, m *members, request *tenurev1.CreateSessionRequest,
+) (*tenurev1.CreateSessionResponse, error) {
 	var answer *tenurev1.CreateSessionResponse
-	var sent time.Duration
 	again := repeatable(request.GetTtl().AsDuration() > 0)
 	err := m.call(ctx, again, func(ctx context.Context, l *link) (err error) {
-		sent = c()
 		answer, err = l.sessions().CreateSession(ctx, request)
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	session := &ownSession{
-		id:     answer.GetSessionId(),
-		secret: request.GetSecret(),
-		epoch:  answer.GetEpoch(),
-		ttl:    answer.GetTtl().AsDuration(),
-		every:  renewEvery(answer.GetTtl().AsDuration(), answer.GetKeepaliveInterval().AsDuration()),
-	}
-	if session.ttl > 0 {
-		session.safeUntil = safeUntil(sent, session.ttl)
-	}
-	if asked := request.GetTtl().AsDuration(); asked != session.ttl {
-		e.notef("Note: the TTL is %v; %v was asked for.", session.ttl, asked)
-	}
+	e.noteTTL(request.GetTtl().AsDuration(), answer.GetTtl().AsDuration())
 	answer.Secret = request.GetSecret()
-	return session, answer, nil
+	return answer, nil
 }
 
-// renewEvery returns how often to renew a session.
-func renewEvery(ttl, advised time.Duration) time.Duration {
-	switch {
-	case ttl == 0:
-		return renewEveryMax
-	case advised > 0:
-		return min(advised, ttl/3, renewEveryMax)
-	default:
-		return min(ttl/3, renewEveryMax)
+// noteTTL tells people that another TTL was granted.
+func (e *environment) noteTTL(asked, granted time.Duration) {
+	if asked != granted {
+		e.notef("Note: the TTL is %v; %v was asked for.", granted, asked)
 	}
-}
-
-// closeTimeout bounds the clean end of a session when the program ends.
-const closeTimeout = 3 * time.Second
-
-// closeSession ends a session cleanly: its locks are free at once. It works after ctx has ended, too.
-func (e *environment) closeSession(ctx context.Context, m *members, s *ownSession) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(closeTimeout, e.timeout))
-	defer cancel()
-	_, err := m.destroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: s.id, Clean: true, Options: s.options()})
-	return err
 }
 
 // protoDuration returns a duration that is set only if the flag was.

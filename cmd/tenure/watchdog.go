@@ -4,24 +4,6 @@ import (
 	"time"
 )
 
-// marginMin and marginShare make a lease end for its holder before the cluster may end it: clocks may differ in rate by 1 %
-// each, and a decision takes a moment to act on.
-const (
-	marginMin   = 50 * time.Millisecond
-	marginShare = 50
-)
-
-// leaseMargin returns how much earlier than its TTL a lease ends for its holder.
-func leaseMargin(ttl time.Duration) time.Duration {
-	return max(marginMin, ttl/marginShare)
-}
-
-// safeUntil returns the moment up to which a session lives for certain, by a renewal that was sent at a moment and
-// acknowledged with a TTL.
-func safeUntil(sent, ttl time.Duration) time.Duration {
-	return sent + ttl - leaseMargin(ttl)
-}
-
 // order is what to do to a command whose lease nears its end.
 type order int
 
@@ -49,10 +31,8 @@ type watchdog struct {
 	lost bool
 }
 
-// renewed moves the deadline; it never moves back.
-func (w *watchdog) renewed(until time.Duration) {
-	w.deadline = max(w.deadline, until)
-}
+// leased notes how long the lease lasts, from now on. It is less than was thought when the machine slept.
+func (w *watchdog) leased(now, left time.Duration) { w.deadline = now + left }
 
 // lose ends the lease at once: the cluster said so.
 func (w *watchdog) lose() { w.lost = true }
@@ -63,7 +43,7 @@ func (w *watchdog) step(now time.Duration) (order, time.Duration) {
 	switch {
 	case w.given == orderKill:
 		return orderNone, 0
-	case w.given == orderTerminate && now >= w.killAt:
+	case w.given == orderTerminate && (now >= w.killAt || !w.unlimited && now >= w.deadline):
 		w.given = orderKill
 		return orderKill, 0
 	case w.given == orderTerminate:

@@ -1,0 +1,78 @@
+package tenure
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+)
+
+// UnreachableError says that no member could be connected to.
+type UnreachableError = conn.UnreachableError
+
+// Connect returns when a member was connected to. Unlike other calls it does not wait until ctx ends: it fails, with an
+// *UnreachableError, when every member was tried in vain.
+func (c *Client) Connect(ctx context.Context) error {
+	l, err := c.pool.GetNow(ctx)
+	if err == nil {
+		l.Release()
+		return nil
+	}
+	if errors.Is(err, conn.ErrClosed) {
+		return errClientClosed()
+	}
+	return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: err.Error(), cause: err}
+}
+
+// WithoutSecret makes a session that anybody may act as who knows its id: for shells and scripts. Else the library sets a secret.
+func WithoutSecret() SessionOption {
+	return func(o *sessionOptions) { o.open = true }
+}
+
+// WithRenewedFunc is told after each renewal that the cluster acknowledged. It must not block, and not call the session.
+func WithRenewedFunc(f func()) SessionOption {
+	return func(o *sessionOptions) { o.onRenewed = f }
+}
+
+// Secret returns the secret that is needed to act as the session; nothing if it is an open one.
+func (s *Session) Secret() []byte { return s.secret }
+
+// AttachSession keeps a session alive that was opened elsewhere, such as an open one of a script, and acts as it beside whoever else
+// does. The secret is empty for an open session. Use Detach, not Close, to leave it as it is. To take a session away from another process
+// there is ResumeSession.
+func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, options ...SessionOption) (*Session, error) {
+	o := sessionOptions{}
+	for _, option := range options {
+		option(&o)
+	}
+	info, err := c.LookUpSession(ctx, id)
+	if err != nil {
+		return nil, underSession(err)
+	}
+	if !info.Live {
+		return nil, &Error{Kind: ErrSessionExpired, Applied: AppliedNo, Message: id + ": " + info.EndCause}
+	}
+	s := c.newSession(&o)
+	s.id, s.secret, s.epoch, s.anonymous = info.ID, secret, info.Epoch, true
+	s.lockDelay = info.Message.GetLockDelay().AsDuration()
+	s.setTTL(info.Message.GetTtl().AsDuration(), 0)
+	if err := c.add(s); err != nil {
+		s.abort()
+		return nil, err
+	}
+	s.begin(false)
+	if err := s.awaitConnected(ctx); err != nil {
+		s.Detach()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Detach stops using the session without ending it, and waits for what the session started. What it holds here ends; in the cluster it
+// holds on until its TTL runs out, or somebody else goes on with it.
+func (s *Session) Detach() {
+	s.end(CauseExported)
+	s.work.stop()
+	s.tellers.stop()
+	s.client.remove(s)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc/status"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// ownSession is a session that this program acts as, with the client that keeps it alive.
+type ownSession struct {
+	*tenure.Session
+
+	client *tenure.Client
+}
+
+// client returns a client of the members that the flags name. Close it.
+func (e *environment) client(ctx context.Context) (*tenure.Client, error) {
+	c, err := tenure.Open("tenure://"+strings.Join(e.endpoints, ","), tenure.WithUserAgent("tenure-cli/"+e.version))
+	if err != nil {
+		return nil, usageError("--endpoints: %s", printable(err.Error()))
+	}
+	if err := c.Connect(ctx); err != nil {
+		_ = c.Close() // There is nothing to tell.
+		return nil, plainError(err)
+	}
+	return c, nil
+}
+
+// openOwn opens the session that a request describes, and keeps it alive. Close it.
+func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessionRequest) (*ownSession, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	c, err := e.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options := []tenure.SessionOption{
+		tenure.WithTTL(request.GetTtl().AsDuration()), tenure.WithName(request.GetName()),
+		tenure.WithMetadata(request.GetMetadata()),
+	}
+	if delay := request.GetLockDelay(); delay != nil {
+		options = append(options, tenure.WithLockDelay(delay.AsDuration()))
+	}
+	if request.GetBehavior() == tenurev1.SessionBehavior_SESSION_BEHAVIOR_DELETE {
+		options = append(options, tenure.WithDeleteOnEnd())
+	}
+	if len(request.GetSecret()) == 0 {
+		options = append(options, tenure.WithoutSecret())
+	}
+	s, err := c.OpenSession(ctx, options...)
+	if err != nil {
+		_ = c.Close() // There is nothing to tell.
+		return nil, plainError(err)
+	}
+	e.noteTTL(request.GetTtl().AsDuration(), s.TTL())
+	s.OnState(e.stateNotes(s.ID()))
+	return &ownSession{Session: s, client: c}, nil
+}
+
+// stateNotes returns a listener that tells people that renewing got hard, or easy again.
+func (e *environment) stateNotes(id string) func(tenure.StateChange) {
+	troubled := false
+	return func(change tenure.StateChange) {
+		switch change.State {
+		case tenure.StateSuspended, tenure.StateJeopardy:
+			if !troubled {
+				troubled = true
+				e.notef("Cannot renew session %s; trying again.", id)
+			}
+		case tenure.StateConnected:
+			if troubled {
+				troubled = false
+				e.notef("Session %s is renewed again.", id)
+			}
+		default:
+		}
+	}
+}
+
+// tellEnd sends why the session ended to losses, which must have room, unless stop is called before; stop waits for that.
+func (s *ownSession) tellEnd(ctx context.Context, losses chan<- error) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-s.Done():
+			losses <- s.ended()
+		case <-ctx.Done():
+		}
+	})
+	return func() {
+		cancel()
+		waiting.Wait()
+	}
+}
+
+// ended tells why the session is over.
+func (s *ownSession) ended() error { return sessionEnd(s.ID(), s.Err()) }
+
+// sessionEnd returns the end of a session for people.
+func sessionEnd(id string, err error) error {
+	cause := "this program closed it"
+	switch {
+	case errors.Is(err, tenure.ErrSessionExpired):
+		cause = "it expired or was destroyed"
+	case errors.Is(err, tenure.ErrSessionSuperseded):
+		cause = "another process took it over"
+	case errors.Is(err, tenure.ErrAuth):
+		cause = "its secret is not the right one"
+	}
+	return &sessionEndedError{id: id, cause: cause}
+}
+
+// close ends the session, cleanly: its locks are free at once.
+func (s *ownSession) close() error { return plainError(s.client.Close()) }
+
+// plainError returns an error of the client as the rest of this program knows it.
+func plainError(err error) error {
+	if unreachable, ok := errors.AsType[*tenure.UnreachableError](err); ok && !errors.Is(err, context.Canceled) {
+		return &unreachableError{endpoints: unreachable.Addresses, causes: unreachable.Causes}
+	}
+	var said interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &said) {
+		return said.GRPCStatus().Err()
+	}
+	return err
+}
