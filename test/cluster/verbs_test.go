@@ -168,7 +168,9 @@ func keyVerbs() []verb {
 		{"Put if it does not exist, and it does", func(ctx context.Context, c *client) (any, error) {
 			return c.Put(ctx, &tenurev1.PutRequest{Key: c.key("k"), IfRevision: new(uint64(0))})
 		}},
-		{"Get", func(ctx context.Context, c *client) (any, error) { return c.Get(ctx, &tenurev1.GetRequest{Key: c.key("k")}) }},
+		{"Get", func(ctx context.Context, c *client) (any, error) {
+			return c.Get(ctx, &tenurev1.GetRequest{Key: c.key("k")})
+		}},
 		{"Get of a missing key", func(ctx context.Context, c *client) (any, error) {
 			return c.Get(ctx, &tenurev1.GetRequest{Key: c.key("nothing")})
 		}},
