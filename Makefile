@@ -74,10 +74,14 @@ have = { $(2); } >/dev/null 2>&1 || { \
 	echo "skipped: $(3) need $(1), not found here" >&2; exit 0; }
 
 .PHONY: test-python
-test-python: build ## run the tests of the Python stubs
-	@$(call have,python3 with venv,$(PYTHON) -c 'import ensurepip$(comma) venv',the tests of the Python stubs); \
-	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done; \
-	cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider
+test-python: build ## run the tests of the Python stubs and of the Python client
+	@$(call have,python3 with venv,$(PYTHON) -c 'import ensurepip$(comma) venv',the tests of Python); \
+	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done $(TOOLS)/python-client/.done; \
+	(cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider); \
+	cd clients/python && rm -rf build && $(TOOLS)/python-client/bin/python -m pip install --quiet --no-input \
+		--disable-pip-version-check --no-deps --no-build-isolation --force-reinstall . && \
+	$(TOOLS)/python-client/bin/ruff check && $(TOOLS)/python-client/bin/ruff format --check && $(TOOLS)/python-client/bin/mypy && \
+	TENURE_BINARY=$(TENURE) $(TOOLS)/python-client/bin/python -m pytest
 
 .PHONY: test-java
 test-java: build ## run the tests of the Java client and stubs
@@ -153,7 +157,7 @@ ci: ## run what CI runs
 .PHONY: clean
 clean: ## remove what was built; the tools stay
 	rm -rf bin .build test/stubs/java/target clients/java/target
-	find test tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find clients test tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ## Tools
 
@@ -206,3 +210,6 @@ $(TOOLS)/python-gen/.done: tools/python/requirements.txt | $(TOOLS)
 
 $(TOOLS)/python-test/.done: test/stubs/python/requirements.txt | $(TOOLS)
 	$(call python_venv,test/stubs/python/requirements.txt)
+
+$(TOOLS)/python-client/.done: clients/python/requirements.txt | $(TOOLS)
+	$(call python_venv,clients/python/requirements.txt)

@@ -8,7 +8,6 @@ import os
 import threading
 
 import pytest
-from conftest import until
 
 import tenure
 from tenure import aio
@@ -21,6 +20,20 @@ def threads() -> list[str]:
     """Returns the names of threads; gRPC's own one ends when its last channel is collected."""
     gc.collect()
     return sorted(t.name for t in threading.enumerate())
+
+
+def assert_ended(before: list[str]) -> None:
+    """Waits until no thread is left that was not there before."""
+    event = threading.Event()
+    for _ in range(200):
+        left = list(threads())
+        for name in before:
+            if name in left:
+                left.remove(name)
+        if not left:
+            return
+        event.wait(0.1)
+    raise AssertionError(f"left behind: {left}")
 
 
 def descriptors() -> int:
@@ -57,7 +70,7 @@ def test_cycles_of_the_sync_client_leave_nothing(tenure_uri: str) -> None:
     files = descriptors()
     for _ in range(CYCLES):
         cycle()
-    until(lambda: threads() == before)
+    assert_ended(before)
     assert descriptors() <= files + 2
     assert sessions_of(tenure_uri, name) == 0
     with tenure.connect(tenure_uri) as client:
@@ -96,7 +109,7 @@ def test_cycles_of_the_asyncio_client_leave_nothing(tenure_uri: str) -> None:
         assert descriptors() <= files + 2
 
     asyncio.run(cycles())
-    until(lambda: threads() == before)
+    assert_ended(before)
     assert sessions_of(tenure_uri, name) == 0
 
 

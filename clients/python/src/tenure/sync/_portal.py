@@ -17,6 +17,8 @@ log = logging.getLogger("tenure")
 
 T = TypeVar("T")
 
+SETTLE_SECONDS = 1.0
+
 
 class Portal:
     """An event loop in a thread of its own. Any thread but that one may run coroutines in it and wait for them."""
@@ -31,6 +33,8 @@ class Portal:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
+            self._loop.run_until_complete(_settle())
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             self._loop.close()
 
@@ -70,6 +74,17 @@ class Portal:
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+
+async def _settle() -> None:
+    """Lets what gRPC still runs for calls that were cancelled come to its end."""
+    current = asyncio.current_task()
+    tasks = [t for t in asyncio.all_tasks() if t is not current]
+    if tasks:
+        await asyncio.wait(tasks, timeout=SETTLE_SECONDS)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class ThreadDispatcher:

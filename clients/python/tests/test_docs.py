@@ -1,0 +1,77 @@
+"""The examples of docs/clients/python.md run as they stand there, against a member of the test's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tenure.testing import Member
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "clients" / "python.md"
+README = Path(__file__).resolve().parents[1] / "README.md"
+SECONDS = 120
+
+
+def examples(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run(code: str, member: Member, *arguments: str, python: str = sys.executable) -> str:
+    code = re.sub(r"(localhost|127\.0\.0\.1):7400", member.address, code)
+    done = subprocess.run(
+        [python, *arguments, "-"], input=code, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, f"{code}\nended with {done.returncode}:\n{done.stderr}"
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("number", range(len(examples(PAGE))))
+def test_an_example_of_the_page_runs(number: int, tenure_member: Member) -> None:
+    told = run(examples(PAGE)[number], tenure_member)
+    wants = ["with token", "", "is stale", "leader: http", "SYNCED", "1"]
+    assert wants[number] in told
+
+
+def test_the_readme_runs(tenure_member: Member) -> None:
+    (code,) = examples(README)
+    assert "it is my turn" in run(code, tenure_member)
+
+
+def test_the_page_begins_with_ten_lines_that_work() -> None:
+    first = examples(PAGE)[0]
+    assert PAGE.read_text().index(first) < 100
+    assert len(first.splitlines()) <= 10
+
+
+def test_the_users_path_of_the_page_leads_to_a_held_lock(tenure_member: Member, tmp_path: Path) -> None:
+    """Runs what the page's shell commands write; that the wheel installs is shown by how the tests run."""
+    (script,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    program = re.search(r"<<'PY'\n(.*?)^PY$", script, re.DOTALL | re.MULTILINE)
+    assert program is not None
+    assert "held with token" in run(textwrap.dedent(program[1]), tenure_member)
+
+
+@pytest.mark.skipif(not os.environ.get("TENURE_SOAK"), reason="installs from a package index; the long form does it")
+def test_the_users_path_takes_at_most_five_minutes(tenure_member: Member, tmp_path: Path) -> None:
+    (script,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    script = script.replace("localhost:7400", tenure_member.address)
+    environment = {**os.environ, "TENURE": str(PAGE.parents[2])}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        ["bash", "-eu", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "held with token" in done.stdout
