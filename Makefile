@@ -90,6 +90,10 @@ test-java: build ## run the tests of the Java client and stubs
 		(cd $$project && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test) || exit 1; \
 	done
 
+.PHONY: conformance
+conformance: build ## run every scenario with every client, and the contest for locks between all of them
+	TENURE_BINARY=$(TENURE) TENURE_CONFORMANCE=all $(GO) test -count=1 -timeout 30m -v ./clients/conformance
+
 .PHONY: race
 race: build ## run the Go tests with the race detector
 	TENURE_BINARY=$(TENURE) $(GO) test -race $(GO_TEST_FLAGS) ./...

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 // atOnce is how many scenarios run at the same time: most of them mostly wait.
-const atOnce = 4
+const atOnce = 6
 
 // wanted tells whether a scenario is part of this run: the smoke, or with TENURE_CONFORMANCE=all everything; any other text is part of
 // the names that are wanted.
@@ -90,6 +90,7 @@ func TestConformance(t *testing.T) {
 			}
 			languages = append(languages, name)
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				language := find(t)
 				for _, s := range scenarios {
 					t.Run(s.Name, func(t *testing.T) {
@@ -214,6 +215,9 @@ func goAgent(t *testing.T) *driver.Language {
 // has.
 func pythonAgent(t *testing.T, name string, arguments ...string) *driver.Language {
 	t.Helper()
+	if underRace {
+		t.Skip("the race detector watches Go only")
+	}
 	python := "python3"
 	if made := filepath.Join("..", "..", ".tools", "python-client", "bin", "python"); fileExists(made) {
 		python, _ = filepath.Abs(made) // It was found from here.
@@ -256,6 +260,9 @@ func pythonPath(dir string) string {
 // javaAgent finds the agent of the Java client: on the class path that TENURE_JAVA_CLASSPATH gives, or built by Maven.
 func javaAgent(t *testing.T) *driver.Language {
 	t.Helper()
+	if underRace {
+		t.Skip("the race detector watches Go only")
+	}
 	path, err := exec.LookPath("java")
 	if err != nil {
 		missing(t, "the agent of Java needs java: %v", err)
