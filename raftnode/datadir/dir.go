@@ -1,9 +1,12 @@
 package datadir
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"slices"
@@ -54,6 +57,8 @@ type format struct {
 	MemberID     string `json:"member_id"`
 	Incarnation  string `json:"incarnation"`
 	Starts       uint64 `json:"starts,string"`
+	// CRC32C is the checksum of the file with an empty text here, in hexadecimal.
+	CRC32C string `json:"crc32c"`
 }
 
 // Dir is an open, locked data directory.
@@ -143,7 +148,29 @@ func (d *Dir) Identity() (Identity, bool, error) {
 	if err != nil {
 		return Identity{}, false, fmt.Errorf("%w: %s: %w", ErrDamaged, formatFile, err)
 	}
+	// The same identity has one text only, so a changed byte shows whatever it stands for.
+	again, err := f.encode()
+	if err != nil {
+		return Identity{}, false, err
+	}
+	if !bytes.Equal(again, raw) {
+		return Identity{}, false, fmt.Errorf("%w: %s does not have its checksum", ErrDamaged, formatFile)
+	}
 	return id, true, nil
+}
+
+// encode writes the file with its checksum, always the same way.
+func (f format) encode() ([]byte, error) {
+	f.CRC32C = ""
+	raw, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", formatFile, err)
+	}
+	f.CRC32C = fmt.Sprintf("%08x", checksum(raw))
+	if raw, err = json.MarshalIndent(f, "", "  "); err != nil {
+		return nil, fmt.Errorf("encode %s: %w", formatFile, err)
+	}
+	return append(raw, '\n'), nil
 }
 
 func (f format) identity() (id Identity, err error) {
@@ -170,25 +197,25 @@ func (f format) identity() (id Identity, err error) {
 
 // WriteIdentity writes FORMAT; it comes before anything else in a fresh directory, and in every start.
 func (d *Dir) WriteIdentity(id Identity) error {
-	raw, err := json.MarshalIndent(format{
+	raw, err := format{
 		Format:       FormatVersion,
 		OldestBinary: OldestBinary,
 		ClusterID:    fmt.Sprintf("%x", id.ClusterID),
 		MemberID:     fmt.Sprintf("%016x", id.MemberID),
 		Incarnation:  fmt.Sprintf("%016x", id.Incarnation),
 		Starts:       id.Starts,
-	}, "", "  ")
+	}.encode()
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", formatFile, err)
+		return err
 	}
-	return d.writeFile(formatFile, append(raw, '\n'))
+	return d.writeFile(formatFile, raw)
 }
 
 // Genesis returns how the cluster began, as this member's program wrote it; nil if it did not begin it.
 func (d *Dir) Genesis() ([]byte, error) { return d.small(genesisFile) }
 
 // WriteGenesis remembers how the cluster began. It comes before anybody is told.
-func (d *Dir) WriteGenesis(raw []byte) error { return d.writeFile(genesisFile, raw) }
+func (d *Dir) WriteGenesis(raw []byte) error { return d.writeSmall(genesisFile, raw) }
 
 // RemoveGenesis forgets how the cluster began.
 func (d *Dir) RemoveGenesis() error {
@@ -204,7 +231,7 @@ func (d *Dir) Mend() ([]byte, error) { return d.small(mendFile) }
 // WriteMend remembers what a member waits for; nil forgets it.
 func (d *Dir) WriteMend(raw []byte) error {
 	if raw != nil {
-		return d.writeFile(mendFile, raw)
+		return d.writeSmall(mendFile, raw)
 	}
 	if err := d.fs.Remove(d.join(mendFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", mendFile, err)
@@ -221,8 +248,21 @@ func (d *Dir) small(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return raw, nil
+	data, ok := bytes.CutSuffix(raw, binary.BigEndian.AppendUint32(nil, checksum(raw[:max(0, len(raw)-checksumLen)])))
+	if !ok {
+		return nil, fmt.Errorf("%w: %s does not have its checksum", ErrDamaged, name)
+	}
+	return data, nil
 }
+
+// writeSmall replaces a small file by data and its checksum.
+func (d *Dir) writeSmall(name string, data []byte) error {
+	return d.writeFile(name, binary.BigEndian.AppendUint32(bytes.Clone(data), checksum(data)))
+}
+
+const checksumLen = 4
+
+func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // checkFresh refuses a directory without FORMAT that holds databases or strangers' files.
 func (d *Dir) checkFresh() error {

@@ -62,12 +62,12 @@ func TestFormatFileIsChecked(t *testing.T) {
 		"a newer directory names the version to use": {
 			content: `{"format": 9, "oldest_binary": "4.2.0", ` + rest, text: "use tenure 4.2.0 or newer",
 		},
-		"no JSON":              {content: "format 1", want: datadir.ErrDamaged},
-		"no format":            {content: `{` + rest, want: datadir.ErrDamaged},
-		"member id of zero":    {content: strings.ReplaceAll(`{"format": 1, `+rest, `"a"`, `"0"`), want: datadir.ErrDamaged},
-		"short cluster id":     {content: `{"format": 1, "cluster_id": "00", "member_id": "a", "incarnation": "b"}`, want: datadir.ErrDamaged},
-		"an empty file":        {content: "", want: datadir.ErrDamaged},
-		"this format is taken": {content: `{"format": 1, "oldest_binary": "0.1.0", ` + rest},
+		"no JSON":           {content: "format 1", want: datadir.ErrDamaged},
+		"no format":         {content: `{` + rest, want: datadir.ErrDamaged},
+		"member id of zero": {content: strings.ReplaceAll(`{"format": 1, `+rest, `"a"`, `"0"`), want: datadir.ErrDamaged},
+		"short cluster id":  {content: `{"format": 1, "cluster_id": "00", "member_id": "a", "incarnation": "b"}`, want: datadir.ErrDamaged},
+		"an empty file":     {content: "", want: datadir.ErrDamaged},
+		"no checksum":       {content: `{"format": 1, "oldest_binary": "0.1.0", ` + rest, want: datadir.ErrDamaged},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ func WriteFile(fs vfs.FS, dir, name string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	_, err = f.Write(data)
+	// A file may change what it is given to write.
+	_, err = f.Write(bytes.Clone(data))
 	if err == nil {
 		err = f.Sync()
 	}
