@@ -115,7 +115,7 @@ func TestConformance(t *testing.T) {
 			})
 		}
 	})
-	t.Log("\n" + table(results, languages))
+	t.Log("\n" + table(results, languages) + "\n" + rowTable(scenarios))
 	demandRows(t, results)
 }
 
@@ -144,6 +144,24 @@ func table(results []result, languages []string) string {
 		head += fmt.Sprintf("%-14s", language)
 	}
 	return strings.Join(append([]string{head}, lines...), "\n")
+}
+
+// rowTable returns, for each feature of the seed, what shows it.
+func rowTable(scenarios []*driver.Scenario) string {
+	lines := []string{"features of the session guide, and what shows them:"}
+	for row := 1; row <= seedRows; row++ {
+		var shows []string
+		for _, s := range scenarios {
+			if slices.Contains(s.Rows, row) {
+				shows = append(shows, s.Name)
+			}
+		}
+		if test := rowsElsewhere[row]; test != "" {
+			shows = append(shows, test)
+		}
+		lines = append(lines, fmt.Sprintf("%3d  %s", row, strings.Join(shows, "; ")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // seedRows is how many features the session guide of ZooKeeper names; each is shown by a scenario.
