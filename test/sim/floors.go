@@ -34,6 +34,8 @@ type Floors struct {
 	Checksums int
 	// What members did with their disks, and in which of it they crashed.
 	Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes, ConfChanges, Compactions int
+	// Restores are new clusters from a backup.
+	Restores int
 	// What watches did.
 	WatchStreams, WatchEvents, WatchesCompacted int
 }
@@ -81,6 +83,7 @@ func (f Floors) Below() []string {
 		{"installations finished after a crash", f.InstallsFinished, n / 100},
 		{"changes of members", f.ConfChanges, n / 4},
 		{"answers of retries compared", f.AnswersCompared, n / 4},
+		{"restores", f.Restores, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},
 	}

@@ -58,6 +58,7 @@ func Run(p *Plan, log io.Writer) *Result {
 	for _, f := range p.Faults {
 		w.after(ms(f.AtMs), func() { w.inject(f) })
 	}
+	w.after(ms(p.FaultsMs)*2/3, w.backUp)
 	w.runUntil(ms(p.FaultsMs))
 	w.heal()
 	w.progress()
@@ -147,6 +148,7 @@ func (w *World) silence() {
 	}
 	w.converged()
 	w.allFree()
+	w.restore()
 	w.canary()
 }
 

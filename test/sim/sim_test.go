@@ -31,7 +31,7 @@ func seeds() int {
 	case os.Getenv("TENURE_SOAK") != "":
 		return 5000
 	default:
-		return 50
+		return seedsDefault
 	}
 }
 
@@ -138,7 +138,7 @@ func TestPlans(t *testing.T) {
 
 // The same seed twice is the same run.
 func TestReplay(t *testing.T) {
-	for seed := *firstFlag; seed < *firstFlag+uint64(max(seeds()/100, 4)); seed++ {
+	for seed := *firstFlag; seed < *firstFlag+uint64(max(seeds()/100, 2)); seed++ {
 		a, b := sim.Run(sim.Expand(seed), nil), sim.Run(sim.Expand(seed), nil)
 		if a.Trace != b.Trace || a.Steps != b.Steps {
 			t.Errorf("seed %d: trace %016x after %d steps, then %016x after %d", seed, a.Trace, a.Steps, b.Trace, b.Steps)

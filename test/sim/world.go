@@ -35,6 +35,7 @@ type World struct {
 	quiet  bool              // no more faults
 	silent bool              // clients have nothing more to ask
 	steps  uint64
+	backup *backup // nil until one was taken
 
 	confIndex uint64 // applied index of the newest configuration that somebody looked at
 }
