@@ -132,6 +132,8 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.getRaw(r.Context(), w, r, call)
 	case call.route.kind == routeStream:
 		g.stream(r.Context(), w, r, call)
+	case call.route.kind == routeFile:
+		g.backup(r.Context(), w, r)
 	default:
 		g.mux.ServeHTTP(w, forGateway(r, call))
 	}

@@ -22,6 +22,8 @@ const (
 	routeStream
 	// routeRaw is a key's value as the raw body of a request: not in the gateway's table, which cannot say it.
 	routeRaw
+	// routeFile is a stream whose bytes are the body of the answer.
+	routeFile
 )
 
 // restRoute is one row of the REST table. The rows are those of proto/gateway.yaml, which the gateway is made from; they
@@ -94,7 +96,7 @@ func restTable() []restRoute {
 		{method: patch, pattern: "/v1/admin/limits", rpc: tenurev1.ClusterService_SetLimits_FullMethodName, body: true},
 		{method: post, pattern: "/v1/admin/compact", rpc: tenurev1.ClusterService_Compact_FullMethodName, body: true},
 		{method: del, pattern: "/v1/admin/freeze", rpc: tenurev1.ClusterService_EndFreeze_FullMethodName},
-		{method: get, pattern: "/v1/admin/backup", rpc: tenurev1.ClusterService_Backup_FullMethodName, kind: routeStream},
+		{method: get, pattern: "/v1/admin/backup", rpc: tenurev1.ClusterService_Backup_FullMethodName, kind: routeFile},
 	}
 }
 
@@ -188,7 +190,7 @@ func findRoute(routes []restRoute, method string, path []string) (*restRoute, *r
 		if !route.matches(path) {
 			continue
 		}
-		head := route.method == http.MethodGet && route.kind != routeStream
+		head := route.method == http.MethodGet && route.kind != routeStream && route.kind != routeFile
 		if route.method == method || head && method == http.MethodHead {
 			return route, nil
 		}

@@ -64,6 +64,7 @@ ERROR = {
     },
 }
 NDJSON = "application/x-ndjson"
+BACKUP = "/v1/admin/backup"  # The one stream that is a file.
 TEXT = "text/plain"
 JSON = "application/json"
 OPERATIONS = {
@@ -144,12 +145,18 @@ def correct_answers(document):
     for name in ("Status", "Any"):
         document["definitions"].pop(name, None)
     document["definitions"].update(ERROR)
-    for operations in document["paths"].values():
+    for path, operations in document["paths"].items():
         for operation in operations.values():
             answers = operation["responses"]
             answers["default"] = {"description": "An error.", "schema": {"$ref": "#/definitions/ErrorAnswer"}}
             schema = answers["200"]["schema"]
-            if schema.get("title", "").startswith("Stream result of "):
+            if path == BACKUP:
+                operation["produces"] = ["application/octet-stream"]
+                answers["200"] = {
+                    "description": "The bytes of a backup file. An answer that breaks is no backup.",
+                    "schema": {"type": "string", "format": "binary"},
+                }
+            elif schema.get("title", "").startswith("Stream result of "):
                 operation["produces"] = [NDJSON]
                 answers["200"] = {
                     "description": "One JSON object a line; an error after the first line is a last line, an ErrorAnswer.",

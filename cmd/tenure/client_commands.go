@@ -19,6 +19,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newTxnCommand(env),
 		newElectCommand(env),
 		newCompactCommand(env),
+		newBackupCommand(env),
 		newUnfreezeCommand(env),
 	}
 	for _, cmd := range commands {

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// newBackupCommand returns `tenure backup`.
+func newBackupCommand(env *environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a backup of the whole cluster to a file, while it serves",
+		Long: `Write a backup of the whole cluster to a file: keys, locks, queues, sessions and limits, all of one revision. The cluster serves
+meanwhile. The file gets its name once it is whole and was read back; one of that name is replaced. "tenure restore" makes a new
+cluster of it.`,
+		Example: `  tenure backup /backups/tenure-$(date +%F).backup
+  tenure backup verify /backups/tenure-2026-11-21.backup
+  curl -fO http://127.0.0.1:7401/v1/admin/backup -J`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return env.backup(cmd.Context(), args[0]) },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "verify FILE",
+		Short: "Read a backup to its end and tell what it holds",
+		Long: `Read a backup to its end and tell what it holds. A file that was changed or cut off anywhere is refused, with the place. No member
+is asked.`,
+		Example: "  tenure backup verify /backups/tenure-2026-11-21.backup",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return env.verifyBackup(args[0]) },
+	})
+	return cmd
+}
+
+// backup takes a backup, beside its place first.
+func (e *environment) backup(ctx context.Context, path string) (err error) {
+	part := path + ".part"
+	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return refusedError("%w", err)
+	}
+	defer func() {
+		_ = file.Close() // It is closed already unless something failed before.
+		if err != nil {
+			_ = os.Remove(part)
+		}
+	}()
+	if err = e.receiveBackup(ctx, file); err != nil {
+		return err
+	}
+	if err = file.Sync(); err != nil {
+		return refusedError("%w", err)
+	}
+	if _, err = file.Seek(0, io.SeekStart); err != nil {
+		return refusedError("%w", err)
+	}
+	info, err := storage.VerifyBackup(file)
+	if err != nil {
+		return refusedError("what came is not a whole backup: %w", err)
+	}
+	if err = errors.Join(file.Close(), os.Rename(part, path)); err != nil {
+		return refusedError("%w", err)
+	}
+	if e.json() {
+		return e.printBackup(info)
+	}
+	return e.printf("Success! Backup of revision %d, %d bytes, written to: %s\n", info.Revision, info.SizeBytes, path)
+}
+
+// receiveBackup writes what a member sends. It may be long; only a member that says nothing for a while is given up.
+func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer silence.Stop()
+	l, err := m.link(ctx)
+	if err != nil {
+		return err
+	}
+	stream, err := l.cluster().Backup(ctx, &tenurev1.BackupRequest{})
+	if err != nil {
+		return err
+	}
+	for {
+		part, err := stream.Recv()
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+			return context.DeadlineExceeded
+		default:
+			return err
+		}
+		silence.Stop() // A slow disk here is no fault of the member.
+		if _, err = out.Write(part.GetData()); err != nil {
+			return refusedError("%w", err)
+		}
+		silence.Reset(e.timeout)
+	}
+}
+
+// verifyBackup tells what a backup holds.
+func (e *environment) verifyBackup(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return refusedError("%w", err)
+	}
+	defer func() { _ = file.Close() }() // It was only read.
+	info, err := storage.VerifyBackup(file)
+	if err != nil {
+		return refusedError("%s: %w", path, err)
+	}
+	return e.printBackup(info)
+}
+
+// printBackup prints what a backup holds.
+func (e *environment) printBackup(info storage.BackupInfo) error {
+	taken := time.UnixMilli(info.Meta.CreateTimeMs).UTC().Format(time.RFC3339)
+	if e.json() {
+		return e.printf(`{"revision": "%d", "clusterId": "%x", "historyId": "%x", "keys": "%d", "sessions": "%d", "sizeBytes": "%d", `+
+			`"createTime": %q, "member": %q, "version": %q}`+"\n", info.Revision, info.ClusterID, info.HistoryID, info.Keys,
+			info.Sessions, info.SizeBytes, taken, info.Meta.Member, info.Meta.BinaryVersion)
+	}
+	return e.printTable([][]string{
+		{"Revision", strconv.FormatUint(info.Revision, 10)},
+		{"Taken", fmt.Sprintf("%s by %s (%s)", taken, printable(info.Meta.Member), printable(info.Meta.BinaryVersion))},
+		{"Cluster", fmt.Sprintf("%x", info.ClusterID)},
+		{"Keys", strconv.FormatUint(info.Keys, 10)},
+		{"Sessions", strconv.FormatUint(info.Sessions, 10)},
+		{"Size", fmt.Sprintf("%d bytes", info.SizeBytes)},
+	})
+}

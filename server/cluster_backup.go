@@ -1,0 +1,56 @@
+package server
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// backupPartBytes is how large a part of a backup is at most.
+const backupPartBytes = 256 << 10
+
+// Backup serves ClusterService. It sends what was committed when the call came, while the member goes on; the store keeps
+// that until the call ends.
+func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
+	ctx := stream.Context()
+	s, err := a.reader(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer a.closeSnapshot(s)
+	began := time.Now()
+	out := &backupParts{stream: stream, header: a.header(s.at)}
+	err = storage.WriteBackup(out, s.Reader, storage.BackupMeta{
+		CreateTimeMs: began.UnixMilli(), BinaryVersion: a.self.version, Member: a.self.name,
+	})
+	if err != nil {
+		return err
+	}
+	a.log.Info("backup taken", zap.Uint64("revision", s.at.Revision), zap.Int64("bytes", out.bytes),
+		zap.Duration("took", time.Since(began)), zap.String("by", callAddress(ctx)))
+	return nil
+}
+
+// backupParts sends what is written to it in parts.
+type backupParts struct {
+	stream grpc.ServerStreamingServer[tenurev1.BackupResponse]
+	header *tenurev1.ResponseHeader // of the first part; nil after
+	bytes  int64
+}
+
+// Write sends data, and returns when it may be used again.
+func (b *backupParts) Write(data []byte) (int, error) {
+	for rest := data; len(rest) > 0; {
+		n := min(len(rest), backupPartBytes)
+		if err := b.stream.Send(&tenurev1.BackupResponse{Header: b.header, Data: rest[:n]}); err != nil {
+			return len(data) - len(rest), err
+		}
+		b.header, rest = nil, rest[n:]
+		b.bytes += int64(n)
+	}
+	return len(data), nil
+}

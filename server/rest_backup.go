@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// backup answers with the bytes of a backup file. If it breaks in the middle so does the connection; a file that is cut
+// off is found by `tenure backup verify`.
+func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	if g.streams.Add(1) > restStreamsMax {
+		g.streams.Add(-1)
+		writeError(w, exceeds("rest_streams_max", restStreamsMax, "this member serves %d streams over REST already", restStreamsMax), g.log)
+		return
+	}
+	defer g.streams.Add(-1)
+	streams, mayStop := ctx.Value(streamsKey{}).(context.Context)
+	ctx, cancel := context.WithCancelCause(outgoing(ctx, r))
+	defer cancel(nil)
+	if mayStop {
+		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
+		defer context.AfterFunc(streams, func() { cancel(errStopping) })()
+	}
+	stream, err := tenurev1.NewClusterServiceClient(g.conn).Backup(ctx, &tenurev1.BackupRequest{})
+	var part *tenurev1.BackupResponse
+	if err == nil {
+		part, err = stream.Recv()
+	}
+	if err != nil {
+		writeError(w, err, g.log)
+		return
+	}
+	header, control := w.Header(), http.NewResponseController(w)
+	setRevision(header, part)
+	header.Set("Content-Type", contentTypeBinary)
+	header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", fmt.Sprintf("tenure-%d.backup", part.GetHeader().GetRevision())))
+	for err == nil {
+		// What a client leaves unread for too long is over; not every writer can tell.
+		_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
+		if _, err = w.Write(part.GetData()); err == nil {
+			part, err = stream.Recv()
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		g.log.Debug("backup over REST broke", zap.Error(err))
+		panic(http.ErrAbortHandler) // The one way to tell a client that the answer is not whole.
+	}
+}
