@@ -34,8 +34,8 @@ type disk struct {
 	snaps    *checkpoint.Catalogue
 }
 
-// openDir opens the data directory and says whose it is. Every start is counted before anything else happens, so that
-// peers know an older copy of the directory.
+// openDir opens the data directory and says whose it is. A start is counted before anything else happens, if others have
+// heard of the one before, so that they know an older copy of the directory.
 func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 	dir, err := datadir.Open(o.FS, o.Dir)
 	if err != nil {
@@ -57,9 +57,11 @@ func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 	if err = awaitRoom(ctx, o, dir.Path(), reserveOf(o, dir.ReservePath())); err != nil {
 		return nil, err
 	}
-	d.identity.Starts = transport.NextStarts(d.identity.Starts, randomUint64())
-	if err = dir.WriteIdentity(d.identity); err != nil {
-		return nil, err
+	if !known || d.identity.Met {
+		d.identity.Starts, d.identity.Met = transport.NextStarts(d.identity.Starts, randomUint64()), false
+		if err = dir.WriteIdentity(d.identity); err != nil {
+			return nil, err
+		}
 	}
 	d.epoch, d.started, err = dir.Current()
 	return d, err

@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ func openWire(ctx context.Context, o Options, d *disk, fenced func(error)) (*wir
 		Receive:     w.receive,
 		Unreachable: w.unreachable,
 		Describe:    w.describePeer,
+		Accepted:    w.accepted,
 		Fenced:      w.fence,
 		SilenceMax:  max(silenceMin, silenceElections*o.electionTimeout()),
 		BackoffMax:  max(backoffMin, o.electionTimeout()),
@@ -148,6 +150,23 @@ func (w *wire) describedBy(id uint64) *storev1.Member {
 	return w.described[id]
 }
 
+// accepted remembers that others have heard of this start.
+func (w *wire) accepted() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.identity.Met || w.identity.ClusterID == [16]byte{} {
+		return
+	}
+	next := w.identity
+	next.Met = true
+	if err := w.d.dir.WriteIdentity(next); err != nil {
+		// A disk that failed stops the member by itself.
+		w.log.Warn("cannot remember that other members know of this start", zap.Error(err))
+		return
+	}
+	w.identity = next
+}
+
 func (w *wire) fence(err error) {
 	err = explainRefusal(err)
 	if n := w.node.Load(); n != nil {
@@ -184,7 +203,7 @@ func (w *wire) header() *peerv1.PeerHeader {
 	defer w.mu.Unlock()
 	_, newest := storage.ClusterVersions()
 	return &peerv1.PeerHeader{
-		ClusterId: w.identity.ClusterID[:], From: w.identity.MemberID, FromIncarnation: w.identity.Incarnation,
+		ClusterId: bytes.Clone(w.identity.ClusterID[:]), From: w.identity.MemberID, FromIncarnation: w.identity.Incarnation,
 		Starts: w.identity.Starts, Name: w.o.Name, VersionMax: newest, BinaryVersion: w.o.Version,
 	}
 }

@@ -135,6 +135,7 @@ func (g *mending) load() error {
 		return fmt.Errorf("%w: MEND: %w", datadir.ErrDamaged, err)
 	}
 	g.state.Store(m)
+	g.ask()
 	return nil
 }
 
@@ -143,6 +144,15 @@ func (g *mending) require(next mend) error {
 	if m := g.state.Load(); m != nil {
 		next = mend{Index: max(next.Index, m.Index), Term: max(next.Term, m.Term)}
 	}
+	if err := g.remember(next); err != nil {
+		return err
+	}
+	g.ask()
+	return nil
+}
+
+// remember makes what is to be mended durable before it counts.
+func (g *mending) remember(next mend) error {
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return fmt.Errorf("encode MEND: %w", err)
@@ -151,11 +161,14 @@ func (g *mending) require(next mend) error {
 		return err
 	}
 	g.state.Store(&next)
+	return nil
+}
+
+func (g *mending) ask() {
 	select {
 	case g.asked <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // behind tells whether the log still ends before what the member has acknowledged.
@@ -252,13 +265,7 @@ func (g *mending) step(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if !g.behind(m) {
-		if n.rlog.HardState().GetTerm() <= m.Term {
-			// The next election ends it.
-			return false, nil
-		}
-		g.state.Store(nil)
-		n.log.Info("the member's disk holds again what it has promised; it votes", zap.Uint64("index", m.Index))
-		return true, n.dir.WriteMend(nil)
+		return g.caughtUp(m)
 	}
 	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil && n.wire != nil {
 		call, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -269,6 +276,21 @@ func (g *mending) step(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// caughtUp notes that the log is whole again. The terms in which the member may have voted before stay closed to it until
+// the next election.
+func (g *mending) caughtUp(m *mend) (bool, error) {
+	n := g.n
+	if m.Index > 0 {
+		n.log.Info("the member's disk holds again what it has promised; it votes", zap.Uint64("index", m.Index))
+		return false, g.remember(mend{Term: m.Term})
+	}
+	if n.rlog.HardState().GetTerm() <= m.Term {
+		return false, nil
+	}
+	g.state.Store(nil)
+	return true, n.dir.WriteMend(nil)
 }
 
 // reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
@@ -296,16 +318,19 @@ func (n *Node) reseed(caller *peerv1.PeerHeader) {
 	})
 }
 
+// greetMin is the least time that a starting member gives the others to tell what they know.
+const greetMin = 2 * time.Second
+
 // greet asks the other members what they know of this one before it takes part: one that was removed, or runs on an old
 // or copied directory, ends here, and one whose log lost its end mends. Who does not answer in time is not waited for.
 func (n *Node) greet(ctx context.Context) error {
 	if n.wire == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*n.o.electionTimeout())
+	patience, cancel := context.WithTimeout(ctx, max(greetMin, 2*n.o.electionTimeout()))
 	defer cancel()
 	found := mend{}
-	for _, w := range n.askWitnesses(ctx) {
+	for _, w := range n.askWitnesses(patience) {
 		switch {
 		case w.GetRemoved():
 			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, n.identity.MemberID))
@@ -314,6 +339,10 @@ func (n *Node) greet(ctx context.Context) error {
 				n.identity.MemberID))
 		}
 		found.Index, found.Term = max(found.Index, w.GetIndex()), max(found.Term, w.GetTerm())
+	}
+	if err := context.Cause(ctx); err != nil {
+		// Others may refuse this member for good before it has asked.
+		return err
 	}
 	last, err := n.rlog.LastIndex()
 	if err != nil {

@@ -45,8 +45,12 @@ type Identity struct {
 	MemberID uint64
 	// Incarnation is drawn with the directory and never changes.
 	Incarnation uint64
-	// Starts grows with every start, so that an older copy of the directory, or a second one in use, is known.
+	// Starts grows with every start that other members have heard of, so that an older copy of the directory, or a second
+	// one in use, is known.
 	Starts uint64
+	// Met tells that others have heard of the present number. Only then the next start has another: whoever is refused,
+	// however often it tries, never overtakes the one it was refused for.
+	Met bool
 }
 
 // format is the FORMAT file. Numbers that do not fit in a JSON number are hexadecimal text.
@@ -57,6 +61,7 @@ type format struct {
 	MemberID     string `json:"member_id"`
 	Incarnation  string `json:"incarnation"`
 	Starts       uint64 `json:"starts,string"`
+	Met          bool   `json:"met"`
 	// CRC32C is the checksum of the file with an empty text here, in hexadecimal.
 	CRC32C string `json:"crc32c"`
 }
@@ -191,11 +196,11 @@ func (f format) identity() (id Identity, err error) {
 	if id.MemberID == 0 {
 		return id, errors.New("member_id is zero")
 	}
-	id.Starts = f.Starts
+	id.Starts, id.Met = f.Starts, f.Met
 	return id, nil
 }
 
-// WriteIdentity writes FORMAT; it comes before anything else in a fresh directory, and in every start.
+// WriteIdentity writes FORMAT; it comes before anything else in a fresh directory.
 func (d *Dir) WriteIdentity(id Identity) error {
 	raw, err := format{
 		Format:       FormatVersion,
@@ -204,6 +209,7 @@ func (d *Dir) WriteIdentity(id Identity) error {
 		MemberID:     fmt.Sprintf("%016x", id.MemberID),
 		Incarnation:  fmt.Sprintf("%016x", id.Incarnation),
 		Starts:       id.Starts,
+		Met:          id.Met,
 	}.encode()
 	if err != nil {
 		return err

@@ -127,6 +127,7 @@ func (l *link) accepted(resp *peerv1.ExchangeResponse) {
 		return
 	}
 	p := l.p
+	p.t.o.Accepted()
 	p.counters.connects.Inc()
 	p.counters.connected.Set(1)
 	p.mu.Lock()

@@ -29,6 +29,8 @@ type Options struct {
 	Unreachable func(member uint64)
 	// Describe is told how a peer describes itself, whenever it connects. Nil is told nothing.
 	Describe func(m *storev1.Member)
+	// Accepted is told that a peer has accepted this member; it may block for a write to the disk. Nil is told nothing.
+	Accepted func()
 	// Fenced is told that a peer refused this member for good: it was removed, or runs on an old or copied disk.
 	Fenced func(err error)
 	// Calls answers calls of members. Required.
@@ -94,6 +96,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Describe == nil {
 		o.Describe = func(*storev1.Member) {}
+	}
+	if o.Accepted == nil {
+		o.Accepted = func() {}
 	}
 	if o.Fenced == nil {
 		o.Fenced = func(error) {}

@@ -344,10 +344,10 @@ func TestCallsNameTheCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := peerv1.NewPeerServiceClient(conn).Compare(t.Context(), &peerv1.CompareRequest{}); !errors.Is(err, transport.ErrRemoved) {
+	if _, err = peerv1.NewPeerServiceClient(conn).Compare(t.Context(), &peerv1.CompareRequest{}); !errors.Is(err, transport.ErrRemoved) {
 		t.Errorf("removed: got %v", err)
 	}
-	if _, err := a.Join(t.Context(), b.peer().Address, &peerv1.JoinRequest{}); !errors.Is(err, transport.ErrNameTaken) {
+	if _, err = a.Join(t.Context(), b.peer().Address, &peerv1.JoinRequest{}); !errors.Is(err, transport.ErrNameTaken) {
 		t.Errorf("join: got %v", err)
 	}
 	resp, err := a.Probe(t.Context(), b.peer().Address, &peerv1.ProbeRequest{})

@@ -1,0 +1,281 @@
+package raftnode_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/transport"
+)
+
+// follower returns a running member that does not lead.
+func (c *crew) follower(names ...string) *sailor {
+	c.t.Helper()
+	leader := c.leader(names...)
+	for _, name := range names {
+		if name != leader.name {
+			return c.members[name]
+		}
+	}
+	return nil
+}
+
+// applied waits until a member has applied what the leader has committed.
+func (c *crew) applied(s *sailor, leader *sailor) {
+	c.t.Helper()
+	await(c.t, "applied on "+s.name, func() bool {
+		return s.node.Status().Applied >= leader.node.Status().Commit
+	})
+}
+
+// runToEnd runs a member that others refuse: at once, or as soon as it reaches one of them.
+func (s *sailor) runToEnd(t *testing.T) error {
+	t.Helper()
+	if err := s.run(t); err != nil {
+		return err
+	}
+	return s.waitEnd(t)
+}
+
+// awaitMet waits until a member has remembered that others know of its present start.
+func (s *sailor) awaitMet(t *testing.T) {
+	t.Helper()
+	await(t, "met", func() bool {
+		raw, err := datadir.ReadFile(s.fs, "/data/FORMAT")
+		return err == nil && strings.Contains(string(raw), `"met": true`)
+	})
+}
+
+// said tells whether a member logged something.
+func (s *sailor) said(text string) bool { return s.logs.FilterMessageSnippet(text).Len() > 0 }
+
+// A member whose log lost its end gives no vote before the leader has sent it what it lost, so nothing that was
+// acknowledged is lost with it.
+func TestAShortenedLogIsMended(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	c := newCrew(t, names...)
+	c.sail(names...)
+	c.put("first", names...)
+	leader := c.leader(names...)
+	shortened := c.follower(names...)
+	var other *sailor
+	for _, s := range c.members {
+		if s != leader && s != shortened {
+			other = s
+		}
+	}
+	c.applied(shortened, leader)
+	old := shortened.fs.CrashClone(vfs.CrashCloneCfg{})
+
+	// These are on two disks, one of which goes back in time.
+	other.crash(t)
+	for i := range 20 {
+		c.put(fmt.Sprint("k", i), leader.name, shortened.name)
+	}
+	// The leader knows how far the other had come when it has its next answer.
+	shortened.crash(t)
+	shortened.fs = old
+	if err := other.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if err := shortened.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if !shortened.said("does not hold what it has promised") {
+		t.Error("the member does not say that its disk lost something")
+	}
+	await(t, "mended", func() bool { return shortened.said("holds again what it has promised") })
+	c.put("last", names...)
+	for i := range 20 {
+		c.has(fmt.Sprint("k", i), names...)
+	}
+	// It votes again: with one of the others away its vote is needed.
+	other.crash(t)
+	c.put("without the other", leader.name, shortened.name)
+}
+
+// Of a directory and its copy one can run: the one started last is taken for a restart, and the other ends.
+func TestACopiedDirectoryEndsTheOther(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	c := newCrew(t, names...)
+	c.sail(names...)
+	c.put("k", names...)
+	original := c.follower(names...)
+	original.awaitMet(t)
+	id := original.node.Status().MemberID
+
+	twin := c.recruit("twin")
+	delete(c.members, "twin")
+	twin.o.Name, twin.o.InitialCluster = original.name, c.first
+	twin.fs = original.fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := twin.run(t); err != nil {
+		t.Fatal(err)
+	}
+	err := original.waitEnd(t)
+	if !errors.Is(err, transport.ErrStaleIncarnation) || !strings.Contains(err.Error(), "copied or restored") {
+		t.Errorf("the original ended with %v, want ErrStaleIncarnation and what to do", err)
+	}
+	c.members[original.name] = twin
+	c.put("k2", names...)
+	c.has("k2", names...)
+	if twin.node.Status().MemberID != id {
+		t.Error("the twin is another member")
+	}
+	// The record follows to the new address.
+	await(t, "the new address", func() bool {
+		for _, m := range c.leader(names...).node.Members() {
+			if m.GetId() == id {
+				return m.GetPeerAddress() == twin.o.Addresses.Peer && m.Reachable
+			}
+		}
+		return false
+	})
+}
+
+// A directory that was put back from a backup is refused once the member was started after it.
+func TestAnOlderDirectoryIsRefused(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	c := newCrew(t, names...)
+	c.sail(names...)
+	c.put("k", names...)
+	s := c.follower(names...)
+	s.awaitMet(t)
+	old := s.fs.CrashClone(vfs.CrashCloneCfg{})
+	for range 2 {
+		s.crash(t)
+		if err := s.run(t); err != nil {
+			t.Fatal(err)
+		}
+		c.has("k", s.name)
+		s.awaitMet(t)
+	}
+	s.crash(t)
+	s.fs = old
+	err := s.runToEnd(t)
+	if !errors.Is(err, transport.ErrStaleIncarnation) || !strings.Contains(err.Error(), "--join") {
+		t.Errorf("got %v, want ErrStaleIncarnation and what to do", err)
+	}
+	// Also when the others have forgotten all but their records.
+	others := make([]string, 0, 2)
+	for _, name := range names {
+		if name == s.name {
+			continue
+		}
+		others = append(others, name)
+		n := c.members[name].node
+		await(t, "three starts in the record", func() bool {
+			for _, m := range n.Members() {
+				if m.GetName() == s.name {
+					return m.GetStarts()>>16 == 3
+				}
+			}
+			return false
+		})
+		await(t, "the record on the disk", func() bool {
+			return n.Store().AsyncFlush() == nil && n.Status().DurableApplied >= n.Status().Applied
+		})
+	}
+	for _, name := range others {
+		c.members[name].crash(t)
+	}
+	c.sail(others...)
+	c.put("k2", others...)
+	// However often it tries, it never counts more starts than the one it is refused for.
+	for range 3 {
+		if err := s.runToEnd(t); !errors.Is(err, transport.ErrStaleIncarnation) {
+			t.Errorf("got %v, want ErrStaleIncarnation", err)
+		}
+	}
+	if err := s.runToEnd(t); !errors.Is(err, transport.ErrStaleIncarnation) {
+		t.Errorf("after a restart of the others: got %v, want ErrStaleIncarnation", err)
+	}
+}
+
+// A member that was removed ends, and stays away.
+func TestRemovedMembersStayAway(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	c := newCrew(t, names...)
+	c.sail(names...)
+	c.put("k", names...)
+	leader := c.leader(names...)
+	s := c.follower(names...)
+	if err := leader.node.RemoveMember(t.Context(), s.node.Status().MemberID, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.waitEnd(t); !errors.Is(err, raftnode.ErrRemoved) {
+		t.Errorf("it ended with %v, want ErrRemoved", err)
+	}
+	if err := s.runToEnd(t); !errors.Is(err, raftnode.ErrRemoved) {
+		t.Errorf("started again: got %v, want ErrRemoved", err)
+	}
+}
+
+// A member joins, gets the state, and votes when it has caught up; its name is taken then.
+func TestAMemberJoins(t *testing.T) {
+	c := newCrew(t, "a")
+	c.sail("a")
+	c.put("k", "a")
+	names := []string{"a"}
+	for _, name := range []string{"b", "c"} {
+		s := c.recruit(name)
+		s.o.Join = []string{freeAddress(t), c.members[names[len(names)-1]].o.Addresses.Peer}
+		if err := s.run(t); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+		if err := s.node.AwaitState(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.has("k", name)
+		await(t, "votes", func() bool { return len(c.members["a"].node.Status().Voters) == len(names) })
+	}
+	c.leader(names...)
+	late := c.recruit("late")
+	late.o.Name, late.o.Join = "b", []string{c.members["c"].o.Addresses.Peer}
+	if err := late.run(t); !errors.Is(err, transport.ErrNameTaken) {
+		t.Errorf("a second b: got %v, want ErrNameTaken", err)
+	}
+	delete(c.members, "late")
+	c.members["a"].crash(t)
+	c.put("k2", "b", "c")
+	// What began the member matters no more.
+	c.members["a"].o.InitialCluster = nil
+	if err := c.members["a"].run(t); err != nil {
+		t.Fatal(err)
+	}
+	c.has("k2", names...)
+}
+
+// A directory that waits for its cluster says so when it is not told any more which.
+func TestADirectoryThatWaitsSaysSo(t *testing.T) {
+	c := newCrew(t, "a", "b")
+	s := c.members["a"]
+	ctx, cancel := contextWithPatience(t)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.open(ctx, t)
+		done <- err
+	}()
+	await(t, "the directory", func() bool {
+		_, err := s.fs.Stat("/data/FORMAT")
+		return err == nil
+	})
+	cancel()
+	if err := <-done; err == nil {
+		t.Fatal("it began alone")
+	}
+	s.o.InitialCluster = nil
+	if err := s.run(t); !errors.Is(err, raftnode.ErrWaitsForCluster) {
+		t.Errorf("got %v, want ErrWaitsForCluster", err)
+	}
+	s.o.InitialCluster = []raftnode.Peer{{Name: "z", Address: "127.0.0.1:1"}}
+	if err := s.run(t); !errors.Is(err, raftnode.ErrNotFounding) {
+		t.Errorf("got %v, want ErrNotFounding", err)
+	}
+}
