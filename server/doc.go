@@ -5,6 +5,7 @@
 //   - Every answer carries the revision it shows. Reads are linearizable unless they ask not to be.
 //   - Every error has a gRPC code, a reason that programs can branch on, and says whether the change was applied.
 //     Nothing that a client sends ends in INTERNAL, and INTERNAL tells a client nothing but where to look in the log.
+//     What is no proper gRPC or HTTP the libraries refuse before, in their own words; docs/guarantees.md says what.
 //   - What this version does not serve is refused with FEATURE_NOT_ENABLED, never ignored.
 //   - A session's secret is compared in constant time, and neither stored nor logged.
 //   - A stop ends streams with STOPPING, lets other calls end within the grace, and leaves nothing running.
