@@ -199,6 +199,7 @@ func within(s *Step) time.Duration {
 func (r *run) finish(p *pending, s *Step) error {
 	timer := time.NewTimer(within(s))
 	defer timer.Stop()
+	begun := time.Now()
 	var reply message
 	select {
 	case m, ok := <-p.reply:
@@ -208,6 +209,9 @@ func (r *run) finish(p *pending, s *Step) error {
 		reply = m
 	case <-timer.C:
 		return fmt.Errorf("no reply within %v", within(s))
+	}
+	if took := time.Since(begun); took < s.Least {
+		return fmt.Errorf("it took %v, want at least %v", took, s.Least)
 	}
 	if !reply.OK {
 		return r.failed(reply.Error, s)

@@ -39,6 +39,8 @@ type Step struct {
 	Applied string            `yaml:"applied"`
 	Save    map[string]string `yaml:"save"`
 	Within  time.Duration     `yaml:"within"`
+	// Least is how long the reply must take at least.
+	Least time.Duration `yaml:"least"`
 	// Until repeats the request until it answers as expected, within the time.
 	Until bool `yaml:"until"`
 	// Events.

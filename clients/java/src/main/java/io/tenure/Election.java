@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 
 /** An election: at most one of those who stand leads, and everyone can see who. Candidates are served in order. */
 public final class Election {
@@ -23,7 +24,7 @@ public final class Election {
 
   /** Stands, and waits until elected, as long as the session lives. The value is what others see of the leader. */
   public Leadership campaign(String value) {
-    return new Leadership(lock(value, null).acquire());
+    return new Leadership(lock(value, null, position -> {}).acquire());
   }
 
   /**
@@ -32,17 +33,23 @@ public final class Election {
    * @throws TenureException.TimedOut when others led all the time; the candidacy is then given up
    */
   public Leadership campaign(String value, Duration wait) {
-    return new Leadership(lock(value, null).acquire(wait));
+    return new Leadership(lock(value, null, position -> {}).acquire(wait));
   }
 
   /** Stands; cancelling the future gives the candidacy up. */
   public CompletableFuture<Leadership> campaignAsync(String value) {
-    return campaignAsync(value, null, Optional.empty());
+    return campaignAsync(value, null, Optional.empty(), position -> {});
   }
 
   /** Stands under a name within the session, so that another leader can resign in its favour. */
   public CompletableFuture<Leadership> campaignAsync(String value, String owner, Optional<Duration> wait) {
-    Lock lock = lock(value, owner);
+    return campaignAsync(value, owner, wait, position -> {});
+  }
+
+  /** Stands, and tells how many candidates are before this one while it waits. */
+  public CompletableFuture<Leadership> campaignAsync(
+      String value, String owner, Optional<Duration> wait, IntConsumer queued) {
+    Lock lock = lock(value, owner, queued);
     CompletableFuture<Held> held = wait.map(lock::acquireAsync).orElseGet(lock::acquireAsync);
     CompletableFuture<Leadership> result = new CompletableFuture<>();
     Futures.connect(held.thenApply(Leadership::new), result);
@@ -80,12 +87,12 @@ public final class Election {
     return subscriber -> new Observation(core, core.namespace.full(key), subscriber).start();
   }
 
-  private Lock lock(String value, String owner) {
+  private Lock lock(String value, String owner, IntConsumer queued) {
     if (session == null) {
       throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "to stand in an election needs a session: take it from session.election()");
     }
-    LockOptions o = LockOptions.exclusive().withValue(value.getBytes(StandardCharsets.UTF_8));
+    LockOptions o = LockOptions.exclusive().withValue(value.getBytes(StandardCharsets.UTF_8)).onQueued(queued);
     return new Lock(session, key, owner == null ? o : o.withOwner(owner));
   }
 

@@ -44,6 +44,6 @@ record SessionToken(String sessionId, byte[] secret, long epoch, Duration ttl, b
   }
 
   private static TenureException invalid(String why) {
-    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "session token: " + why);
+    return TenureException.of(ErrorKind.TOKEN_INVALID, Applied.NO, "session token: " + why);
   }
 }

@@ -72,7 +72,7 @@ final class Json {
     e.keyValue().ifPresent(kv -> o.addProperty("value", kv.text()));
     e.session().ifPresent(s -> o.addProperty("session", s));
     if (!e.cause().isEmpty()) {
-      o.addProperty("cause", e.cause());
+      o.addProperty("cause", e.cause().toLowerCase(Locale.ROOT));
     }
     return o;
   }

@@ -180,7 +180,7 @@ final class Operations {
         return block(() -> {
           JsonArray members = new JsonArray();
           c.members().forEach(members::add);
-          return Json.of("members", members, "connected_to", c.connectedTo());
+          return Json.of("members", members, "count", members.size(), "connected_to", c.connectedTo());
         });
       }
       case "sequencer.check": {
@@ -635,7 +635,8 @@ final class Operations {
       case "election.campaign": {
         Election e = on(r, Session.class).election(a.text("key"));
         CompletableFuture<Leadership> f = e.campaignAsync(
-            a.maybe("value").orElse(""), a.maybe("owner").orElse(null), a.duration("wait_ms"));
+            a.maybe("value").orElse(""), a.maybe("owner").orElse(null), a.duration("wait_ms"),
+            p -> events.event("held.queued", r.as, Json.of("position", p)));
         a.finish(r.op);
         return reply(f, l -> {
           JsonObject o = hold(r.as, l.held());
