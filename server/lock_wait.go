@@ -14,8 +14,13 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// movedInterval is how often a waiter is told at most that its position changed.
-const movedInterval = 250 * time.Millisecond
+const (
+	// movedInterval is how often a waiter near the front is told at most that its position changed.
+	movedInterval = 250 * time.Millisecond
+	// movedNear is how many stand near the front. Behind them it is told more seldom the further back, so that a long queue
+	// costs its lock no speed.
+	movedNear = 64
+)
 
 // errWaitOver ends the watch of a wait that has ended.
 var errWaitOver = errors.New("wait is over")
@@ -136,13 +141,17 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 	return place, nil
 }
 
-// await waits until a place is granted or left, and sends what happens to it; the last message says how it ended.
+// await waits until a place is granted or left, and sends what happens to it; the last message says how it ended. Nobody
+// is woken by what happens to other places: where a waiter stands is looked up now and then.
 func (a *api) await(ctx context.Context, w *waiting, send func(*tenurev1.AcquireLockResponse) error) error {
-	teller := &placeTeller{api: a, waiting: w, send: send}
+	teller := &placeTeller{api: a, waiting: w, send: send, told: w.position}
 	defer teller.close()
+	teller.mu.Lock()
+	teller.lookLater()
+	teller.mu.Unlock()
 	for {
 		err := a.hub.Watch(ctx, watch.Request{
-			Selectors: watch.Selectors{Locks: []string{w.acquire.GetKey()}}.Normal(),
+			Selectors: watch.Selectors{Places: []watch.Place{{Key: w.acquire.GetKey(), Number: w.place}}}.Normal(),
 			After:     w.after,
 		}, teller.take)
 		if errors.Is(err, watch.ErrCompacted) {
@@ -159,48 +168,33 @@ type placeTeller struct {
 	api  *api
 	send func(*tenurev1.AcquireLockResponse) error
 
-	mu       sync.Mutex // guards what follows, and sending
-	waiting  *waiting
-	told     uint32 // position that was told last
-	began    bool
-	closed   bool
-	revision uint64
-	next     time.Time   // when the position may be told again
-	later    *time.Timer // tells it then
+	mu      sync.Mutex // guards what follows, and sending
+	waiting *waiting
+	told    uint32 // position that was told last
+	closed  bool
+	later   *time.Timer // looks where the place stands
 }
 
 // take looks at a batch of events.
 func (t *placeTeller) take(b watch.Batch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.began {
-		t.began, t.told = true, t.waiting.position
-	}
-	t.revision = b.Through
 	for _, e := range b.Events {
 		if err := t.look(e); err != nil {
 			return err
 		}
 	}
-	return t.tellMoved()
+	return nil
 }
 
-// look follows the place through one event.
+// look takes the event that ends the wait.
 func (t *placeTeller) look(e *storev1.Event) error {
 	switch kind := e.GetKind().(type) {
 	case *storev1.Event_LockGranted:
-		granted := kind.LockGranted
-		if granted.GetPlace() == t.waiting.place {
-			return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
-				Step: &tenurev1.AcquireLockResponse_Granted{Granted: grantedToProto(e, t.api)},
-			})
-		}
-		t.passed(granted.GetPlace())
+		return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
+			Step: &tenurev1.AcquireLockResponse_Granted{Granted: grantedToProto(e, t.api)},
+		})
 	case *storev1.Event_LockLeft:
-		if kind.LockLeft.GetPlace() != t.waiting.place {
-			t.passed(kind.LockLeft.GetPlace())
-			return nil
-		}
 		lock, err := t.api.lockNow(t.waiting.acquire.GetKey())
 		if err != nil {
 			return err
@@ -232,13 +226,6 @@ func grantedToProto(e *storev1.Event, a *api) *tenurev1.Hold {
 	}, a.history(), a.timers)
 }
 
-// passed counts that a waiter is gone, if it stood before.
-func (t *placeTeller) passed(place uint64) {
-	if place != 0 && place < t.waiting.place && t.waiting.position > 0 {
-		t.waiting.position--
-	}
-}
-
 // end sends the last message.
 func (t *placeTeller) end(revision uint64, step *tenurev1.AcquireLockResponse) error {
 	t.closed = true
@@ -250,33 +237,53 @@ func (t *placeTeller) end(revision uint64, step *tenurev1.AcquireLockResponse) e
 	return errWaitOver
 }
 
-// tellMoved tells the position if it changed, now or when it is time.
-func (t *placeTeller) tellMoved() error {
-	if t.closed || t.told == t.waiting.position {
-		return nil
-	}
-	if early := time.Until(t.next); early > 0 {
-		if t.later == nil {
-			t.later = time.AfterFunc(early, t.tellLater)
-		}
-		return nil
-	}
-	t.told = t.waiting.position
-	t.next = time.Now().Add(movedInterval)
-	step := &tenurev1.AcquireLockResponse{
-		Header: t.api.header(t.api.node.Store().Applied()),
-		Step:   &tenurev1.AcquireLockResponse_Moved{Moved: &tenurev1.LockMovedStep{Position: t.told}},
-	}
-	step.Header.Revision = t.revision
-	return t.send(step)
+// lookLater has the position looked up when it may be told again. The caller holds mu, or nobody else knows t yet.
+func (t *placeTeller) lookLater() {
+	t.later = time.AfterFunc(movedInterval*time.Duration(1+t.told/movedNear), t.tellMoved)
 }
 
-// tellLater tells a position that came too early. That nobody listens any more is found by the watch.
-func (t *placeTeller) tellLater() {
+// tellMoved looks where the place stands, and tells if it moved. What goes wrong here goes wrong for the watch, too, which
+// ends the call. Close waits for it, so the store outlives the look.
+func (t *placeTeller) tellMoved() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.later = nil
-	_ = t.tellMoved()
+	if t.closed {
+		return
+	}
+	position, revision, err := t.api.positionOf(t.waiting)
+	if err == nil && position < t.told {
+		t.told = position
+		step := &tenurev1.AcquireLockResponse{
+			Header: t.api.header(t.api.node.Store().Applied()),
+			Step:   &tenurev1.AcquireLockResponse_Moved{Moved: &tenurev1.LockMovedStep{Position: t.told}},
+		}
+		step.Header.Revision = revision
+		err = t.send(step)
+	}
+	if err == nil || errors.Is(err, errPlaceGone) {
+		t.lookLater()
+	}
+}
+
+// errPlaceGone says that a place is none any more; the event that tells why is on its way.
+var errPlaceGone = errors.New("the place is gone")
+
+// positionOf returns how many wait before a place, and the revision that shows it.
+func (a *api) positionOf(w *waiting) (uint32, uint64, error) {
+	s, err := a.localSnapshot()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer a.closeSnapshot(s)
+	waiters, _, err := s.Waiters(w.acquire.GetKey(), w.place-1, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(waiters) == 0 || waiters[0].Place != w.place {
+		return 0, 0, errPlaceGone
+	}
+	before, err := s.Position(w.acquire.GetKey(), w.place)
+	return uint32(before), s.at.Revision, err
 }
 
 // close keeps a late timer from sending.

@@ -137,7 +137,9 @@ func randomEvent(r *rand.Rand) *storev1.Event {
 	case 4:
 		return &storev1.Event{Kind: &storev1.Event_LockQueued{LockQueued: &storev1.LockQueued{Key: key}}}
 	case 5:
-		return &storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{Key: key}}}
+		return &storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{
+			Key: key, Place: uint64(r.IntN(3)),
+		}}}
 	case 6:
 		return &storev1.Event{Kind: &storev1.Event_LockDelayEnded{LockDelayEnded: &storev1.LockDelayEnded{Key: key}}}
 	case 7:
@@ -175,6 +177,9 @@ func randomSelectors(r *rand.Rand) watch.Selectors {
 		s.LockPrefixes = append(s.LockPrefixes, randomKey(r)[:r.IntN(2)])
 	}
 	for range r.IntN(3) {
+		s.Places = append(s.Places, watch.Place{Key: randomKey(r), Number: 1 + uint64(r.IntN(2))})
+	}
+	for range r.IntN(3) {
 		s.Sessions = append(s.Sessions, storage.SessionID{15: byte(r.IntN(5))})
 	}
 	s.AllSessions = r.IntN(8) == 0
@@ -208,7 +213,9 @@ func selects(s watch.Selectors, e *storev1.Event) bool {
 	case *storev1.Event_LockQueued:
 		return !s.NoQueue && key(kind.LockQueued.GetKey(), s.Locks, s.LockPrefixes)
 	case *storev1.Event_LockGranted:
-		return key(kind.LockGranted.GetKey(), s.Locks, s.LockPrefixes)
+		granted := kind.LockGranted
+		return key(granted.GetKey(), s.Locks, s.LockPrefixes) ||
+			slices.Contains(s.Places, watch.Place{Key: granted.GetKey(), Number: granted.GetPlace()})
 	case *storev1.Event_LockDelayEnded:
 		return key(kind.LockDelayEnded.GetKey(), s.Locks, s.LockPrefixes)
 	case *storev1.Event_SessionBegun:

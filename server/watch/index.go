@@ -12,6 +12,7 @@ import (
 type index struct {
 	keys, locks               map[string][]*group
 	keyPrefixes, lockPrefixes prefixes
+	places                    map[Place][]*group
 	ranges                    []*group
 	sessions                  map[storage.SessionID][]*group
 	allSessions               []*group
@@ -21,6 +22,7 @@ func newIndex() *index {
 	return &index{
 		keys:     map[string][]*group{},
 		locks:    map[string][]*group{},
+		places:   map[Place][]*group{},
 		sessions: map[storage.SessionID][]*group{},
 	}
 }
@@ -96,6 +98,9 @@ func (x *index) add(g *group) {
 	for _, p := range s.LockPrefixes {
 		x.lockPrefixes.add(p, g)
 	}
+	for _, p := range s.Places {
+		x.places[p] = append(x.places[p], g)
+	}
 	for _, id := range s.Sessions {
 		x.sessions[id] = append(x.sessions[id], g)
 	}
@@ -120,6 +125,9 @@ func (x *index) remove(g *group) {
 	}
 	for _, p := range s.LockPrefixes {
 		x.lockPrefixes.remove(p, g)
+	}
+	for _, p := range s.Places {
+		removeFrom(x.places, p, g)
 	}
 	for _, id := range s.Sessions {
 		removeFrom(x.sessions, id, g)
@@ -153,6 +161,9 @@ func (x *index) find(e *storev1.Event, visit func(*group)) {
 	case classLock:
 		each(x.locks[sub.key])
 		x.lockPrefixes.find(sub.key, pass)
+		if place := placeOf(e); place != 0 && len(x.places) > 0 {
+			each(x.places[Place{sub.key, place}])
+		}
 	case classSession:
 		each(x.sessions[sub.session])
 		each(x.allSessions)

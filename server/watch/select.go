@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ type Selectors struct {
 	RangeStart, RangeEnd string
 	// Locks are keys of locks, exactly; LockPrefixes are beginnings of such.
 	Locks, LockPrefixes []string
+	// Places are places in queues of locks: their grant, or that they were left.
+	Places []Place
 	// Sessions are sessions.
 	Sessions []storage.SessionID
 	// AllSessions selects every session.
@@ -25,12 +28,23 @@ type Selectors struct {
 	NoPuts, NoDeletes, NoHolderChanges, NoQueue bool
 }
 
+// Place names one place in the queue of a lock.
+type Place struct {
+	Key    string
+	Number uint64
+}
+
 // Normal returns the selectors in the one form that all equal selections have.
 func (s Selectors) Normal() Selectors {
 	s.Keys = sorted(s.Keys)
 	s.Prefixes = sorted(s.Prefixes)
 	s.Locks = sorted(s.Locks)
 	s.LockPrefixes = sorted(s.LockPrefixes)
+	s.Places = slices.Clone(s.Places)
+	slices.SortFunc(s.Places, func(a, b Place) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(a.Number, b.Number))
+	})
+	s.Places = slices.Compact(s.Places)
 	s.Sessions = slices.Clone(s.Sessions)
 	slices.SortFunc(s.Sessions, func(a, b storage.SessionID) int { return strings.Compare(string(a[:]), string(b[:])) })
 	s.Sessions = slices.Compact(s.Sessions)
@@ -38,7 +52,7 @@ func (s Selectors) Normal() Selectors {
 		s.RangeStart = ""
 	}
 	keys := len(s.Keys) + len(s.Prefixes) + len(s.RangeEnd)
-	if keys+len(s.Locks)+len(s.LockPrefixes)+len(s.Sessions) == 0 && !s.AllSessions {
+	if keys+len(s.Locks)+len(s.LockPrefixes)+len(s.Places)+len(s.Sessions) == 0 && !s.AllSessions {
 		s.Prefixes = []string{""}
 	}
 	return s
@@ -59,6 +73,12 @@ func (s Selectors) Key() string {
 			b = binary.AppendUvarint(b, uint64(len(t)))
 			b = append(b, t...)
 		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Places)))
+	for _, p := range s.Places {
+		b = binary.AppendUvarint(b, uint64(len(p.Key)))
+		b = append(b, p.Key...)
+		b = binary.AppendUvarint(b, p.Number)
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Sessions)))
 	for _, id := range s.Sessions {
@@ -123,6 +143,18 @@ func subjectOf(e *storev1.Event) subject {
 	}
 }
 
+// placeOf returns the place whose wait an event ends; 0 for others.
+func placeOf(e *storev1.Event) uint64 {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_LockGranted:
+		return kind.LockGranted.GetPlace()
+	case *storev1.Event_LockLeft:
+		return kind.LockLeft.GetPlace()
+	default:
+		return 0
+	}
+}
+
 func sessionSubject(b []byte) subject {
 	id, err := storage.SessionIDFromBytes(b)
 	if err != nil {
@@ -156,7 +188,8 @@ func (s *Selectors) match(e *storev1.Event) bool {
 	case classKey:
 		selected = slices.Contains(s.Keys, sub.key) || hasPrefix(sub.key, s.Prefixes) || s.inRange(sub.key)
 	case classLock:
-		selected = slices.Contains(s.Locks, sub.key) || hasPrefix(sub.key, s.LockPrefixes)
+		selected = slices.Contains(s.Locks, sub.key) || hasPrefix(sub.key, s.LockPrefixes) ||
+			len(s.Places) > 0 && slices.Contains(s.Places, Place{sub.key, placeOf(e)})
 	case classSession:
 		selected = s.AllSessions || slices.Contains(s.Sessions, sub.session)
 	case classNone:
