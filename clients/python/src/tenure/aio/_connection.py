@@ -37,6 +37,8 @@ CONNECT_SECONDS_MAX = 3.0
 MEMBERS_SECONDS = 10.0
 LOOK_SECONDS = 0.25
 DEFAULT_TIMEOUT_SECONDS = 10.0
+# How long close waits for what was opened through the client; then it is cancelled.
+CLOSERS_SECONDS = 5.0
 
 
 class Connection:
@@ -77,7 +79,8 @@ class Connection:
         self._session_came = asyncio.Event()
         self._keeper: Keeper | None = None
         self._started = False
-        self._closing = False
+        self._close_begun = False
+        self._closing = False  # From now on nothing new is begun.
         self.state = State.CONNECTING
 
     # Life.
@@ -108,13 +111,18 @@ class Connection:
 
     async def close(self) -> None:
         """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing."""
-        if self._guard.forked or self._closing:
+        if self._guard.forked or self._close_begun:
             return
+        self._close_begun = True
+        closers = [asyncio.ensure_future(close()) for close in reversed(list(self._closers.values()))]
+        if closers:
+            await asyncio.wait(closers, timeout=CLOSERS_SECONDS)
         self._closing = True
-        closers = [close() for close in reversed(list(self._closers.values()))]
-        await asyncio.gather(*closers)
         sessions = [s.close() for s in self._sessions.values()]
         await asyncio.gather(*sessions, return_exceptions=True)
+        for closer in closers:
+            closer.cancel()
+        await asyncio.gather(*closers, return_exceptions=True)
         current = asyncio.current_task()
         while tasks := [t for t in self._tasks if t is not current]:
             for task in tasks:
@@ -129,7 +137,7 @@ class Connection:
     @property
     def closed(self) -> bool:
         """Whether the client was closed, or belongs to another process."""
-        return self._closing or self._guard.forked
+        return self._close_begun or self._guard.forked
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
         """Registers a listener: it is told the present state at once, then each change. Also a decorator."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import weakref
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
 import grpc
@@ -29,16 +28,16 @@ _OPTIONS = [
 ]
 
 
-# Links that are open, with the process that opened them: what gRPC shares with a forked child cannot be undone there.
-_open: weakref.WeakKeyDictionary[Link, int] = weakref.WeakKeyDictionary()
+# The process that used gRPC first. What gRPC keeps for a process does not work in a forked child of it.
+_used_by: list[int] = []
 
 
 def check_process() -> None:
-    """Raises ForkedError in a forked child of a process that was using gRPC: using it here would break it there."""
-    if any(pid != os.getpid() for pid in _open.values()):
+    """Raises ForkedError in a forked child of a process that has used gRPC: here it would hang."""
+    if _used_by and _used_by[0] != os.getpid():
         raise errors.ForkedError(
-            "a client cannot be opened in a forked child of a process that had one open: gRPC does not survive a fork; "
-            "start the child with multiprocessing's spawn or forkserver, or fork before a client is opened"
+            "a client cannot be opened in a forked child of a process that has had one open: gRPC does not survive a "
+            "fork; start the child with multiprocessing's spawn or forkserver, or fork before a client is opened"
         )
 
 
@@ -51,7 +50,8 @@ class Link:
             self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
         else:
             self._channel = grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
-        _open[self] = os.getpid()
+        if not _used_by:
+            _used_by.append(os.getpid())
         self._calls: dict[str, Any] = {}
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -69,7 +69,6 @@ class Link:
         """Breaks it and closes the connection."""
         self.break_off()
         await self._channel.close()
-        _open.pop(self, None)
 
     async def race(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Awaits something of this link, or raises LinkLost when the link breaks."""
@@ -102,7 +101,7 @@ class Link:
                 request_serializer=rpc.request.SerializeToString,
                 response_deserializer=rpc.response.FromString,
             )
-        return await self.race(_typed(call(request, timeout=timeout)))
+        return await self.race(_typed(lambda: call(request, timeout=timeout)))
 
     def server_stream(self, rpc: ServerStream[Req, Res], request: Req) -> Stream[Req, Res]:
         """Begins a call with a stream of answers."""
@@ -128,22 +127,22 @@ class Stream(Generic[Req, Res]):
 
     async def read(self) -> Res | None:
         """Returns the next message; None at a clean end. Raises a typed error."""
-        message = await self._link.race(_typed(self._call.read()))
+        message = await self._link.race(_typed(self._call.read))
         return None if message is grpc.aio.EOF else message
 
     async def write(self, message: Req) -> None:
         """Sends a message. Raises a typed error."""
-        await self._link.race(_typed(self._call.write(message)))
+        await self._link.race(_typed(lambda: self._call.write(message)))
 
     def cancel(self) -> None:
         """Ends the call. A read that waits raises LinkLost."""
         self._call.cancel()
 
 
-async def _typed(awaitable: Awaitable[T]) -> T:
-    """Awaits a call and makes its error a typed one."""
+async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
+    """Begins and awaits a call, and makes its error a typed one."""
     try:
-        return await awaitable
+        return await begin()
     except grpc.aio.AioRpcError as error:
         raise _convert.error(error.code(), error.details() or "", error.trailing_metadata()) from None
     except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:

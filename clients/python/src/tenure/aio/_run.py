@@ -55,19 +55,40 @@ class _Run:
 
 
 class ElectionRun(_Run):
-    """Stands in an election and runs a function while the session leads, again and again."""
+    """Stands in an election and runs a function while the session leads, again and again.
 
-    def __init__(self, session: Session, key: str, value: bytes | str, function: Callable[[Leadership], Any]) -> None:
+    close cancels the function and then gives leadership up; with resign_first the other way round, for a function that
+    cannot be cancelled and waits for the loss.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        key: str,
+        value: bytes | str,
+        function: Callable[[Leadership], Any],
+        *,
+        resign_first: bool = False,
+    ) -> None:
         self._session = session
         self._key = key
         self._value = value
         self._function = function
+        self._resign_first = resign_first
+        self._closing = False
         self.leadership: Leadership | None = None
         super().__init__(session._client, f"election-{key}")
 
+    async def close(self) -> None:
+        """Ends it and waits: for the function, too."""
+        self._closing = True
+        if self._resign_first and self.leadership is not None:
+            await self.leadership.release()
+        await super().close()
+
     async def _run(self) -> None:
         election = Election(self._session, self._key)
-        while True:
+        while not self._closing:
             try:
                 leadership = await election.campaign(self._value)
             except errors.SessionClosed:

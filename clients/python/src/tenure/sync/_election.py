@@ -123,7 +123,7 @@ class ElectionRun:
         async def lead(leadership: aio.Leadership) -> None:
             await in_thread(lambda: function(Leadership(portal, leadership)))
 
-        self._aio = portal.call(lambda: aio.ElectionRun(session, key, value, lead))
+        self._aio = portal.call(lambda: aio.ElectionRun(session, key, value, lead, resign_first=True))
 
     @property
     def leading(self) -> bool:
@@ -134,12 +134,7 @@ class ElectionRun:
     def close(self) -> None:
         """Gives leadership up and stands no more. Waits until the function has returned: it should watch `lost`."""
         if not self._portal.closed:
-            self._portal.run(self._close())
-
-    async def _close(self) -> None:
-        if (leadership := self._aio.leadership) is not None:
-            await leadership.release()
-        await self._aio.close()
+            self._portal.run(self._aio.close())
 
     def __enter__(self) -> Self:
         return self

@@ -53,6 +53,10 @@ class Member:
 
     def start(self) -> Self:
         """Starts it, at its old addresses if it ran before, and waits until it serves."""
+        return self.begin().wait()
+
+    def begin(self) -> Self:
+        """Starts it and does not wait."""
         found = self._data / "addresses.json"
         with contextlib.suppress(FileNotFoundError):
             found.unlink()
@@ -63,7 +67,11 @@ class Member:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self._addresses = self._wait_for_addresses(found)
+        return self
+
+    def wait(self) -> Self:
+        """Waits until it serves."""
+        self._addresses = self._wait_for_addresses(self._data / "addresses.json")
         return self
 
     def _address_flags(self) -> list[str]:
@@ -175,9 +183,15 @@ class Cluster:
         return "tenure://" + ",".join(member.address for member in self.members)
 
     def start(self) -> Self:
-        """Starts all members."""
-        for member in self.members:
-            member.start()
+        """Starts all members: the first ones wait for the others."""
+        try:
+            for member in self.members:
+                member.begin()
+            for member in self.members:
+                member.wait()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def close(self) -> None:
