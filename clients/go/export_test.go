@@ -11,3 +11,12 @@ func OverMemory(n *memnet.Net) Option {
 func WithSeed(seed uint64) Option {
 	return func(o *clientOptions) { o.seed = seed }
 }
+
+// ParseTarget returns what a connection string says: members, namespace and whether TLS is used.
+func ParseTarget(text string) (members []string, namespace string, tls bool, err error) {
+	t, err := parseTarget(text)
+	if err != nil {
+		return nil, "", false, err
+	}
+	return t.members, t.namespace, t.tls, nil
+}

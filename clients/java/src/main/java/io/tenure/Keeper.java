@@ -213,7 +213,7 @@ final class Keeper implements Link.Listener {
       }
       SessionRenewal.Builder r = SessionRenewal.newBuilder()
           .setSessionId(k.session.id()).setEpoch(k.session.epoch()).setNumber(k.number);
-      if (stream.introduced.add(k.session.id())) {
+      if (!stream.introduced.contains(k.session.id())) {
         r.setSecret(k.session.secret());
       }
       request.addRenewals(r);
@@ -247,6 +247,7 @@ final class Keeper implements Link.Listener {
     switch (v.getRefused()) {
       case ERROR_REASON_UNSPECIFIED -> {
         k.silentSince = 0;
+        stream.introduced.add(k.session.id()); // Until then the secret goes along: a refusal may be for want of a leader.
         k.due = now + interval(k.session);
         k.session.renewed(k.sentAt);
       }
