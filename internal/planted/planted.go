@@ -37,9 +37,12 @@ const (
 	NoLockDelay
 	PlacesSurviveSession
 	OldEpochAccepted
+	SnapshotWithoutReceiver
+	CheckpointListsLock
 	end
 )
 
+//nolint:gosec // Token is what the service hands out; nothing here is secret.
 var names = [end]string{
 	None:                    "none",
 	NoCheckQuorum:           "no-check-quorum",
@@ -73,6 +76,8 @@ var names = [end]string{
 	NoLockDelay:             "no-lock-delay",
 	PlacesSurviveSession:    "places-survive-session",
 	OldEpochAccepted:        "old-epoch-accepted",
+	SnapshotWithoutReceiver: "snapshot-without-receiver",
+	CheckpointListsLock:     "checkpoint-lists-lock",
 }
 
 // Name returns the bug's name.

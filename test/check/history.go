@@ -238,7 +238,7 @@ func Read(r io.Reader) (*History, error) {
 	dec := json.NewDecoder(r)
 	for {
 		var rec Record
-		if err := dec.Decode(&rec); err == io.EOF { //nolint:errorlint // Decode returns it bare.
+		if err := dec.Decode(&rec); err == io.EOF {
 			return h, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("read history: %w", err)

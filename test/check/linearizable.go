@@ -72,27 +72,7 @@ func stepRegister(s register, in registerInput, out registerOutput) []any {
 		}
 		return nil
 	case KindPut:
-		after := register{exists: true, value: in.value, mod: out.revision}
-		if !out.known {
-			return []any{s, after}
-		}
-		if in.ifRevision != nil {
-			want := *in.ifRevision
-			if out.refused {
-				next, ok := s.matches(out.mod)
-				if !ok || out.mod == want {
-					return nil
-				}
-				return []any{next}
-			}
-			if _, ok := s.matches(want); !ok {
-				return nil
-			}
-		}
-		if out.revision <= s.mod {
-			return nil
-		}
-		return []any{after}
+		return putRegister(s, in, out)
 	default:
 		if !out.known {
 			return []any{s, register{}}
@@ -102,6 +82,30 @@ func stepRegister(s register, in registerInput, out registerOutput) []any {
 		}
 		return []any{register{}}
 	}
+}
+
+func putRegister(s register, in registerInput, out registerOutput) []any {
+	after := register{exists: true, value: in.value, mod: out.revision}
+	if !out.known {
+		return []any{s, after}
+	}
+	if in.ifRevision != nil {
+		want := *in.ifRevision
+		if out.refused {
+			next, ok := s.matches(out.mod)
+			if !ok || out.mod == want {
+				return nil
+			}
+			return []any{next}
+		}
+		if _, ok := s.matches(want); !ok {
+			return nil
+		}
+	}
+	if out.revision <= s.mod {
+		return nil
+	}
+	return []any{after}
 }
 
 // linearizable searches an order for the operations on each key, and for what was seen of each exclusive lock.

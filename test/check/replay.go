@@ -282,7 +282,6 @@ func (r *replayer) realTime(h *History) {
 	sort.SliceStable(answers, func(i, j int) bool { return answers[i].Return < answers[j].Return })
 	var newest *Op
 	next := 0
-	slack := r.o.SlackMs * 1e6
 	for _, op := range h.Ops {
 		if op.Outcome != OK || op.Revision == 0 {
 			continue
@@ -295,13 +294,20 @@ func (r *replayer) realTime(h *History) {
 		if newest != nil && !op.Stale && (op.Revision < newest.Revision || op.Changed && op.Revision == newest.Revision) {
 			r.fail(op, "is older than op %d by %s, which had been answered with revision %d", newest.ID, newest.Client, newest.Revision)
 		}
-		at := r.at[op.Revision]
-		if at != 0 && at > op.Return+slack {
-			r.fail(op, "was answered at %d with what was applied at %d", op.Return, at)
+		if at := r.at[op.Revision]; at != 0 {
+			r.between(op, at)
 		}
-		if at != 0 && op.Changed && at < op.Call-slack {
-			r.fail(op, "was called at %d and applied at %d", op.Call, at)
-		}
+	}
+}
+
+// between compares an answer with the time at which its revision was first applied.
+func (r *replayer) between(op *Op, at int64) {
+	slack := r.o.SlackMs * 1e6
+	if at > op.Return+slack {
+		r.fail(op, "was answered at %d with what was applied at %d", op.Return, at)
+	}
+	if op.Changed && at < op.Call-slack {
+		r.fail(op, "was called at %d and applied at %d", op.Call, at)
 	}
 }
 

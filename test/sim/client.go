@@ -29,7 +29,6 @@ type client struct {
 	home   int // member that it asks first
 
 	session *session
-	script  func(c *client)
 }
 
 func (w *World) addClient(number int, role string) *client {

@@ -183,18 +183,17 @@ func (w *World) conf() *raftpb.ConfState {
 
 func (w *World) voters() int { return len(w.conf().GetVoters()) }
 
-// propose asks the leader for a change of members.
-func (w *World) proposeConf(change *raftpb.ConfChangeV2) bool {
+// proposeConf asks the leader for a change of members.
+func (w *World) proposeConf(change *raftpb.ConfChangeV2) {
 	l := w.leader()
 	if l == nil || !l.up() {
-		return false
+		return
 	}
 	r := l.life
 	r.handle++
 	r.changes[r.handle] = func(error) {}
 	r.mail = append(r.mail, core.ChangeConf{Handle: r.handle, Change: change})
 	r.wake()
-	return true
 }
 
 func single(t raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {
@@ -271,11 +270,11 @@ func (w *World) settleMembers() {
 	if cs == nil || len(cs.GetVotersOutgoing()) > 0 {
 		return
 	}
-	if at := w.leader().life.store.Applied().Index; at < w.confIndex {
+	at := w.leader().life.store.Applied().Index
+	if at < w.confIndex {
 		return // An old leader, who does not know.
-	} else {
-		w.confIndex = at
 	}
+	w.confIndex = at
 	in := map[uint64]bool{}
 	for _, list := range [][]uint64{cs.GetVoters(), cs.GetLearners()} {
 		for _, id := range list {

@@ -394,7 +394,7 @@ func (r *life) applyAll() {
 
 // published tells everybody what was applied.
 func (r *life) published(o storage.Outcome) {
-	r.w.truth.applied(r.m.id, o)
+	r.w.truth.applied(o)
 	r.timers.Publish(o)
 	r.hub.Publish(o)
 	r.hub.Step()

@@ -95,7 +95,7 @@ func (n *network) send(r *life, msgs []*raftpb.Message) {
 
 // cloneMessage copies a message, but not its entries: nobody changes those.
 func cloneMessage(m *raftpb.Message) *raftpb.Message {
-	entries := m.Entries
+	entries := m.GetEntries()
 	m.Entries = nil
 	c := proto.CloneOf(m)
 	m.Entries, c.Entries = entries, entries

@@ -24,8 +24,12 @@ func TestPlantedOne(t *testing.T) {
 	}
 	planted.Set(bug)
 	defer planted.Set(planted.None)
-	for _, v := range sim.Run(sim.Expand(*seedFlag), os.Stdout).Violations {
+	r := sim.Run(sim.Expand(*seedFlag), os.Stdout)
+	for _, v := range r.Violations {
 		t.Error(v)
+	}
+	if r.Failed() {
+		keepSmaller(t, r.Plan)
 	}
 }
 

@@ -33,7 +33,7 @@ func (d *sharedDice) Read(p []byte) (int, error) {
 func (d *sharedDice) install() {
 	d.once.Do(func() {
 		d.system = rand.Reader
-		rand.Reader = d //nolint:reassign // See raftDice.
+		rand.Reader = d
 	})
 }
 

@@ -23,13 +23,13 @@ var errDown = errors.New("member is down")
 
 // write brings a command to the leader, and its outcome back: when this member has applied it too.
 func (r *life) write(cmd *storev1.Command, answer func(reply)) {
-	switch l := r.core.Leadership(); {
-	case l.Leader == r.m.id:
+	switch leader := r.core.Leadership().Leader; leader {
+	case r.m.id:
 		r.propose(cmd, func(result *storev1.Result, err error) { answer(reply{result: result, err: err}) })
-	case l.Leader == 0:
+	case 0:
 		answer(reply{err: core.ErrNoLeader})
 	default:
-		r.relay(l.Leader, func(leader *life, back func(reply, uint64)) {
+		r.relay(leader, func(leader *life, back func(reply, uint64)) {
 			leader.propose(cmd, func(result *storev1.Result, err error) {
 				back(reply{result: result, err: err}, leader.store.Applied().Index)
 			})
@@ -98,13 +98,13 @@ func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), ans
 
 // renewSession renews here, or at the leader.
 func (r *life) renewSession(id storage.SessionID, epoch uint64, answer func(reply)) {
-	switch l := r.core.Leadership(); {
-	case l.Leader == r.m.id:
+	switch leader := r.core.Leadership().Leader; leader {
+	case r.m.id:
 		r.renew(id, epoch, func(v expiry.Verdict, err error) { answer(reply{verdict: v, err: err}) })
-	case l.Leader == 0:
+	case 0:
 		answer(reply{err: core.ErrNoLeader})
 	default:
-		r.relay(l.Leader, func(leader *life, back func(reply, uint64)) {
+		r.relay(leader, func(leader *life, back func(reply, uint64)) {
 			leader.renew(id, epoch, func(v expiry.Verdict, err error) { back(reply{verdict: v, err: err}, 0) })
 		}, answer)
 	}

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +17,7 @@ var (
 	planFlag  = flag.String("plan", "", "run the plan in this file only, and tell what happens")
 	firstFlag = flag.Uint64("first", 1, "first seed")
 	seedsFlag = flag.Int("seeds", 0, "how many seeds to run; 0 is 50, and 5 000 in a soak")
-	keepFlag  = flag.String("keep", "", "directory that takes the smaller plan of a seed that fails; empty is a temporary one")
+	keepFlag  = flag.String("keep", os.TempDir(), "directory that takes the smaller plan of a seed that fails")
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,16 +88,8 @@ func TestSeeds(t *testing.T) {
 // keepSmaller writes down a plan as small as it can be made.
 func keepSmaller(t *testing.T, p *sim.Plan) {
 	t.Helper()
-	dir := *keepFlag
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "sim"); err != nil {
-			t.Error(err)
-			return
-		}
-	}
 	small := sim.Shrink(p, shrinkTries)
-	file := filepath.Join(dir, "plan.json")
+	file := filepath.Join(*keepFlag, fmt.Sprintf("sim-seed-%d.json", p.Seed))
 	if err := os.WriteFile(file, []byte(small.JSON()), 0o600); err != nil {
 		t.Error(err)
 		return

@@ -87,7 +87,7 @@ func (t *truth) committed(member uint64, work []*raftpb.Message) {
 }
 
 // applied takes what a member applied.
-func (t *truth) applied(member uint64, o storage.Outcome) {
+func (t *truth) applied(o storage.Outcome) {
 	for _, e := range o.Events {
 		if e.GetRevision() < t.revision || e.GetRevision() == t.revision && t.last().Index >= e.GetIndex() {
 			continue
