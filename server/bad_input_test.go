@@ -377,7 +377,7 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 // checkCallFails checks bad input over gRPC.
 func checkCallFails(t *testing.T, tc badInput) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s := status.Convert(tc.call(ctx))
 	var info *errdetails.ErrorInfo

@@ -70,7 +70,7 @@ func startFrozen(t *testing.T, length time.Duration) *member {
 }
 
 func TestFreezeEndsByItself(t *testing.T) {
-	m := startFrozen(t, 2*time.Second)
+	m := startFrozen(t, 5*time.Second) // It must still run when the lock is asked for.
 	waiter := m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: m.openSession(t, "waiter")})
 	if queued := waiter.next().GetQueued(); !queued.GetLock().GetFrozen() {
 		t.Fatalf("got %v, want to wait for the end of the freeze", queued)

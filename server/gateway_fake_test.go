@@ -215,7 +215,7 @@ func newRESTRig(t *testing.T, change ...func(*httpOptions)) *restRig {
 	rig.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveHTTP(ctx, listener, handler, 5*time.Second, log) }()
+	go func() { ended <- serveHTTP(ctx, listener, handler, stopGrace, log) }()
 	rig.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

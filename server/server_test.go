@@ -26,7 +26,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // member is a member under test, with clients.
 type member struct {
