@@ -3,7 +3,6 @@ package storage_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -102,13 +101,11 @@ func TestNothingIsPassedOnInAFreeze(t *testing.T) {
 
 // TestRestoreEndsManySessions restores sessions that have together far more than one command may end.
 func TestRestoreEndsManySessions(t *testing.T) {
-	const sessions, each = 7, 1500
+	const sessions, each = 4, 1500
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, sessions)
 	for s := range uint64(sessions) {
-		for i := range each {
-			r.apply(acquireCommand(fmt.Sprintf("%d/%d", s, i), s, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
-		}
+		r.acquireMany(s, each)
 	}
 	s := restored(t, backupOf(t, r.store), restoreOptions(1))
 	if a := s.Applied(); a.Sessions != 0 || a.EndedSessions != sessions {
