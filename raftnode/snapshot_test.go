@@ -2,6 +2,7 @@ package raftnode_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,7 +37,7 @@ func TestAMemberBehindTheLogComesBack(t *testing.T) {
 				f.put("before", "1")
 				f.w.setCut(3)
 				value := strings.Repeat("v", 16<<10)
-				for i := range 200 {
+				for i := range 80 {
 					f.put(fmt.Sprintf("k%d", i), value+fmt.Sprint(i))
 				}
 				leader := f.leader()
@@ -58,6 +59,45 @@ func TestAMemberBehindTheLogComesBack(t *testing.T) {
 				t.Logf("%d streams, %d broken, %d resumed", f.streams, f.broken, f.resumed)
 			})
 		})
+	}
+}
+
+// A member that was away for a million entries comes back, while the others go on.
+func TestAMemberAwayForAMillionEntries(t *testing.T) {
+	if os.Getenv("TENURE_SOAK") == "" {
+		t.Skip("long: with TENURE_SOAK=1; a member behind the log comes back in a test of its own")
+	}
+	entries := 1_000_000
+	if text := os.Getenv("TENURE_AWAY_ENTRIES"); text != "" {
+		if _, err := fmt.Sscan(text, &entries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := newFleet(t, nil)
+	f.begin(3)
+	f.put("before", "1")
+	f.w.setCut(3)
+	leader := f.leader()
+	from := leader.Status().LastIndex
+	for i := 0; leader.Status().LastIndex < from+uint64(entries); i++ {
+		propose(t, leader, put(fmt.Sprintf("k%d", i%50_000), fmt.Sprint(i)))
+	}
+	if err := leader.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	raftnode.CutLog(t, leader)
+	if first := leader.Status().FirstIndex; first <= f.node(3).Status().LastIndex+1 {
+		t.Fatalf("the log still begins at %d", first)
+	}
+	l := f.load()
+	f.w.setCut(0)
+	begin := time.Now()
+	f.await("the member to catch up", func() bool { return f.node(3).Store().Applied().Index > from+uint64(entries) })
+	t.Logf("%d entries behind, back after %v, %d snapshots sent", entries, time.Since(begin), f.streams)
+	<-time.After(5 * time.Second)
+	l.end(1, 2, 3)
+	if f.streams == 0 {
+		t.Error("no snapshot was sent")
 	}
 }
 
