@@ -81,6 +81,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free space of the disk below which nothing is taken that makes the state grow")
 	flags.StringVar(&c.Zone, "zone", "", "where the member runs, for people: a rack, a data center")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
+	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "unit of time between members; a leader says every tick that it lives")
+	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "after how many ticks without a leader a member asks for votes; twice that is the shortest TTL")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "pages of browsers that may use HTTP, such as https://console.example")
 	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more names that a loopback --http is called by")
