@@ -42,6 +42,9 @@ func TestANewUserHoldsALockByThePagesOwnCommands(t *testing.T) {
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
+	if err != nil && os.Getenv("TENURE_CI") != "1" && regexp.MustCompile(`dial tcp|reading https?://|lookup disabled`).Match(out) {
+		t.Skipf("the modules of others cannot be had here:\n%s", out)
+	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
