@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,7 @@ func (c *crew) recruit(name string) *sailor {
 	s.logs = logs
 	s.o = raftnode.Options{
 		FS: s.fs, Dir: "/data", Name: name, Tick: 10 * time.Millisecond, Logger: zap.New(core),
-		Addresses: raftnode.Addresses{Peer: freeAddress(c.t), Client: name + ":7400", HTTP: name + ":7401"},
+		Addresses: raftnode.Addresses{Peer: freeAddress(c.t), Client: "127.0.0.1:1", HTTP: name + ".invalid:7401"},
 	}
 	c.members[name] = s
 	return s
@@ -242,14 +243,19 @@ func TestMembersBeginACluster(t *testing.T) {
 				await(t, "records", func() bool {
 					known := 0
 					for _, m := range n.Members() {
-						if m.GetClientAddress() == m.GetName()+":7400" && m.Voter && m.Reachable {
+						if m.GetHttpAddress() == m.GetName()+".invalid:7401" && m.Voter && m.Reachable {
 							known++
 						}
 					}
 					s := n.Status()
-					return known == len(names) && s.LeaderAddresses.Client == s.LeaderName+":7400" && len(s.Voters) == len(names)
+					return known == len(names) && s.LeaderAddresses.HTTP == s.LeaderName+".invalid:7401" && len(s.Voters) == len(names)
 				})
 			}
+			await(t, "a warning about addresses that lead nowhere", func() bool {
+				return slices.ContainsFunc(names, func(name string) bool {
+					return c.members[name].said("an address that the leader cannot connect to")
+				})
+			})
 			cluster := c.members["a"].node.Status().ClusterID
 			for _, name := range names {
 				c.members[name].crash(t)

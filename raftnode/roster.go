@@ -3,6 +3,7 @@ package raftnode
 import (
 	"context"
 	"errors"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -170,9 +171,36 @@ func (r *roster) recordAll(ctx context.Context) bool {
 		default:
 			n.log.Info("recorded member", zap.String("member", next.GetName()), zap.Uint64("member_id", id),
 				zap.String("peer_address", next.GetPeerAddress()), zap.String("client_address", next.GetClientAddress()))
+			n.background.Go(func() { r.tryAddresses(ctx, next) })
 		}
 	}
 	return all
+}
+
+// tryAddresses connects to what a member tells clients, and says so if that does not work from here. The peers' way is
+// tried all the time.
+func (r *roster) tryAddresses(ctx context.Context, m *storev1.Member) {
+	if r.n.o.PeerListener.Addr().Network() != "tcp" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	for flag, address := range map[string]string{
+		"--advertise": m.GetClientAddress(), "--advertise-http": m.GetHttpAddress(),
+	} {
+		if address == "" {
+			continue
+		}
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			_ = conn.Close() // Nothing was sent on it.
+			continue
+		}
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			r.n.log.Warn("a member advertises an address that the leader cannot connect to; clients may not either",
+				zap.String("member", m.GetName()), zap.String("flag", flag), zap.String("address", address), zap.Error(err))
+		}
+	}
 }
 
 // desired returns what a member's record should be; nil if nothing is known.

@@ -349,7 +349,20 @@ func TestConfigIsRefusedWithAReason(t *testing.T) {
 		"a host name may be advertised":            {func(c *server.Config) { c.AdvertiseAddr = "db:7400" }, nil},
 		"a name without spaces":                    {func(c *server.Config) { c.Name = "a b" }, server.ErrConfig},
 		"an election cannot be faster than a tick": {func(c *server.Config) { c.ElectionTicks = 1 }, server.ErrConfig},
-		"a limit cannot be negative":               {func(c *server.Config) { c.CallsMax = -1 }, server.ErrConfig},
+		"a first member is a name and an address":  {func(c *server.Config) { c.InitialCluster = []string{"tenure-1"} }, server.ErrConfig},
+		"this member is one of the first":          {func(c *server.Config) { c.InitialCluster = []string{"b=h:7402"} }, server.ErrConfig},
+		"no two first members share an address": {func(c *server.Config) {
+			c.InitialCluster = []string{"tenure-1=h:7402", "b=h:7402"}
+		}, server.ErrConfig},
+		"three first members are fine": {func(c *server.Config) {
+			c.InitialCluster = []string{"tenure-1=h1:7402", "b=h2:7402", "c=h3:7402"}
+		}, nil},
+		"a member begins a cluster or joins one": {func(c *server.Config) {
+			c.InitialCluster, c.Join = []string{"tenure-1=h:7402"}, []string{"h:7402"}
+		}, server.ErrConfig},
+		"a member that joins knows where":   {func(c *server.Config) { c.Join = []string{"h"} }, server.ErrConfig},
+		"only who joins can stay a learner": {func(c *server.Config) { c.StayLearner = true }, server.ErrConfig},
+		"a limit cannot be negative":        {func(c *server.Config) { c.CallsMax = -1 }, server.ErrConfig},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
