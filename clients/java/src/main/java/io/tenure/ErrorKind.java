@@ -32,6 +32,8 @@ public enum ErrorKind {
   TIMEOUT,
   /** The caller gave up. */
   CANCELLED,
+  /** The candidate that was named does not wait. */
+  CANDIDATE_NOT_FOUND,
   /** An operator ended the wait. */
   WAIT_ENDED,
   /** The history asked for is forgotten. */

@@ -101,7 +101,7 @@ final class Errors {
     return switch (reason) {
       case "SESSION_EXPIRED" -> ErrorKind.SESSION_EXPIRED;
       case "SESSION_NOT_FOUND" -> ErrorKind.SESSION_NOT_FOUND;
-      case "SESSION_SUPERSEDED" -> ErrorKind.SESSION_SUPERSEDED;
+      case "SESSION_SUPERSEDED", "EPOCH_MISMATCH" -> ErrorKind.SESSION_SUPERSEDED;
       case "SESSION_SECRET_WRONG", "PERMISSION_DENIED", "UNAUTHENTICATED" -> ErrorKind.AUTH_FAILED;
       case "KEY_NOT_FOUND" -> ErrorKind.KEY_NOT_FOUND;
       case "LOCK_NOT_FOUND" -> ErrorKind.LOCK_NOT_FOUND;
@@ -110,12 +110,13 @@ final class Errors {
       case "LOCK_DELAYED" -> ErrorKind.LOCK_DELAYED;
       case "LOCK_NOT_HELD" -> ErrorKind.NOT_HELD;
       case "FENCING_TOKEN_STALE" -> ErrorKind.STALE_TOKEN;
+      case "CANDIDATE_NOT_FOUND" -> ErrorKind.CANDIDATE_NOT_FOUND;
       case "LOCK_MODE_MISMATCH" -> ErrorKind.MODE_MISMATCH;
       case "REVISION_COMPACTED" -> ErrorKind.COMPACTED;
       case "REVISION_FUTURE" -> ErrorKind.FUTURE_REVISION;
       case "HISTORY_CHANGED" -> ErrorKind.HISTORY_CHANGED;
       case "WATCHER_TOO_SLOW" -> ErrorKind.TOO_SLOW;
-      case "RESUME_TOKEN_INVALID" -> ErrorKind.TOKEN_INVALID;
+      case "RESUME_TOKEN_INVALID", "SEQUENCER_INVALID" -> ErrorKind.TOKEN_INVALID;
       case "NO_LEADER", "NOT_LEADER", "STOPPING" -> ErrorKind.UNAVAILABLE;
       case "OUTCOME_UNKNOWN", "REQUEST_ID_DONE" -> ErrorKind.OUTCOME_UNKNOWN;
       case "TOO_MANY_REQUESTS", "LIMIT_EXCEEDED", "QUOTA_EXCEEDED", "TOO_LARGE", "TOO_MANY_KEYS",
