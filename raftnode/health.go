@@ -40,6 +40,8 @@ type health struct {
 	n    *Node
 	free atomic.Uint64 // bytes of the disk; 0 when unknown
 	low  atomic.Bool   // too little of them
+	// reserveAt is when the reserve may be made next; owned by watchRoom.
+	reserveAt time.Time
 	// odd is set while no quorum agrees on the state.
 	odd atomic.Bool
 

@@ -33,6 +33,8 @@ const (
 	reserveBytesDefault = 64 << 20
 	checkEveryDefault   = time.Second
 	compareEveryDefault = 5 * time.Second
+	// reserveRetry is how long a member waits that could not make its reserve: some file systems cannot hold space.
+	reserveRetry = 10 * time.Minute
 	// startPart is how much of the reserve has to be free for a start.
 	startPart = 2
 )
@@ -155,8 +157,9 @@ func (h *health) lookAtRoom() {
 		h.low.Store(false)
 		n.log.Info("there is room on the disk again", zap.Uint64("free_bytes", free))
 	}
-	if r := reserveOf(n.o, n.dir.ReservePath()); free >= least+least/8+r.size {
+	if r := reserveOf(n.o, n.dir.ReservePath()); free >= least+least/8+r.size && !time.Now().Before(h.reserveAt) {
 		if err := r.take(); err != nil {
+			h.reserveAt = time.Now().Add(reserveRetry)
 			n.log.Debug("no reserve", zap.Error(err))
 		}
 	}
