@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// TestAFullStoreRefusesGrowth lowers the limit of the store below what it has: growth is refused with its own reason and
+// told in the status, deletes and the ends of sessions go on, and it clears by itself.
+func TestAFullStoreRefusesGrowth(t *testing.T) {
+	m := start(t)
+	session := m.openSession(t, "alice")
+	put := func(key string) error {
+		_, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: key, Content: text(strings.Repeat("x", 10_000))})
+		return err
+	}
+	for _, key := range []string{"a", "b"} {
+		if err := put(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit := uint64(30_000)
+	set, err := m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{StoreBytesMax: &limit}})
+	if err != nil || set.GetLimits().GetStoreBytesMax() != limit || set.GetLimits().GetHistoryBytesMax() != limit/4 {
+		t.Fatalf("set limits: got %v, %v, want the limit, and a quarter of it for history", set.GetLimits(), err)
+	}
+	wantError(t, put("c"), codes.ResourceExhausted, "QUOTA_EXCEEDED")
+	_, err = m.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{})
+	wantError(t, err, codes.ResourceExhausted, "QUOTA_EXCEEDED")
+	status, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+	if err != nil || status.GetStoreBytes() < limit || status.GetStoreBytesMax() != limit || !hasProblem(status, "store-full") {
+		t.Errorf("status: got %v, %v, want the problem store-full", status, err)
+	}
+	if _, err = m.Delete(t.Context(), &tenurev1.DeleteRequest{Key: "a"}); err != nil {
+		t.Errorf("delete in a full store: %v", err)
+	}
+	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: session}); err != nil {
+		t.Errorf("end of a session in a full store: %v", err)
+	}
+	now, err := m.GetLimits(t.Context(), &tenurev1.GetLimitsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = m.Compact(t.Context(), &tenurev1.CompactRequest{Revision: now.GetHeader().GetRevision()}); err != nil {
+		t.Fatal(err)
+	}
+	if err = put("c"); err != nil {
+		t.Errorf("after compaction: %v", err)
+	}
+}
+
+func hasProblem(s *tenurev1.GetStatusResponse, name string) bool {
+	return slices.ContainsFunc(s.GetProblems(), func(p *tenurev1.StatusProblem) bool { return p.GetName() == name })
+}
