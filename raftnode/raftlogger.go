@@ -53,13 +53,13 @@ func (l raftLogger) Error(v ...any) { l.print(zap.ErrorLevel, v) }
 func (l raftLogger) Errorf(format string, v ...any) { l.printf(zap.ErrorLevel, format, v) }
 
 // Fatal panics: raft found its own state impossible, and going on could lose data.
-func (l raftLogger) Fatal(v ...any) { l.print(zap.PanicLevel, v) }
+func (l raftLogger) Fatal(v ...any) { panic(fmt.Sprint(v...)) }
 
 // Fatalf panics: raft found its own state impossible, and going on could lose data.
-func (l raftLogger) Fatalf(format string, v ...any) { l.printf(zap.PanicLevel, format, v) }
+func (l raftLogger) Fatalf(format string, v ...any) { panic(fmt.Sprintf(format, v...)) }
 
 // Panic panics: raft found its own state impossible, and going on could lose data.
-func (l raftLogger) Panic(v ...any) { l.print(zap.PanicLevel, v) }
+func (l raftLogger) Panic(v ...any) { panic(fmt.Sprint(v...)) }
 
 // Panicf panics: raft found its own state impossible, and going on could lose data.
-func (l raftLogger) Panicf(format string, v ...any) { l.printf(zap.PanicLevel, format, v) }
+func (l raftLogger) Panicf(format string, v ...any) { panic(fmt.Sprintf(format, v...)) }

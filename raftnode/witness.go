@@ -182,6 +182,7 @@ func (g *mending) behind(m *mend) bool {
 func (g *mending) filter(events []core.Event) []core.Event {
 	m := g.state.Load()
 	if m == nil {
+		g.compare(events)
 		return events
 	}
 	behind := g.behind(m)
@@ -206,6 +207,22 @@ func (g *mending) filter(events []core.Event) []core.Event {
 	}
 	clear(events[len(kept):])
 	return kept
+}
+
+// compare stops a member whose leader knows more of its log than there is. Started again it mends.
+func (g *mending) compare(events []core.Event) {
+	for _, ev := range events {
+		e, ok := ev.(core.Receive)
+		if !ok || e.Message.GetType() != raftpb.MsgHeartbeat {
+			continue
+		}
+		last, err := g.n.rlog.LastIndex()
+		// An older term's heartbeat may come late, of a time before the log was overwritten.
+		if err == nil && e.Message.GetCommit() > last && e.Message.GetTerm() >= g.n.core.Leadership().Term {
+			g.n.fail(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed",
+				ErrLogLostTail, last, e.Message.GetCommit()))
+		}
+	}
 }
 
 func (g *mending) mayHear(m *mend, behind bool, msg *raftpb.Message) bool {
