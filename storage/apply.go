@@ -172,7 +172,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 		return nil, err
 	}
 	result, err := w.attempt(c, cmd)
-	if err != nil || m == nil || !remembers(cmd) {
+	if err != nil || m == nil || !remembers(cmd, result) {
 		return result, err
 	}
 	if err := m.remember(c, result); err != nil {

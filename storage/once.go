@@ -54,8 +54,12 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
 }
 
-// remembers says whether the result of a command is worth keeping: what only reads may as well be done again.
-func remembers(cmd *storev1.Command) bool {
+// remembers says whether the result of a command is worth keeping. What only reads may as well be done again, and so may
+// what failed because the store is full: nothing was done, and remembering that would make it fuller.
+func remembers(cmd *storev1.Command, result *storev1.Result) bool {
+	if result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_STORE_FULL {
+		return false
+	}
 	txn, ok := cmd.GetKind().(*storev1.Command_Txn)
 	return !ok || slices.ContainsFunc(txn.Txn.GetThenOps(), writes) || slices.ContainsFunc(txn.Txn.GetElseOps(), writes)
 }
