@@ -9,6 +9,11 @@
 //     ReadIndexLeader adds that this member leads in a proof that began after the call.
 //   - Leader tasks run only while this member leads and after the first entry of its term is applied. They are
 //     cancelled with the leadership, waited for, and started anew in every term.
+//   - A member behind the log is sent a snapshot; one is installed whole or not at all.
+//   - A change of members whose call returned nil is applied here. One that a lost leader left half done is put in order
+//     by the next. A removed member ends with ErrRemoved.
+//   - A full disk refuses what makes the state grow and stops nothing else; a member whose state differs from that of a
+//     quorum ends with ErrStateDiffers.
 //   - After a crash at any moment Open finds every acknowledged command. A log that lost its end, or was cut past the
 //     state machine, is refused by name.
 //
@@ -17,5 +22,6 @@
 //
 // The core (package core) is a step function. Here three goroutines drive it: the loop owns it and does no I/O, one
 // appends to the log (package raftlog), one applies to the store. A fourth makes checkpoints (package checkpoint) and
-// cuts the log, a fifth runs the leader tasks. The directory's layout is package datadir's.
+// cuts the log, a fifth runs the leader tasks; others send snapshots (package transfer), look at the disk and compare
+// states. The directory's layout is package datadir's.
 package raftnode

@@ -149,6 +149,7 @@ func (h *health) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *
 	if err != nil {
 		return nil
 	}
+	h.n.metrics.comparisons.Inc()
 	return resp.GetReport()
 }
 

@@ -19,7 +19,7 @@ type metrics struct {
 	truncations  prometheus.Counter
 	confChanges  prometheus.Counter
 
-	checksumsDiffer prometheus.Counter
+	comparisons, checksumsDiffer prometheus.Counter
 
 	snapshotsSent, snapshotsFailed, snapshotsReceived, snapshotsInstalled prometheus.Counter
 	snapshotBytesSent, snapshotBytesReceived                              prometheus.Counter
@@ -55,6 +55,7 @@ func newMetrics(n *Node) *metrics {
 	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
+	m.comparisons = counter("tenure_health_comparisons_total", "Members that answered when their states were compared.")
 	m.checksumsDiffer = counter("tenure_health_checksums_differ_total",
 		"Comparisons in which members had different states.")
 	m.confChanges = counter("tenure_raft_conf_changes_total", "Changes of members that were applied.")
