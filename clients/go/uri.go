@@ -3,6 +3,7 @@ package tenure
 import (
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -58,7 +59,7 @@ func memberAddress(text string) (string, error) {
 			return "", invalid("the member %q is not host:port: %v", text, err)
 		}
 	}
-	if host == "" || port == "" || strings.ContainsAny(host, " @") {
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 || host == "" || strings.ContainsAny(host, " @") {
 		return "", invalid("the member %q is not host:port", text)
 	}
 	return net.JoinHostPort(host, port), nil

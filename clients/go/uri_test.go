@@ -27,6 +27,8 @@ func TestConnectionStrings(t *testing.T) {
 		"no scheme":                           {text: "h1:7400", bad: true},
 		"no member":                           {text: "tenure:///app", bad: true},
 		"an empty member among others":        {text: "tenure://h1,,h2/app", bad: true},
+		"a port of nothing":                   {text: "tenure://h1:0/app", bad: true},
+		"a port that there is not":            {text: "tenure://h1:99999/app", bad: true},
 		"a user":                              {text: "tenure://me@h1/app", bad: true},
 		"an unknown parameter":                {text: "tenure://h1/app?tll=5s", bad: true},
 		"a parameter twice":                   {text: "tenure://h1/app?ttl=5s&ttl=6s", bad: true},

@@ -166,7 +166,7 @@ public final class Client implements AutoCloseable {
   /** Takes a lock away from all its holders, as an operator, for a reason that is kept. Returns how many holds were broken. */
   public int breakLock(String key, String reason) {
     return Await.of(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
-        .setKey(core.namespace.full(key)).setReason(reason).setOptions(o).build()).thenApply(r -> r.getHolds()));
+        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()).thenApply(r -> r.getHolds()));
   }
 
   /** Returns the members as they are known now, host:port. */
@@ -322,7 +322,7 @@ public final class Client implements AutoCloseable {
 
   private CompletableFuture<LockInfo> lockInfoInner(String key) {
     return core.read(LockServiceGrpc.getGetLockMethod(),
-        GetLockRequest.newBuilder().setKey(core.namespace.full(key)).build()).handle((r, error) -> {
+        GetLockRequest.newBuilder().setKey(core.namespace.key(key)).build()).handle((r, error) -> {
           if (error == null) {
             return new LockInfo(r.getLock().getHoldsList().stream().map(h -> new LockInfo.Holder(
                 h.getSequencer().getSessionId(), h.getOwner(), h.getSequencer().getFencingToken())).toList(),

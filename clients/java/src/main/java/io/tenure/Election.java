@@ -84,7 +84,7 @@ public final class Election {
 
   /** Returns who leads now, then every change, for one subscriber. Cancel the subscription to end it. */
   public Flow.Publisher<LeaderChange> observe() {
-    return subscriber -> new Observation(core, core.namespace.full(key), subscriber).start();
+    return subscriber -> new Observation(core, core.namespace.key(key), subscriber).start();
   }
 
   private Lock lock(String value, String owner, IntConsumer queued) {
@@ -98,7 +98,7 @@ public final class Election {
 
   private CompletableFuture<Optional<Leader>> leaderInner() {
     return core.read(ElectionServiceGrpc.getGetLeaderMethod(),
-        GetLeaderRequest.newBuilder().setKey(core.namespace.full(key)).build())
+        GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build())
         .thenApply(r -> r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty());
   }
 }

@@ -145,7 +145,7 @@ public final class KV {
   }
 
   CompletableFuture<KeyValue> getInner(String key) {
-    return read(KVServiceGrpc.getGetMethod(), GetRequest.newBuilder().setKey(client.namespace.full(key)).build())
+    return read(KVServiceGrpc.getGetMethod(), GetRequest.newBuilder().setKey(client.namespace.key(key)).build())
         .thenApply(r -> KeyValue.of(r.getKv(), client.namespace));
   }
 
@@ -172,7 +172,7 @@ public final class KV {
     return change(KVServiceGrpc.getPutMethod(), options -> {
       o.guard().ifPresent(g -> options.addGuards(g.guard()));
       PutRequest.Builder r = PutRequest.newBuilder()
-          .setKey(client.namespace.full(key)).setValue(bytes).setFlags(o.flags())
+          .setKey(client.namespace.key(key)).setValue(bytes).setFlags(o.flags())
           .setSequential(o.isSequential()).setOptions(options);
       o.ifRevision().ifPresent(r::setIfRevision);
       if (o.bound()) {
@@ -188,7 +188,7 @@ public final class KV {
         options.addGuards(guard.guard());
       }
       DeleteRequest.Builder r =
-          DeleteRequest.newBuilder().setKey(client.namespace.full(key)).setOptions(options);
+          DeleteRequest.newBuilder().setKey(client.namespace.key(key)).setOptions(options);
       if (ifRevision != null) {
         r.setIfRevision(ifRevision);
       }

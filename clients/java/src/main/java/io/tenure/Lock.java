@@ -86,7 +86,7 @@ public final class Lock {
     CompletableFuture<Held> result = new CompletableFuture<>();
     session.client.loop.run(() -> {
       CompletableFuture<Held> inner =
-          new Acquisition(session, session.client.namespace.full(key), owner, options, wait).start();
+          new Acquisition(session, session.client.namespace.key(key), owner, options, wait).start();
       inner.whenComplete((held, error) -> {
         if (error != null) {
           result.completeExceptionally(error);
@@ -103,7 +103,7 @@ public final class Lock {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
     session.client.loop.run(() -> session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()
-          .setKey(session.client.namespace.full(key)).setSessionId(session.id()).setMode(options.mode().wire())
+          .setKey(session.client.namespace.key(key)).setSessionId(session.id()).setMode(options.mode().wire())
           .setPermits(options.permits()).setLimit(options.limit()).setOptions(o.setOwner(owner));
       options.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
       return r.build();

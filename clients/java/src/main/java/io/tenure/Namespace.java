@@ -6,7 +6,15 @@ record Namespace(String name, String prefix) {
     return new Namespace(name, name.isEmpty() ? "" : name + "/");
   }
 
-  /** Returns the key as the cluster knows it. */
+  /** Returns a key as the cluster knows it; an empty one is refused, also where a prefix would hide that. */
+  String key(String key) {
+    if (key.isEmpty()) {
+      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the key is empty");
+    }
+    return full(key);
+  }
+
+  /** Returns the prefix of keys as the cluster knows it. */
   String full(String key) {
     return prefix + key;
   }

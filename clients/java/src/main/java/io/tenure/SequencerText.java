@@ -47,6 +47,6 @@ final class SequencerText {
   }
 
   private static TenureException damaged(String why) {
-    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "sequencer: " + why);
+    return TenureException.of(ErrorKind.TOKEN_INVALID, Applied.NO, "sequencer: " + why);
   }
 }

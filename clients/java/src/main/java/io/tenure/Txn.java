@@ -60,24 +60,24 @@ public final class Txn {
   /** Writes a key. */
   public Txn put(String key, byte[] value) {
     target.add(Op.newBuilder().setPut(
-        PutRequest.newBuilder().setKey(namespace.full(key)).setValue(ByteString.copyFrom(value))).build());
+        PutRequest.newBuilder().setKey(namespace.key(key)).setValue(ByteString.copyFrom(value))).build());
     return this;
   }
 
   /** Deletes a key. */
   public Txn delete(String key) {
-    target.add(Op.newBuilder().setDelete(DeleteRequest.newBuilder().setKey(namespace.full(key))).build());
+    target.add(Op.newBuilder().setDelete(DeleteRequest.newBuilder().setKey(namespace.key(key))).build());
     return this;
   }
 
   /** Reads a key; see {@link TxnResult#gets}. */
   public Txn get(String key) {
-    target.add(Op.newBuilder().setGet(GetRequest.newBuilder().setKey(namespace.full(key))).build());
+    target.add(Op.newBuilder().setGet(GetRequest.newBuilder().setKey(namespace.key(key))).build());
     return this;
   }
 
   private Compare.Builder equal(String key) {
-    return Compare.newBuilder().setKey(namespace.full(key)).setOperator(CompareOperator.COMPARE_OPERATOR_EQUAL);
+    return Compare.newBuilder().setKey(namespace.key(key)).setOperator(CompareOperator.COMPARE_OPERATOR_EQUAL);
   }
 
   List<Compare> compares() {
