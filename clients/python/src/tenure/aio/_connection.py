@@ -35,6 +35,7 @@ ATTEMPT_SECONDS = 5.0
 CONNECT_SECONDS_MIN = 0.25
 CONNECT_SECONDS_MAX = 3.0
 MEMBERS_SECONDS = 10.0
+INCOMPLETE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
 DEFAULT_TIMEOUT_SECONDS = 10.0
 # How long close waits for what was opened through the client; then it is cancelled.
@@ -75,6 +76,7 @@ class Connection:
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
         self._current = ""  # Advertised address of the member that the link leads to.
+        self._incomplete = False  # Whether a member's address was missing in the list.
         self._linked = asyncio.Event()
         self._session_came = asyncio.Event()
         self._keeper: Keeper | None = None
@@ -223,6 +225,9 @@ class Connection:
     def _learn(self, answer: cluster_pb2.ListMembersResponse, first: bool = False) -> bool:
         """Takes the list of members. Returns whether to move to another."""
         addresses = [m.client_address for m in answer.members if m.client_address]
+        self._incomplete = len(addresses) < len(answer.members)
+        if self._incomplete:  # A member that has just begun has not said yet where it is: nobody is taken off the list.
+            addresses = [*addresses, *self._members.addresses]
         mine = [m.client_address for m in answer.members if m.id == answer.header.member_id and m.client_address]
         if mine:
             self._current = mine[0]  # Whatever name it was reached by.
@@ -259,7 +264,8 @@ class Connection:
     async def _follow(self, link: Link) -> None:
         """Follows the member list until the connection breaks; moves when it must."""
         while True:
-            seconds = self._members_seconds * self._rng.uniform(0.9, 1.1)
+            seconds = INCOMPLETE_SECONDS if self._incomplete else self._members_seconds
+            seconds = min(seconds, self._members_seconds) * self._rng.uniform(0.9, 1.1)
             await asyncio.wait({link.gone}, timeout=seconds)
             if link.broken:
                 return
