@@ -107,7 +107,7 @@ func (r *relay) look(ctx context.Context) {
 		}
 		w.client = peerv1.NewRelayServiceClient(conn)
 	}
-	w.ctx, w.end = context.WithCancel(ctx)
+	w.ctx, w.end = context.WithCancel(ctx) //nolint:gosec // turn ends it.
 	r.turn(w)
 }
 
@@ -192,7 +192,7 @@ func (r *relay) attempt(ctx context.Context, c leaderCall) error {
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(w.ctx, cancel)
+	stop := context.AfterFunc(w.ctx, cancel) //nolint:contextcheck // The leadership ends the call too.
 	defer stop()
 	began := time.Now()
 	sent := &sentMark{}

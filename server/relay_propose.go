@@ -29,9 +29,9 @@ func (a *api) order(ctx context.Context, c *storev1.Command) (*storev1.Result, e
 			return err
 		},
 		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
-			answer, err := w.client.Propose(ctx, &peerv1.ProposeRequest{Term: w.term, Command: c}, options...)
+			answer, failed := w.client.Propose(ctx, &peerv1.ProposeRequest{Term: w.term, Command: c}, options...)
 			result, index = answer.GetResult(), answer.GetIndex()
-			return err
+			return failed
 		},
 	}, err)
 	if err != nil {

@@ -192,16 +192,17 @@ func (q *relayedRenewals) gauge() { q.relay.metrics.waiting.Set(float64(len(q.qu
 func (q *relayedRenewals) serve(ctx context.Context, w *leaderWay, sweep <-chan time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(w.ctx, cancel)
+	stop := context.AfterFunc(w.ctx, cancel) //nolint:contextcheck // The leadership ends the stream too.
 	defer stop()
 	stream, err := w.client.Renew(ctx)
 	if err != nil {
 		return err
 	}
 	broken := make(chan error, 1)
-	go func() { broken <- q.receive(stream) }()
+	var receiving sync.WaitGroup
+	receiving.Go(func() { broken <- q.receive(stream) })
 	// The stream is over before what was sent on it is sent again.
-	defer func() { cancel(); <-broken }()
+	defer func() { cancel(); receiving.Wait() }()
 	for {
 		if err := q.send(stream, w.term); err != nil {
 			return err
@@ -211,7 +212,6 @@ func (q *relayedRenewals) serve(ctx context.Context, w *leaderWay, sweep <-chan 
 		case <-sweep:
 			q.sweep()
 		case err := <-broken:
-			broken <- err
 			return err
 		case <-ctx.Done():
 			return ctx.Err()

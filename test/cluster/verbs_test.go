@@ -330,7 +330,7 @@ func (c *client) plain(t *testing.T, answer any) string {
 			t.Fatal(err)
 		}
 		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
+		if err = json.Unmarshal(raw, &v); err != nil {
 			t.Fatal(err)
 		}
 		out, err := json.Marshal(c.mask(v))
