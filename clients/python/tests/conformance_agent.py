@@ -143,6 +143,7 @@ class Agent:
     async def _run(self, request: Json) -> None:
         reply: Json = {"id": request["id"]}
         try:
+            import conformance_more_ops  # noqa: F401  It registers its operations.
             from conformance_ops import OPS
 
             operation = OPS.get(request["op"])

@@ -12,7 +12,7 @@ from typing import Any
 from conformance_agent import Agent, Json, KindError, ProtocolError, kind_of, milliseconds
 
 import tenure
-from tenure import Compare, EventType, Mode, Op, errors
+from tenure import Compare, Mode, Op, errors
 from tenure._core.address import parse_address
 
 Operation = Callable[[Agent, Any, str, Json], Awaitable[Json]]
@@ -177,7 +177,7 @@ async def _session_resume(a: Agent, on: Any, name: str, args: Json) -> Json:
 async def _session_holds(a: Agent, on: Any, name: str, args: Json) -> Json:
     holds = await a.do(on.holds, milliseconds(args, "wait_ms"))
     for held in holds:
-        await _keep(a, f"{name}.{held.key}", held)
+        await keep(a, f"{name}.{held.key}", held)
     return {"holds": [{"key": h.key, "owner": h.owner, "token": h.token} for h in holds]}
 
 
@@ -189,7 +189,7 @@ async def _session_info(a: Agent, on: Any, name: str, args: Json) -> Json:
         "state": str(on.state),
         "cause": cause,
         "safe": on.safe,
-        "safe_for_ms": _ms(on.safe_for),
+        "safe_for_ms": ms(on.safe_for),
     }
 
 
@@ -218,7 +218,7 @@ async def _session_lookup(a: Agent, on: Any, name: str, args: Json) -> Json:
 # Locks.
 
 
-def _ms(seconds: float) -> int:
+def ms(seconds: float) -> int:
     return round(min(seconds, 1e9) * 1000)
 
 
@@ -231,7 +231,7 @@ def _held(held: Any) -> Json:
     }
 
 
-async def _keep(a: Agent, name: str, held: Any) -> Json:
+async def keep(a: Agent, name: str, held: Any) -> Json:
     a.objects[name] = held
     await a.do(held.on_lost, lambda cause: a.event("held.ended", name, {"cause": str(cause)}))
     return _held(held)
@@ -244,20 +244,20 @@ def _lock(on: Any, args: Json) -> Any:
     return on.lock(args["key"], mode=mode, owner=args.get("owner"))
 
 
-async def _acquire(a: Agent, lock: Any, name: str, args: Json) -> Json:
+async def acquire(a: Agent, lock: Any, name: str, args: Json) -> Json:
     held = await a.do(
         lock.acquire,
         milliseconds(args, "wait_ms"),
         value=args.get("value"),
         on_queued=lambda place: a.event("held.queued", name, {"position": place.position}),
     )
-    return await _keep(a, name, held)
+    return await keep(a, name, held)
 
 
 @op("lock.acquire")
 async def _lock_acquire(a: Agent, on: Any, name: str, args: Json) -> Json:
     only(args, "key", "mode", "permits", "limit", "owner", "value", "wait_ms")
-    return await _acquire(a, _lock(on, args), name, args)
+    return await acquire(a, _lock(on, args), name, args)
 
 
 @op("lock.try")
@@ -271,7 +271,7 @@ async def _lock_try(a: Agent, on: Any, name: str, args: Json) -> Json:
             "waiters": result.waiters,
             "delayed": result.delayed_holds,
         }
-    return {"acquired": True, **await _keep(a, name, result)}
+    return {"acquired": True, **await keep(a, name, result)}
 
 
 @op("lock.info")
@@ -289,7 +289,7 @@ async def _lock_break(a: Agent, on: Any, name: str, args: Json) -> Json:
 @op("held.info")
 async def _held_info(a: Agent, on: Any, name: str, args: Json) -> Json:
     cause = str(on.cause) if on.cause is not None else ""
-    return {**_held(on), "safe": on.safe, "safe_for_ms": _ms(on.safe_for), "ended": on.ended, "cause": cause}
+    return {**_held(on), "safe": on.safe, "safe_for_ms": ms(on.safe_for), "ended": on.ended, "cause": cause}
 
 
 @op("held.release")
@@ -311,7 +311,7 @@ async def _fence_check(a: Agent, on: Any, name: str, args: Json) -> Json:
 # Keys.
 
 
-def _kv(kv: tenure.KeyValue) -> Json:
+def kv_value(kv: tenure.KeyValue) -> Json:
     return {
         "key": kv.key,
         "value": kv.text,
@@ -334,7 +334,7 @@ async def _kv_get(a: Agent, on: Any, name: str, args: Json) -> Json:
     kv = await a.do(on.kv.get, args["key"])
     if kv is None:
         raise KindError("key_not_found")
-    return _kv(kv)
+    return kv_value(kv)
 
 
 @op("kv.put")
@@ -362,7 +362,7 @@ async def _kv_delete(a: Agent, on: Any, name: str, args: Json) -> Json:
 
 @op("kv.list")
 async def _kv_list(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return {"kvs": [_kv(kv) for kv in await a.collect(lambda: on.kv.list(args.get("prefix", "")))]}
+    return {"kvs": [kv_value(kv) for kv in await a.collect(lambda: on.kv.list(args.get("prefix", "")))]}
 
 
 @op("kv.delete_prefix")
@@ -413,235 +413,3 @@ async def _kv_loop(a: Agent, on: Any, name: str, args: Json) -> Json:
             await a.do(on.kv.put, args["key"], str(number + 1), if_revision=revision)
             done += 1
     return {"done": done}
-
-
-# Watches.
-
-
-@op("watch.open")
-async def _watch_open(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "keys", "prefixes", "locks", "session_ids", "initial", "after_revision", "resume_token")
-    watch = await a.do(on.watch, **args)
-    await a.do(watch.start)
-    a.objects[name] = watch
-    a.follow(watch, _follow_watch(a, watch, name))
-    return {}
-
-
-async def _follow_watch(a: Agent, watch: Any, name: str) -> None:
-    present: list[tenure.KeyValue] = []
-    kind = ""
-    try:
-        while events := await a.do(watch.batch):
-            changes = 0
-            for event in events:
-                if event.type is EventType.RESET:
-                    present = []
-                elif event.type is EventType.PRESENT:
-                    present += [event.kv] if event.kv is not None else []
-                elif event.type is EventType.SYNCED:
-                    a.event("watch.initial", name, {"kvs": [_kv(kv) for kv in present], "revision": event.revision})
-                else:
-                    changes += 1
-                    a.event("watch.event", name, _event(event))
-            if changes:
-                a.event("watch.token", name, {"resume_token": watch.resume_token})
-    except Exception as error:
-        kind = kind_of(error)
-    a.event("watch.ended", name, {"kind": kind})
-
-
-def _event(event: tenure.Event) -> Json:
-    value: Json = {"type": str(event.type).lower(), "revision": event.revision, "index": event.index}
-    session = ""
-    if event.hold is not None:
-        session = event.hold.session_id
-    elif event.place is not None:
-        session = event.place.session_id
-    elif event.session is not None:
-        session = event.session.session_id
-    elif event.kv is not None:
-        session = event.kv.session_id
-    cause = event.cause or (event.session.end_cause if event.session is not None else "")
-    for field, what in (("key", event.key), ("session", session), ("cause", cause)):
-        if what:
-            value[field] = what.lower() if field == "cause" else what
-    if event.type is EventType.PUT and event.kv is not None:
-        value["value"] = event.kv.text
-    return value
-
-
-async def _close(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.close)
-    follower = a.followers.pop(id(on), None)
-    if follower is not None:
-        await asyncio.wait({follower})
-    return {}
-
-
-OPS["watch.close"] = OPS["x.close"] = _close
-
-
-# Elections.
-
-
-@op("election.campaign")
-async def _election_campaign(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "key", "value", "owner", "wait_ms")
-    held = await a.do(
-        on.election(args["key"]).campaign,
-        args.get("value", ""),
-        owner=args.get("owner"),
-        timeout=milliseconds(args, "wait_ms"),
-        on_queued=lambda place: a.event("held.queued", name, {"position": place.position}),
-    )
-    return await _keep(a, name, held)
-
-
-@op("election.proclaim")
-async def _election_proclaim(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.proclaim, args["value"])
-    return {}
-
-
-@op("election.resign")
-async def _election_resign(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "to_session", "to_owner")
-    resigned = await a.do(on.resign, to_session=args.get("to_session", ""), to_owner=args.get("to_owner", ""))
-    return {"resigned": resigned}
-
-
-def _leader(leader: tenure.LeaderInfo | None) -> Json | None:
-    if leader is None:
-        return None
-    return {"value": leader.value.decode(), "session": leader.session_id, "token": leader.token}
-
-
-@op("election.leader")
-async def _election_leader(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return {"leader": _leader(await a.do(on.leader, args["key"]))}
-
-
-@op("election.observe")
-async def _election_observe(a: Agent, on: Any, name: str, args: Json) -> Json:
-    observer = on.observe(args["key"])
-    a.objects[name] = observer
-
-    async def follow() -> None:
-        with contextlib.suppress(errors.TenureError):
-            while True:
-                found, leader = await a.next_of(observer)
-                if not found:
-                    return
-                a.event("observe.leader", name, {"leader": _leader(leader), "gap": observer.gap})
-
-    a.follow(observer, follow())
-    return {}
-
-
-@op("election.run")
-async def _election_run(a: Agent, on: Any, name: str, args: Json) -> Json:
-    async def lead(leadership: Any) -> None:
-        a.event("run.begun", name, {"token": leadership.token})
-        try:
-            await leadership.lost.wait()
-        finally:
-            a.event("run.ended", name, {"token": leadership.token})
-
-    def lead_in_thread(leadership: Any) -> None:
-        a.event("run.begun", name, {"token": leadership.token})
-        leadership.lost.wait()
-        a.event("run.ended", name, {"token": leadership.token})
-
-    decorate = on.elect(args["key"], args.get("value", ""))
-    a.objects[name] = await a.do(decorate, lead if a.asyncio else lead_in_thread)
-    return {}
-
-
-# Recipes.
-
-
-@op("rwlock.read")
-async def _rwlock_read(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return await _acquire(a, on.rwlock(args["key"]).read, name, args)
-
-
-@op("rwlock.write")
-async def _rwlock_write(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return await _acquire(a, on.rwlock(args["key"]).write, name, args)
-
-
-@op("semaphore.acquire")
-async def _semaphore_acquire(a: Agent, on: Any, name: str, args: Json) -> Json:
-    semaphore = on.semaphore(args["key"], args["limit"], permits=args.get("permits", 1))
-    return await _acquire(a, semaphore, name, args)
-
-
-@op("barrier.set")
-async def _barrier_set(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.barrier(args["key"]).set)
-    return {}
-
-
-@op("barrier.remove")
-async def _barrier_remove(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.barrier(args["key"]).remove)
-    return {}
-
-
-@op("barrier.wait")
-async def _barrier_wait(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.barrier(args["key"]).wait, milliseconds(args, "wait_ms"))
-    return {}
-
-
-@op("double_barrier.enter")
-async def _double_barrier_enter(a: Agent, on: Any, name: str, args: Json) -> Json:
-    barrier = on.double_barrier(args["key"], args["count"], name=args.get("name"))
-    await a.do(barrier.enter, milliseconds(args, "wait_ms"))
-    a.objects[name] = barrier
-    return {}
-
-
-@op("double_barrier.leave")
-async def _double_barrier_leave(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.leave, milliseconds(args, "wait_ms"))
-    return {}
-
-
-@op("presence.join")
-async def _presence_join(a: Agent, on: Any, name: str, args: Json) -> Json:
-    a.objects[name] = await a.do(on.presence(args["group"]).join, args.get("name"), args.get("value", ""))
-    return {}
-
-
-@op("presence.leave")
-async def _presence_leave(a: Agent, on: Any, name: str, args: Json) -> Json:
-    await a.do(on.leave)
-    return {}
-
-
-@op("presence.members")
-async def _presence_members(a: Agent, on: Any, name: str, args: Json) -> Json:
-    members = await a.do(on.presence(args["group"]).members)
-    return {"members": {k: v.decode() for k, v in members.items()}}
-
-
-@op("cache.open")
-async def _cache_open(a: Agent, on: Any, name: str, args: Json) -> Json:
-    a.objects[name] = await a.do(on.cache, args["prefix"], timeout=milliseconds(args, "wait_ms"))
-    return {}
-
-
-@op("cache.get")
-async def _cache_get(a: Agent, on: Any, name: str, args: Json) -> Json:
-    kv = on.get(args["key"])
-    stale = max(1, _ms(on.stale))
-    if kv is None:
-        return {"found": False, "stale_ms": stale}
-    return {"found": True, "value": kv.text, "revision": kv.mod_revision, "stale_ms": stale}
-
-
-@op("cache.keys")
-async def _cache_keys(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return {"keys": on.keys()}
