@@ -149,7 +149,14 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	if err != nil {
 		return Recovery{}, err
 	}
-	a := d.store.Applied()
+	in := raftlog.Install{
+		ID: raftlog.EntryID{Index: last, Term: max(hs.GetTerm(), d.store.Applied().Term)}, Epoch: d.epoch + 1, Name: "recovered",
+	}
+	copied := storage.Options{FS: no.FS, Dir: d.dir.StatePath(in.Epoch)}
+	a, err := d.copyState(copied, last)
+	if err != nil {
+		return Recovery{}, err
+	}
 	r := Recovery{
 		MemberID: d.identity.MemberID, ClusterID: d.identity.ClusterID, Index: last, Unconfirmed: last - hs.GetCommit(),
 		Revision: a.Revision, Keys: a.Keys, Sessions: a.Sessions, LastWrite: time.UnixMilli(a.WallTimeMs),
@@ -164,12 +171,9 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	slices.Sort(r.Dropped)
 	r.Dropped = slices.Compact(r.Dropped)
 	if o.DryRun {
-		return r, nil
+		return r, d.dir.FS().RemoveAll(copied.Dir)
 	}
-	in := raftlog.Install{
-		ID: raftlog.EntryID{Index: last, Term: max(hs.GetTerm(), a.Term)}, Epoch: d.epoch + 1, Name: "recovered",
-	}
-	after, err := d.recoverCopy(no, o, in, hs.GetCommit())
+	after, err := d.recoverCopy(no, o, copied, in)
 	if err != nil {
 		return r, err
 	}
@@ -185,20 +189,22 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	return r, d.becomeCluster(after.ClusterID)
 }
 
-// recoverCopy makes the recovered state machine beside the present one. It takes the whole log over: what this member
-// has, but does not know to be committed, may have been acknowledged by those that are lost.
-func (d *disk) recoverCopy(no Options, o RecoverOptions, in raftlog.Install, commit uint64) (a storage.Applied, err error) {
-	dir := d.dir.StatePath(in.Epoch)
-	if err = d.dir.FS().RemoveAll(dir); err != nil {
-		return a, err
+// copyState copies the state machine and applies to the copy all that the log has. It takes the whole log: what this
+// member has, but does not know to be committed, may have been acknowledged by those that are lost.
+func (d *disk) copyState(to storage.Options, last uint64) (storage.Applied, error) {
+	if err := d.dir.FS().RemoveAll(to.Dir); err != nil {
+		return storage.Applied{}, err
 	}
-	if _, err = d.store.Checkpoint(dir); err != nil {
-		return a, err
+	if _, err := d.store.Checkpoint(to.Dir); err != nil {
+		return storage.Applied{}, err
 	}
-	so := storage.Options{FS: no.FS, Dir: dir}
-	if err = d.applyRest(so, in.ID.Index); err != nil {
-		return a, err
-	}
+	return d.applyRest(to, last)
+}
+
+// recoverCopy makes the copy the first state of the new cluster.
+func (d *disk) recoverCopy(
+	no Options, o RecoverOptions, so storage.Options, in raftlog.Install,
+) (a storage.Applied, err error) {
 	record, err := d.ownRecord()
 	if err != nil {
 		return a, err
@@ -220,17 +226,16 @@ func (d *disk) recoverCopy(no Options, o RecoverOptions, in raftlog.Install, com
 		return a, err
 	}
 	a = s.Applied()
-	no.Logger.Info("recovered the state", zap.Uint64("index", a.Index), zap.Uint64("commit", commit),
-		zap.Uint64("revision", a.Revision))
+	no.Logger.Info("recovered the state", zap.Uint64("index", a.Index), zap.Uint64("revision", a.Revision))
 	return a, errors.Join(s.Close(), d.dir.Sync())
 }
 
 // applyRest applies the entries up to and with last that a state lacks. Changes of members among them do not matter any
 // more.
-func (d *disk) applyRest(o storage.Options, last uint64) (err error) {
+func (d *disk) applyRest(o storage.Options, last uint64) (a storage.Applied, err error) {
 	s, err := storage.Open(o)
 	if err != nil {
-		return err
+		return a, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	applier := core.NewApplier(core.ApplierOptions{
@@ -242,13 +247,13 @@ func (d *disk) applyRest(o storage.Options, last uint64) (err error) {
 	for next := s.Applied().Index + 1; next <= last; next = s.Applied().Index + 1 {
 		entries, err := d.rlog.Entries(next, last+1, recoverBatchBytes)
 		if err != nil {
-			return err
+			return a, err
 		}
 		if _, err := applier.Apply([]*raftpb.Message{{Entries: entries}}); err != nil {
-			return err
+			return a, err
 		}
 	}
-	return s.Flush()
+	return s.Applied(), s.Flush()
 }
 
 // recoverBatchBytes bounds what is applied at once.
