@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import threading
@@ -60,6 +59,8 @@ class FenceGate:
         if self._path is None:
             yield self._seen
             return
+        import fcntl  # Not everywhere; only files need it.
+
         guard = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(guard, fcntl.LOCK_EX)
