@@ -246,19 +246,8 @@ func (w *wire) Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1
 	if n == nil {
 		return nil, errNotOpen
 	}
-	if c, ok := any(n).(comparer); ok {
-		return c.Compare(ctx, req)
-	}
-	return nil, errNotCompared
+	return n.Compare(ctx, req)
 }
-
-// comparer is a node that compares itself with others.
-type comparer interface {
-	Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error)
-}
-
-// errNotCompared answers a question that this program does not ask either.
-var errNotCompared = fmt.Errorf("%w: this program does not compare members", transport.ErrTryAgain)
 
 // errNotOpen answers calls that come too early; the caller tries again.
 var errNotOpen = fmt.Errorf("%w: member is starting", transport.ErrTryAgain)
