@@ -28,7 +28,7 @@ func newMetrics() *metrics {
 	gauge := func(name, help string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"peer"})
 	}
-	return &metrics{
+	m := &metrics{
 		sent: counter("tenure_peer_messages_sent_total", "Raft messages sent to a peer.", "peer", "lane"),
 		dropped: counter("tenure_peer_messages_dropped_total",
 			"Raft messages for a peer dropped, as it was not connected or too slow.", "peer", "lane"),
@@ -41,6 +41,11 @@ func newMetrics() *metrics {
 		connected:      gauge("tenure_peer_connected", "1 while the peer accepts this member's messages."),
 		roundTripTimes: gauge("tenure_peer_round_trip_seconds", "Time the peer took for its last answer to a ping."),
 	}
+	// Shown from the start, so that a query for them finds zeros.
+	for _, r := range reasons {
+		m.refused.WithLabelValues(r.reason)
+	}
+	return m
 }
 
 func (m *metrics) all() []prometheus.Collector {
