@@ -36,6 +36,7 @@ SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 GO_TEST_FLAGS ?= -timeout 15m
 FUZZ_TIME ?= 30s
 SOAK_FLAGS ?= -timeout 2h
+SIM_SEEDS ?= 1000
 
 .PHONY: help
 help: ## list the targets
@@ -108,6 +109,14 @@ soak: build ## run the long tests, which `make test` cuts short
 	$(GO) test -count=1 $(SOAK_FLAGS) -run TestModel ./storage -model.seeds 16 -model.commands 65536
 	TENURE_CRASH_POINTS=20000 $(GO) test -count=1 $(SOAK_FLAGS) -run TestCrashSweep ./raftnode -v
 	TENURE_SOAK=1 $(MAKE) --no-print-directory test-python
+
+.PHONY: sim
+sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, about 20 simulated hours
+	$(GO) test -count=1 -timeout 30m -run 'TestSeeds|TestReplay' -v ./test/sim -seeds $(SIM_SEEDS)
+
+.PHONY: planted
+planted: ## plant bugs, one after the other, and demand that the simulator finds each
+	$(GO) test -count=1 -timeout 30m -tags planted -run TestPlantedBugsAreFound -v ./test/sim
 
 .PHONY: bench
 bench: build ## measure one member against raw gRPC and raw fdatasync

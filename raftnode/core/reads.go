@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"go.etcd.io/raft/v3"
 
@@ -44,8 +45,7 @@ func (r *reads) confirm(c *Core, rs raft.ReadState) {
 	if len(rs.RequestCtx) != 8 || len(r.round) == 0 {
 		return
 	}
-	n := binary.BigEndian.Uint64(rs.RequestCtx)
-	if n-r.first >= r.next-r.first && !planted.Is(planted.ReadIndexReused) {
+	if n := binary.BigEndian.Uint64(rs.RequestCtx); n-r.first >= r.next-r.first {
 		return
 	}
 	st := c.rn.BasicStatus()
@@ -64,6 +64,9 @@ func (r *reads) settle(c *Core, fx *Effects) {
 	if c.lead.Role != RoleLeader {
 		r.round = failLeaderReads(r.round, fx)
 		r.waiting = failLeaderReads(r.waiting, fx)
+	}
+	if planted.Is(planted.ReadIndexReused) && r.asked {
+		r.round, r.waiting = append(slices.Clone(r.round), r.waiting...), nil
 	}
 	if len(r.round) == 0 {
 		if len(r.waiting) == 0 {
