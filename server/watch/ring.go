@@ -78,8 +78,9 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 	}
 	switch {
 	case !r.published:
+		// Who read the store before now goes on at the end of the ring; a snapshot may have been installed since.
 		r.published = true
-		r.base = before
+		r.skip(before)
 	case before > r.revision:
 		r.skip(before)
 	}
