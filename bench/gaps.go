@@ -136,8 +136,8 @@ func fillMany(ctx context.Context, m *server, o options) error {
 				Key: keyName(k), Content: &tenurev1.PutRequest_Value{Value: value},
 			}}})
 		}
-		_, err := tenurev1.NewKVServiceClient(conns.of(i)).Txn(ctx, txn)
-		return err
+		_, txnErr := tenurev1.NewKVServiceClient(conns.of(i)).Txn(ctx, txn)
+		return txnErr
 	})
 	if err != nil {
 		return fmt.Errorf("fill keys: %w", err)

@@ -46,9 +46,9 @@ func takeTurn(ctx context.Context, locks tenurev1.LockServiceClient, key, sessio
 		return err
 	}
 	for {
-		step, err := stream.Recv()
-		if err != nil {
-			return err
+		step, recvErr := stream.Recv()
+		if recvErr != nil {
+			return recvErr
 		}
 		if step.GetRejected() != nil {
 			return fmt.Errorf("lock %q: the wait ended: %v", key, step.GetRejected())

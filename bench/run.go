@@ -50,29 +50,35 @@ func (b *bench) measureRounds(ctx context.Context) (err error) {
 		return err
 	}
 	for round := range b.rounds {
-		for _, clients := range b.clients {
-			for _, workload := range b.workloads {
-				key := cellKey{workload, clients}
-				if workload == workFsync && clients != b.clients[0] || slices.Contains(apartWorkloads, workload) {
-					continue
-				}
-				if workload == workFsync {
-					key.clients = oneClient
-				}
-				if err = b.measureCell(ctx, round, key); err != nil {
-					return fmt.Errorf("%s with %d clients: %w", workload, clients, err)
-				}
-			}
-		}
-		if b.has(workHandover) {
-			for _, waiters := range handoverWaiters {
-				if err = b.measureCell(ctx, round, cellKey{workHandover, waiters}); err != nil {
-					return fmt.Errorf("%s with %d waiters: %w", workHandover, waiters, err)
-				}
+		for _, key := range b.cells() {
+			if err = b.measureCell(ctx, round, key); err != nil {
+				return fmt.Errorf("%s with %d clients: %w", key.workload, key.clients, err)
 			}
 		}
 	}
 	return nil
+}
+
+// cells returns what a round measures, in order.
+func (b *bench) cells() []cellKey {
+	var keys []cellKey
+	for _, clients := range b.clients {
+		for _, workload := range b.workloads {
+			switch {
+			case slices.Contains(apartWorkloads, workload):
+			case workload != workFsync:
+				keys = append(keys, cellKey{workload, clients})
+			case clients == b.clients[0]:
+				keys = append(keys, cellKey{workload, oneClient})
+			}
+		}
+	}
+	if b.has(workHandover) {
+		for _, waiters := range handoverWaiters {
+			keys = append(keys, cellKey{workHandover, waiters})
+		}
+	}
+	return keys
 }
 
 func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err error) {
