@@ -116,9 +116,10 @@ func (k *call) try() {
 	k.op.Attempts = k.attempt
 	n := k.attempt
 	// Most go to the member next to them, some anywhere.
-	to := c.w.members[c.home%len(c.w.members)]
+	members := c.w.inService()
+	to := members[c.home%len(members)]
 	if n > 1 || c.dice.IntN(3) == 0 {
-		to = c.w.members[c.dice.IntN(len(c.w.members))]
+		to = members[c.dice.IntN(len(members))]
 	}
 	answered := false
 	answer := func(rep reply) { // on the member's side

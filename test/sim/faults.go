@@ -203,7 +203,8 @@ func single(t raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {
 // changeMembers adds a learner, promotes one, or removes a member, as the present members allow.
 func (w *World) changeMembers() {
 	cs := w.conf()
-	if cs == nil || len(cs.GetVotersOutgoing()) > 0 {
+	// While a member's disk is lost, taking another away could cost the quorum; it is refused.
+	if cs == nil || len(cs.GetVotersOutgoing()) > 0 || w.wiped() > 0 {
 		return
 	}
 	d := w.dice("members " + w.now.String())

@@ -53,6 +53,17 @@ func (w *World) memberByID(id uint64) *member {
 	return nil
 }
 
+// inService returns the members that clients know of: not those that are gone for good.
+func (w *World) inService() []*member {
+	var in []*member
+	for _, m := range w.members {
+		if !m.removed && !m.barred {
+			in = append(in, m)
+		}
+	}
+	return in
+}
+
 // addMember makes a member with an empty disk.
 func (w *World) addMember() *member {
 	d := w.dice(fmt.Sprintf("member %d", len(w.members)+1))

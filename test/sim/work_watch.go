@@ -44,7 +44,8 @@ type stream struct {
 
 // follow opens a stream.
 func (c *client) follow(rec *check.Watch, s watch.Selectors) {
-	to := c.w.members[c.dice.IntN(len(c.w.members))]
+	members := c.w.inService()
+	to := members[c.dice.IntN(len(members))]
 	after := rec.After
 	if n := len(rec.Batches); n > 0 {
 		after = rec.Batches[n-1].Through
