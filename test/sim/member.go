@@ -53,13 +53,16 @@ func (w *World) memberByID(id uint64) *member {
 	return nil
 }
 
-// inService returns the members that clients know of: not those that are gone for good.
+// inService returns the members that clients know of: those that joined and are not gone for good.
 func (w *World) inService() []*member {
 	var in []*member
 	for _, m := range w.members {
-		if !m.removed && !m.barred {
+		if m.everIn && !m.removed && !m.barred {
 			in = append(in, m)
 		}
+	}
+	if len(in) == 0 {
+		return w.members
 	}
 	return in
 }
