@@ -140,10 +140,11 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	n.store.Store(next)
 	n.proposals.Skipped()
 	n.confWaits.unknown(errors.New("a snapshot was installed"))
-	if err := n.disk.endInstall(in); err != nil {
+	// A checkpoint of the old state must not lend its checksums to a file of the new one, also not after a crash here.
+	if err := n.snaps.Forget(); err != nil {
 		return err
 	}
-	if err := n.snaps.Forget(); err != nil {
+	if err := n.disk.endInstall(in); err != nil {
 		return err
 	}
 	n.retire(old, oldEpoch)

@@ -259,6 +259,10 @@ func (n *Node) Run(ctx context.Context) error {
 	runCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n.cancel.Store(&cancel)
+	if n.failure.Load() != nil {
+		// It failed before there was anything to cancel.
+		cancel()
+	}
 
 	// The storage goroutines end by their queues, after the loop that feeds them.
 	var storageWork, others sync.WaitGroup

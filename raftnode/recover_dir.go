@@ -183,8 +183,11 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	if err = d.recordInstall(in, &raftpb.HardState{Term: new(in.ID.Term), Commit: new(in.ID.Index)}); err != nil {
 		return r, err
 	}
-	if err = errors.Join(d.snaps.Forget(), d.swapState(in), d.rlog.EndInstall()); err != nil {
-		return r, err
+	// One after the other: what is left undone has to be found by the next start.
+	for _, step := range []func() error{d.snaps.Forget, func() error { return d.swapState(in) }, d.rlog.EndInstall} {
+		if err = step(); err != nil {
+			return r, err
+		}
 	}
 	return r, d.becomeCluster(after.ClusterID)
 }

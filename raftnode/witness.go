@@ -389,7 +389,7 @@ func (n *Node) askWitnesses(ctx context.Context) []*peerv1.Witness {
 	for _, p := range peers {
 		go func() {
 			resp, err := n.wire.Transport.Probe(ctx, p.Address, &peerv1.ProbeRequest{Caller: n.wire.header()})
-			if err != nil || resp.GetHeader().GetFrom() != p.ID || [16]byte(resp.GetHeader().GetClusterId()) != n.identity.ClusterID {
+			if err != nil || resp.GetHeader().GetFrom() != p.ID || string(resp.GetHeader().GetClusterId()) != string(n.identity.ClusterID[:]) {
 				answers <- nil
 				return
 			}

@@ -102,7 +102,9 @@ func (g *gate) serveStream(
 	defer stop()
 	defer func() {
 		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStopping) {
-			err = errStopping
+			if e := toAPI(err); e == nil || e.applied != appliedUnknown {
+				err = errStopping
+			}
 		}
 	}()
 	defer g.recovered(info.FullMethod, &err)

@@ -175,7 +175,14 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 			retry.Stop()
 			wait = min(2*wait, relayRetryMax)
 		}
-		if err = r.attempt(ctx, c); err == nil || !mayComeRight(ctx, err, c.repeat) {
+		if err = r.attempt(ctx, c); err == nil {
+			return nil
+		}
+		if !mayComeRight(ctx, err, c.repeat) {
+			if e := toAPI(err); unknown != nil && e != nil && e.applied == appliedNo {
+				// This attempt did nothing, but an earlier one may have.
+				return errors.Join(unknown, err)
+			}
 			return err
 		}
 	}

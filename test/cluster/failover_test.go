@@ -84,7 +84,7 @@ type writers struct {
 	lost  map[string]bool // outcome unknown
 }
 
-// round writes until enough is acknowledged after the kill, which comes in the middle.
+// round writes until enough with a key is acknowledged; the kill comes in the middle.
 func (w *writers) round(ctx context.Context, round int, kill func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,13 +94,13 @@ func (w *writers) round(ctx context.Context, round int, kill func()) {
 	for i := range w.clients {
 		running.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				if !w.write(ctx, i, fmt.Sprintf("w%d/%d-%d", i, round, n)) {
+				if !w.write(ctx, i, fmt.Sprintf("w%d/%d-%d", i, round, n)) || !hasKey(i) {
 					continue
 				}
 				switch done.Add(1) {
-				case writesBeforeKill:
+				case writesBeforeKill / 2:
 					close(half)
-				case 2 * writesBeforeKill:
+				case writesBeforeKill:
 					close(whole)
 				}
 			}
@@ -121,10 +121,13 @@ func (w *writers) round(ctx context.Context, round int, kill func()) {
 	running.Wait()
 }
 
+// hasKey tells whether a writer gives its changes idempotency keys.
+func hasKey(writer int) bool { return writer%2 == 0 }
+
 // write makes one key, and reports whether that was acknowledged.
 func (w *writers) write(ctx context.Context, i int, key string) bool {
 	request := &tenurev1.PutRequest{Key: key, Content: &tenurev1.PutRequest_Text{Text: key}}
-	keyed := i%2 == 0
+	keyed := hasKey(i)
 	if keyed {
 		request.Options = &tenurev1.CallOptions{IdempotencyKey: []byte("idempotency of " + key)}
 	}

@@ -24,7 +24,14 @@ const (
 	fanoutBusyGrace = time.Minute
 )
 
-// heap returns the bytes of live objects that a member reports of itself.
+// live returns the bytes that were live at the member's last garbage collection. The next one is due at twice as many; what
+// is garbage until then is not what the member holds on to.
+func live(ctx context.Context, t *testing.T, m *rig.Member) float64 {
+	t.Helper()
+	return metric(ctx, t, m, "go_memstats_next_gc_bytes") / 2
+}
+
+// heap returns the bytes of the heap in use that a member reports of itself.
 func heap(ctx context.Context, t *testing.T, m *rig.Member) float64 {
 	t.Helper()
 	return metric(ctx, t, m, "go_memstats_heap_inuse_bytes")

@@ -74,7 +74,7 @@ func TestAWatcherThatDoesNotReadHarmsNobody(t *testing.T) {
 	readers := []grpc.ServerStreamingClient[tenurev1.WatchResponse]{watch(shared), watch(own)}
 	value := bytes.Repeat([]byte("x"), stuckValueBytes)
 	writes := uint64(scaled(512, 4096))
-	before, largest, slowest := heap(ctx, t, m), 0.0, time.Duration(0)
+	before, largest, slowest := live(ctx, t, m), 0.0, time.Duration(0)
 	revision := uint64(0)
 	for n := range writes {
 		r, err := own.Put(ctx, &tenurev1.PutRequest{Key: "k", Content: &tenurev1.PutRequest_Value{Value: value}})
@@ -90,7 +90,7 @@ func TestAWatcherThatDoesNotReadHarmsNobody(t *testing.T) {
 		}
 		slowest = max(slowest, time.Since(written))
 		if n%64 == 0 {
-			largest = max(largest, heap(ctx, t, m)-before)
+			largest = max(largest, live(ctx, t, m)-before)
 		}
 	}
 	unread := float64(len(stuck)) * float64(writes) * stuckValueBytes
