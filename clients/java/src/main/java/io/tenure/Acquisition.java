@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
  */
 final class Acquisition {
   private static final long LEAVE_NANOS = 2_000_000_000L;
+  private static final long LOOK_AGAIN_NANOS = 25_000_000L;
 
   private final SessionCore session;
   private final String fullKey;
@@ -59,7 +60,8 @@ final class Acquisition {
   private void arm(long until) {
     if (until != Long.MAX_VALUE) {
       long left = Math.max(0, until - session.client.clock.nanos());
-      session.client.loop.after(left, () -> look(session.client.clock.nanos()));
+      var timer = session.client.loop.after(left, () -> look(session.client.clock.nanos()));
+      future.whenComplete((h, e) -> timer.cancel(false));
     }
   }
 
@@ -114,6 +116,10 @@ final class Acquisition {
 
   private CompletableFuture<Void> leave() {
     leaving = true;
+    if (session.isUsed(fullKey, owner, this)) {
+      // The hold, or the place, is somebody else's too.
+      return CompletableFuture.completedFuture(null);
+    }
     return session.cancelWait(fullKey, owner).handle((hold, error) -> {
       if (error == null) {
         hold.ifPresent(h -> session.giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
@@ -136,8 +142,24 @@ final class Acquisition {
     }
   }
 
+  boolean isFor(String key, String by) {
+    return fullKey.equals(key) && owner.equals(by);
+  }
+
+  /** Begins anew: what the owner had of the lock is on its way back. */
+  void restart() {
+    if (stream != null && !leaving && !future.isDone()) {
+      stopWaiting();
+      session.client.loop.after(0, this::open);
+    }
+  }
+
   private void open() {
     if (future.isDone() || leaving) {
+      return;
+    }
+    if (session.isLeaving(fullKey, owner)) {
+      session.client.loop.after(LOOK_AGAIN_NANOS, this::open);
       return;
     }
     Connection c = session.client.link.current();
@@ -176,13 +198,6 @@ final class Acquisition {
   }
 
   private void granted(Stream s, Hold hold) {
-    if (session.isReturning(hold)) {
-      // Left over from a Held that ended; it is on its way back, and then we queue.
-      doneWithId();
-      stream = null;
-      session.client.loop.after(Backoff.pauseNanos(2, session.client.random), this::open);
-      return;
-    }
     session.whenSafe(() -> {
       if (stream == s && !future.isDone()) {
         Held held = session.adopt(hold);
@@ -268,6 +283,9 @@ final class Acquisition {
       Errors.Failure f = Errors.read(t);
       if (f.retry()) {
         again(this);
+      } else if (queuedOnce || failures > 0) {
+        // An earlier stream may have left a place.
+        fail(session.underSession(f.error()));
       } else {
         refuse(session.underSession(f.error()));
       }

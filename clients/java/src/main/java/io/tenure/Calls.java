@@ -90,7 +90,8 @@ final class Calls {
   /** Fails every call that is open. */
   void close(TenureException why) {
     for (Open<?, ?> call : List.copyOf(open)) {
-      call.future.completeExceptionally(why);
+      call.future.completeExceptionally(call.sent || call.attempt != null
+          ? TenureException.of(why.kind(), Applied.UNKNOWN, why.getMessage()) : why);
     }
   }
 

@@ -364,7 +364,7 @@ public final class Client implements AutoCloseable {
         interrupted = true;
       }
     }
-    core.loop.shutdown();
+    core.end();
     if (interrupted) {
       Thread.currentThread().interrupt();
     }

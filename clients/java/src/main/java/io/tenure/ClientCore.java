@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -38,6 +39,8 @@ final class ClientCore implements Link.Listener {
   final Set<SessionCore> sessions = new HashSet<>();
   final Set<AutoCloseable> parts = new HashSet<>();
   volatile boolean closed;
+  private final Set<CompletableFuture<?>> pending = ConcurrentHashMap.newKeySet();
+  private volatile boolean ended;
 
   ClientCore(ConnectionString at, Duration callTimeout) {
     this.at = at;
@@ -86,6 +89,15 @@ final class ClientCore implements Link.Listener {
         });
   }
 
+  /** Fails what the loop will do no more. */
+  void end() {
+    loop.shutdown();
+    ended = true;
+    for (CompletableFuture<?> f : pending) {
+      f.completeExceptionally(closedError());
+    }
+  }
+
   static ByteString randomBytes(int n) {
     byte[] b = new byte[n];
     SECRETS.nextBytes(b);
@@ -95,11 +107,22 @@ final class ClientCore implements Link.Listener {
   /** Runs work that begins on the loop; the future ends on the loop. */
   <T> CompletableFuture<T> onLoop(Supplier<CompletableFuture<T>> work) {
     CompletableFuture<T> result = new CompletableFuture<>();
-    if (closed) {
+    pending.add(result);
+    result.whenComplete((v, e) -> pending.remove(result));
+    loop.run(() -> {
+      if (closed) {
+        result.completeExceptionally(closedError());
+        return;
+      }
+      try {
+        Futures.connect(work.get(), result);
+      } catch (RuntimeException e) {
+        result.completeExceptionally(e);
+      }
+    });
+    if (ended) {
       result.completeExceptionally(closedError());
-      return result;
     }
-    loop.run(() -> Futures.connect(work.get(), result));
     return result;
   }
 

@@ -20,6 +20,7 @@ public class Held implements AutoCloseable {
   private final LockMode mode;
   private final CompletableFuture<EndCause> ended = new CompletableFuture<>();
   private volatile EndCause cause;
+  private volatile boolean doubted;
 
   Held(SessionCore session, Hold hold) {
     this.session = session;
@@ -72,12 +73,12 @@ public class Held implements AutoCloseable {
    * means that no expiry has passed the lock on; an operator's break takes it earlier, and ends this Held once it is heard of.
    */
   public boolean isSafe() {
-    return cause == null && session.isSafe();
+    return cause == null && !doubted && session.isSafe();
   }
 
   /** Returns for how long {@link #isSafe} stays true without another renewal; zero when it is false. */
   public Duration safeFor() {
-    return cause == null ? session.lease().left(session.client.clock.nanos()) : Duration.ZERO;
+    return cause == null && !doubted ? session.lease().left(session.client.clock.nanos()) : Duration.ZERO;
   }
 
   /**
@@ -145,6 +146,11 @@ public class Held implements AutoCloseable {
     return sequencer.key();
   }
 
+  /** Says whether somebody else may hold the lock by now, because this hold is being passed on. */
+  void doubt(boolean doubted) {
+    this.doubted = doubted;
+  }
+
   /** Ends it, once. The loop calls it. */
   void end(EndCause why) {
     if (cause == null) {
@@ -155,6 +161,9 @@ public class Held implements AutoCloseable {
   }
 
   private CompletableFuture<Boolean> releaseInner() {
+    if (cause != null) {
+      return CompletableFuture.completedFuture(false);
+    }
     CompletableFuture<Boolean> result = new CompletableFuture<>();
     session.client.loop.run(() -> {
       if (cause != null) {

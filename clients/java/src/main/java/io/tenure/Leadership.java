@@ -70,13 +70,25 @@ public final class Leadership implements AutoCloseable {
 
   private CompletableFuture<Boolean> resignInner(String sessionId, String owner) {
     SessionCore s = held.session();
+    held.doubt(true);
     return s.client.onLoop(() -> s.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
         .setKey(held.fullKey()).setSessionId(s.id()).setLockIndex(held.lockIndex()).setToSessionId(sessionId)
-        .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).thenApply(r -> {
-          if (r.getResigned()) {
+        .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).handle((r, error) -> {
+          if (error == null && r.getResigned()) {
             held.end(EndCause.RELEASED);
+            return true;
           }
-          return r.getResigned();
+          if (error == null || Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO) {
+            held.doubt(false);
+          } else {
+            // It may have been passed on.
+            held.end(EndCause.RELEASED);
+            s.abandon(held.owner());
+          }
+          if (error != null) {
+            throw Futures.rethrow(error);
+          }
+          return false;
         }));
   }
 }

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 public final class Lock {
   private static final SecureRandom OWNERS = new SecureRandom();
   private static final int OWNER_BYTES = 12;
+  private static final long LOOK_AGAIN_NANOS = 25_000_000L;
 
   private final SessionCore session;
   private final String key;
@@ -84,6 +85,10 @@ public final class Lock {
 
   private CompletableFuture<Held> begin(Optional<Duration> wait) {
     CompletableFuture<Held> result = new CompletableFuture<>();
+    if (session.client.closed) {
+      result.completeExceptionally(ClientCore.closedError());
+      return result;
+    }
     session.client.loop.run(() -> {
       CompletableFuture<Held> inner =
           new Acquisition(session, session.client.namespace.key(key), owner, options, wait).start();
@@ -101,23 +106,45 @@ public final class Lock {
 
   private CompletableFuture<TryResult> tryInner() {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
-    session.client.loop.run(() -> session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
+    if (session.client.closed) {
+      result.completeExceptionally(ClientCore.closedError());
+      return result;
+    }
+    session.client.loop.run(() -> tryWhenFree(result));
+    return result;
+  }
+
+  private void tryWhenFree(CompletableFuture<TryResult> result) {
+    String fullKey = session.client.namespace.key(key);
+    if (session.state() != SessionState.CLOSED && session.isLeaving(fullKey, owner) && !result.isDone()) {
+      session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(result));
+      return;
+    }
+    session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()
-          .setKey(session.client.namespace.key(key)).setSessionId(session.id()).setMode(options.mode().wire())
+          .setKey(fullKey).setSessionId(session.id()).setMode(options.mode().wire())
           .setPermits(options.permits()).setLimit(options.limit()).setOptions(o.setOwner(owner));
       options.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
       return r.build();
     }).whenComplete((r, error) -> {
       if (error != null) {
         result.completeExceptionally(error);
+        if (!(Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO)
+            && session.state() != SessionState.CLOSED) {
+          session.abandon(owner);
+        }
       } else if (!r.getAcquired()) {
         result.complete(new TryResult(
             Optional.empty(), r.getLock().getHolders(), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
       } else {
-        session.whenSafe(() -> result.complete(new TryResult(Optional.of(session.adopt(r.getHold())), 0, 0, 0)));
+        session.whenSafe(() -> {
+          Held held = session.adopt(r.getHold());
+          if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
+            held.releaseAsync();
+          }
+        });
         session.over().thenAccept(c -> result.completeExceptionally(session.overError(Applied.YES)));
       }
-    }));
-    return result;
+    });
   }
 }

@@ -18,7 +18,8 @@ final class RequestIds {
 
   /** Draws the next number, or 0 when too many are open; then {@code later} runs once one is free, and draws again. */
   long draw(Runnable later) {
-    if (open.size() >= OPEN_MAX) {
+    // The cluster counts from the oldest open one on, whatever was answered since.
+    if (next - doneBelow() >= OPEN_MAX) {
       waiting.add(later);
       return 0;
     }
@@ -34,7 +35,10 @@ final class RequestIds {
 
   /** Says that a request has been answered, or is given up and never sent again. */
   void done(long sequence) {
-    if (open.remove(sequence) && !waiting.isEmpty()) {
+    if (!open.remove(sequence)) {
+      return;
+    }
+    while (!waiting.isEmpty() && next - doneBelow() < OPEN_MAX) {
       waiting.poll().run();
     }
   }

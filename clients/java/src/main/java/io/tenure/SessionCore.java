@@ -19,8 +19,10 @@ import io.tenure.v1.SessionHint;
 import io.tenure.v1.SessionServiceGrpc;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +35,7 @@ final class SessionCore {
   private static final Duration JEOPARDY_CALLS_MAX = Duration.ofSeconds(45);
   private static final long AFTER_CLOSE_NANOS = 3_000_000_000L;
   private static final long CLOSE_NANOS = 10_000_000_000L;
+  private static final long GIVE_BACK_AGAIN_NANOS = 1_000_000_000L;
   private static final long ATTACH_NANOS = 2_000_000_000L;
 
   final ClientCore client;
@@ -48,8 +51,8 @@ final class SessionCore {
   private final Set<Acquisition> acquisitions = new HashSet<>();
   /** Owners whose holds and places the user gave up, or lost the belief in, while nobody could be told. */
   private final Set<String> abandoned = new HashSet<>();
-  /** Holds that are being given back just now, by name. */
-  private final Set<String> returning = new HashSet<>();
+  /** How many calls give back a hold or a place just now, by key and owner. Until they end, nobody else may take it up. */
+  private final Map<String, Integer> leaving = new HashMap<>();
   private final List<Runnable> whenSafe = new ArrayList<>();
   private final List<Consumer<SessionChange>> listeners = new ArrayList<>();
   private final Executor events;
@@ -154,6 +157,7 @@ final class SessionCore {
   }
 
   void renewed(long sentAt) {
+    look(client.clock.nanos());
     lease.acknowledged(sentAt, ttl);
     if (state == SessionState.CLOSED || !lease.isSafe(client.clock.nanos())) {
       return;
@@ -288,24 +292,29 @@ final class SessionCore {
     Set<String> alive = new HashSet<>();
     for (Hold h : truth.getHoldsList()) {
       alive.add(name(h.getSequencer().getKey(), h.getSequencer().getLockIndex()));
-      if (abandoned.contains(h.getOwner())) {
-        String name = name(h.getSequencer().getKey(), h.getSequencer().getLockIndex());
-        returning.add(name);
-        giveBack(h.getSequencer().getKey(), h.getOwner(), h.getSequencer().getLockIndex())
-            .whenComplete((r, e) -> returning.remove(name));
+      if (abandoned.contains(h.getOwner()) && !isHeld(h)) {
+        giveBack(h.getSequencer().getKey(), h.getOwner(), h.getSequencer().getLockIndex());
       }
     }
     for (Place p : truth.getPlacesList()) {
       if (abandoned.contains(p.getOwner())) {
-        cancelWait(p.getKey(), p.getOwner());
+        cancelWait(p.getKey(), p.getOwner()).thenAccept(hold -> hold.ifPresent(
+            h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex())));
       }
     }
     abandoned.clear();
     for (Held h : List.copyOf(held)) {
-      if (!alive.contains(name(h.fullKey(), h.lockIndex()))) {
+      // What was granted after the answer was made is not in it.
+      boolean shown = Long.compareUnsigned(h.token(), truth.getHeader().getRevision()) <= 0;
+      if (shown && !alive.contains(name(h.fullKey(), h.lockIndex()))) {
         h.end(EndCause.TAKEN_AWAY);
       }
     }
+  }
+
+  private boolean isHeld(Hold h) {
+    return held.stream().anyMatch(known -> known.fullKey().equals(h.getSequencer().getKey())
+        && known.lockIndex() == h.getSequencer().getLockIndex());
   }
 
   private static String name(String key, long lockIndex) {
@@ -329,6 +338,9 @@ final class SessionCore {
 
   private <Q extends MessageLite, R> void change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request, CompletableFuture<R> result) {
+    if (result.isDone()) {
+      return;
+    }
     if (state == SessionState.CLOSED) {
       result.completeExceptionally(overError(Applied.NO));
       return;
@@ -337,8 +349,15 @@ final class SessionCore {
     if (sequence == 0) {
       return;
     }
-    CompletableFuture<R> call = client.calls.call(
-        method, request.apply(identity().setRequestId(requestId(sequence))), this::patience);
+    Q q;
+    try {
+      q = request.apply(identity().setRequestId(requestId(sequence)));
+    } catch (RuntimeException e) {
+      ids.done(sequence);
+      result.completeExceptionally(e);
+      return;
+    }
+    CompletableFuture<R> call = client.calls.call(method, q, this::patience);
     call.whenComplete((value, error) -> {
       ids.done(sequence);
       if (error == null) {
@@ -416,9 +435,28 @@ final class SessionCore {
 
   // Holds.
 
-  /** Whether this hold, of an earlier Held of the same owner, is being given back. */
-  boolean isReturning(Hold h) {
-    return returning.contains(name(h.getSequencer().getKey(), h.getSequencer().getLockIndex()));
+  /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
+  boolean isLeaving(String fullKey, String owner) {
+    return abandoned.contains(owner) || leaving.containsKey(owner + '\0' + fullKey);
+  }
+
+  /** Whether somebody else here has or waits for the lock under this owner. */
+  boolean isUsed(String fullKey, String owner, Acquisition except) {
+    return held.stream().anyMatch(h -> h.fullKey().equals(fullKey) && h.owner().equals(owner))
+        || acquisitions.stream().anyMatch(a -> a != except && a.isFor(fullKey, owner));
+  }
+
+  /** Notes that a hold or place is on its way back until the call ends; waits of the same owner begin anew after it. */
+  private <T> CompletableFuture<T> leaving(String fullKey, String owner, CompletableFuture<T> call) {
+    String name = owner + '\0' + fullKey;
+    leaving.merge(name, 1, Integer::sum);
+    for (Acquisition a : List.copyOf(acquisitions)) {
+      if (a.isFor(fullKey, owner)) {
+        a.restart();
+      }
+    }
+    call.whenComplete((r, e) -> leaving.computeIfPresent(name, (k, n) -> n == 1 ? null : n - 1));
+    return call;
   }
 
   void holds(Held h) {
@@ -459,15 +497,21 @@ final class SessionCore {
   }
 
   CompletableFuture<Boolean> giveBack(String fullKey, String owner, long lockIndex) {
-    return change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
+    CompletableFuture<Boolean> call = change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
         .setKey(fullKey).setSessionId(id).setLockIndex(lockIndex).setOptions(o.setOwner(owner)).build())
         .thenApply(r -> r.getReleased());
+    call.whenComplete((r, e) -> {
+      if (e != null && state != SessionState.CLOSED) {
+        client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> abandon(owner));
+      }
+    });
+    return leaving(fullKey, owner, call);
   }
 
   CompletableFuture<Optional<Hold>> cancelWait(String fullKey, String owner) {
-    return change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
+    return leaving(fullKey, owner, change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
         .setKey(fullKey).setSessionId(id).setOptions(o.setOwner(owner)).build())
-        .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty());
+        .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty()));
   }
 
   /** Waits until inherited holds can be believed and tells them. */
@@ -532,10 +576,11 @@ final class SessionCore {
     CompletableFuture<RenewSessionResponse> last =
         client.calls.call(SessionServiceGrpc.getRenewSessionMethod(), request, this::patience);
     return last.handle((r, e) -> {
-      if (e != null && underSession(e) instanceof TenureException t && t.kind() == ErrorKind.SESSION_EXPIRED) {
+      if (e != null && underSession(e) instanceof TenureException.SessionOver t) {
         throw t;
       }
-      return token(true);
+      // As long as a process before this one may believe, so may whoever believes this one.
+      return token(!oldMayRun || client.clock.nanos() >= inheritFrom);
     });
   }
 

@@ -37,6 +37,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private String token = "";
   private TenureException failure;
   private boolean opened;
+  private boolean whole;
   private boolean closed;
   private int failures;
 
@@ -68,13 +69,14 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   public Optional<WatchMessage> next(Duration wait) {
     return Await.of(core.onLoop(() -> {
       CompletableFuture<Optional<WatchMessage>> f = pull();
-      core.loop.after(wait.toNanos(), () -> {
+      var timer = core.loop.after(wait.toNanos(), () -> {
         if (f == reader) {
           reader = null;
           f.completeExceptionally(
               TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + wait));
         }
       });
+      f.whenComplete((m, e) -> timer.cancel(false));
       return f;
     }));
   }
@@ -212,7 +214,9 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
   private void take(WatchResponse r) {
     failures = 0;
-    if (!r.getResumeToken().isEmpty()) {
+    whole |= r.hasInitial() && r.getInitial().getComplete();
+    // Before the present state is there whole, a broken stream has to begin with it again.
+    if (!r.getResumeToken().isEmpty() && (whole || !options.wantsInitial())) {
       token = r.getResumeToken();
     }
     long revision = r.getHeader().getRevision();

@@ -114,6 +114,11 @@ public final class WatchOptions {
     return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, d);
   }
 
+  /** Whether the present state comes first. */
+  boolean wantsInitial() {
+    return initial && resumeToken.isEmpty();
+  }
+
   private WatchOptions with(Selection s) {
     return new WatchOptions(s, initial, previous, keysOnly, afterRevision, resumeToken, progress);
   }
