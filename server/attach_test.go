@@ -141,3 +141,37 @@ func TestAttemptsToAttachAreOrderedByTheirNumber(t *testing.T) {
 	want("second", 2, "")
 	want("second", 1, "2")
 }
+
+// TestAWaitEndsWithATakeover lets another process take over a session that waits. The one that waited is told so, and not of
+// the lock, which is granted to the session later.
+func TestAWaitEndsWithATakeover(t *testing.T) {
+	m := start(t)
+	holder, waits := m.openSession(t, "holder"), m.openSession(t, "waits")
+	if r, err := m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{Key: "l", SessionId: holder}); err != nil || !r.GetAcquired() {
+		t.Fatalf("got %v, %v, want the lock", r, err)
+	}
+	stream, err := m.AcquireLock(t.Context(), &tenurev1.AcquireLockRequest{
+		Key: "l", SessionId: waits, Options: &tenurev1.CallOptions{Epoch: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if step, recvErr := stream.Recv(); recvErr != nil || step.GetQueued() == nil {
+		t.Fatalf("got %v, %v, want a place", step, recvErr)
+	}
+	_, err = m.AttachSession(t.Context(), &tenurev1.AttachSessionRequest{
+		SessionId: waits, TakeOver: true, InstanceId: []byte("another"), Options: &tenurev1.CallOptions{Epoch: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := stream.Recv()
+	if err == nil {
+		t.Fatalf("got %v, want the end of the wait", step)
+	}
+	wantError(t, err, codes.FailedPrecondition, "SESSION_SUPERSEDED")
+	r, err := m.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: "l"})
+	if err != nil || len(r.GetLock().GetPlaces()) != 1 {
+		t.Errorf("places: got %v, %v, want the session's", r.GetLock().GetPlaces(), err)
+	}
+}

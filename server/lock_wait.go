@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -149,11 +150,14 @@ func (a *api) await(ctx context.Context, w *waiting, send func(*tenurev1.Acquire
 	teller.mu.Lock()
 	teller.lookLater()
 	teller.mu.Unlock()
+	selectors := watch.Selectors{Places: []watch.Place{{Key: w.acquire.GetKey(), Number: w.place}}}
+	if id, err := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); err == nil {
+		// Whoever the session is taken from must not be told of what is granted to it from then on.
+		selectors.Sessions = []storage.SessionID{id}
+	}
+	selectors = selectors.Normal()
 	for {
-		err := a.hub.Watch(ctx, watch.Request{
-			Selectors: watch.Selectors{Places: []watch.Place{{Key: w.acquire.GetKey(), Number: w.place}}}.Normal(),
-			After:     w.after,
-		}, teller.take)
+		err := a.hub.Watch(ctx, watch.Request{Selectors: selectors, After: w.after}, teller.take)
 		if errors.Is(err, watch.ErrCompacted) {
 			err = teller.lookUp()
 		}
@@ -190,6 +194,8 @@ func (t *placeTeller) take(b watch.Batch) error {
 // look takes the event that ends the wait.
 func (t *placeTeller) look(e *storev1.Event) error {
 	switch kind := e.GetKind().(type) {
+	case *storev1.Event_SessionTakenOver:
+		return t.superseded(kind.SessionTakenOver.GetEpoch())
 	case *storev1.Event_LockGranted:
 		return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
 			Step: &tenurev1.AcquireLockResponse_Granted{Granted: grantedToProto(e, t.api)},
@@ -208,6 +214,17 @@ func (t *placeTeller) look(e *storev1.Event) error {
 		})
 	}
 	return nil
+}
+
+// superseded ends the wait of a process whose session another one has taken over. The place stays: it is the session's.
+func (t *placeTeller) superseded(epoch uint64) error {
+	own := t.waiting.acquire.GetSession().GetEpoch()
+	if own == 0 || epoch <= own {
+		return nil
+	}
+	t.closed = true
+	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		"another process took the session over while it waited").with("epoch", strconv.FormatUint(epoch, 10))
 }
 
 // grantedToProto returns the hold that a grant's event tells of.
@@ -306,6 +323,15 @@ func (t *placeTeller) lookUp() error {
 		return err
 	}
 	defer t.api.closeSnapshot(s)
+	if id, idErr := storage.SessionIDFromBytes(acquire.GetSession().GetSessionId()); idErr == nil {
+		record, _, readErr := s.Session(id)
+		if readErr != nil {
+			return readErr
+		}
+		if err = t.superseded(record.GetEpoch()); err != nil {
+			return err
+		}
+	}
 	waiters, _, err := s.Waiters(acquire.GetKey(), t.waiting.place-1, 1)
 	if err != nil {
 		return err
