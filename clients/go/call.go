@@ -54,7 +54,7 @@ func (c *Client) retry(ctx context.Context, f attempt, reading bool) error {
 		l, err := c.pool.Get(ctx)
 		if err != nil {
 			if errors.Is(err, conn.ErrClosed) {
-				return errClientClosed()
+				return r.doubt(errClientClosed())
 			}
 			return interrupted(ctx, r.sent, err)
 		}
@@ -66,7 +66,7 @@ func (c *Client) retry(ctx context.Context, f attempt, reading bool) error {
 		case ctx.Err() != nil && again(err):
 			return interrupted(ctx, r.sent, r.last)
 		case !again(err):
-			return fromRPC(err)
+			return r.doubt(fromRPC(err))
 		}
 		if !pauses.Wait(ctx) {
 			return interrupted(ctx, r.sent, r.last)
@@ -80,6 +80,19 @@ type retrying struct {
 	sent       bool // Whether an attempt may have been applied.
 	last       error
 	leaderless time.Time
+}
+
+// doubt says of an error that tells of the last attempt only what is known of all: one before may have been applied. What
+// the state machine decides it decides for all of them, so that is left as it is.
+func (r *retrying) doubt(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	before := errors.Is(err, ErrClientClosed) || ok && e.Reason == "QUOTA_EXCEEDED"
+	if !ok || !r.sent || !before || e.Applied != AppliedNo {
+		return err
+	}
+	doubted := *e
+	doubted.Applied = AppliedUnknown
+	return &doubted
 }
 
 // once makes one attempt, and gives the link up if it is to blame.

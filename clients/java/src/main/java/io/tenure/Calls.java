@@ -155,7 +155,10 @@ final class Calls {
 
     private void failed(Connection c, boolean silent, Errors.Failure f) {
       if (!f.retry()) {
-        future.completeExceptionally(f.error());
+        // A member refuses for want of room before anything is decided; an attempt before may have been applied.
+        boolean doubted = sent && f.reason().equals("QUOTA_EXCEEDED") && f.error().applied() == Applied.NO;
+        future.completeExceptionally(doubted ? TenureException.of(f.error().kind(), Applied.UNKNOWN,
+            f.error().getMessage(), f.error().details(), f.error()) : f.error());
         return;
       }
       if (f.error().applied() != Applied.NO) {
