@@ -169,10 +169,14 @@ func (k *keeper) read(ctx context.Context) {
 	}
 }
 
+// atOnce is how long a timer runs that is due now. With zero it would be due before anybody waits for it, at which Go 1.26
+// crashes under the race detector in a bubble of testing/synctest.
+const atOnce = time.Nanosecond
+
 // converse sends a renewal, waits for its verdict, pauses, and so on, until something breaks.
 func (k *keeper) converse(ctx context.Context) error {
 	s := k.session
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(atOnce)
 	defer timer.Stop()
 	for {
 		select {
@@ -180,7 +184,7 @@ func (k *keeper) converse(ctx context.Context) error {
 			if k.open {
 				continue
 			}
-			timer.Reset(0)
+			timer.Reset(atOnce)
 		case <-timer.C:
 			if k.open {
 				return errNoVerdict

@@ -58,7 +58,7 @@ func (s *Session) lookAtLease() {
 
 // guardLease looks at the lease until ctx ends.
 func (s *Session) guardLease(ctx context.Context) {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(s.guardOnce())
 	defer timer.Stop()
 	for {
 		select {

@@ -313,18 +313,18 @@ func (p *Pool) follow(ctx context.Context, link *Link) *Link {
 		}
 	}()
 	defer func() { close(stop); <-watched }()
-	for timer := time.NewTimer(0); ; timer.Reset(p.listPause()) {
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			link.Fail()
-			return nil
-		case <-timer.C:
-		}
+	for {
 		if next := p.rebalance(ctx, link); next != nil {
 			p.use(next)
-			timer.Stop()
 			return next
+		}
+		pause := time.NewTimer(p.listPause())
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			link.Fail()
+			return nil
+		case <-pause.C:
 		}
 	}
 }
