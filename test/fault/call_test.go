@@ -108,7 +108,7 @@ func (c *caller) follow(members []*rig.Member) {
 			c.conns[address] = conn
 		}
 	}
-	c.next = c.rng.IntN(len(c.at))
+	c.next = rand.IntN(len(c.at)) // Not rng, which is the client's own goroutine's.
 }
 
 func (c *caller) conn(advance bool) *grpc.ClientConn {
@@ -199,11 +199,8 @@ func (c *caller) call(ctx context.Context, op *check.Op, repeatable bool, attemp
 
 // pause waits a moment that grows with the attempts, with full jitter.
 func (c *caller) pause(ctx context.Context, n int) {
-	c.mu.Lock()
 	most := min(500*time.Millisecond, 10*time.Millisecond<<min(n, 6))
-	d := time.Duration(c.rng.Int64N(int64(most)))
-	c.mu.Unlock()
-	wait(ctx, d)
+	wait(ctx, rand.N(most))
 }
 
 // wait lets time pass, which is what clients do between their calls.

@@ -3,7 +3,6 @@ package fault_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,17 +162,15 @@ func margin(ttl time.Duration) time.Duration { return max(50*time.Millisecond, t
 
 // keepAlive renews the session until ctx ends or it is over.
 func (h *holder) keepAlive(ctx context.Context) {
-	c := &caller{rec: h.c.rec, name: h.c.name + "/renew", rng: rand.New(rand.NewPCG(1, 2)), conns: h.c.conns, at: h.c.at}
 	for ctx.Err() == nil && !h.over.Load() {
 		wait(ctx, h.ttl/4)
 		if ctx.Err() != nil {
 			return
 		}
 		asked := h.c.rec.now()
-		op := &check.Op{Kind: check.KindRenew, Session: h.text, Epoch: 1, Client: c.name, Call: int64(asked), Attempts: 1}
-		c.next++
+		op := &check.Op{Kind: check.KindRenew, Session: h.text, Epoch: 1, Client: h.c.name + "/renew", Call: int64(asked), Attempts: 1}
 		tryCtx, cancel := context.WithTimeout(ctx, h.ttl/2)
-		_, err := tenurev1.NewSessionServiceClient(c.conn(false)).RenewSession(tryCtx, &tenurev1.RenewSessionRequest{SessionId: h.id})
+		_, err := tenurev1.NewSessionServiceClient(h.c.conn(true)).RenewSession(tryCtx, &tenurev1.RenewSessionRequest{SessionId: h.id})
 		cancel()
 		op.Return, op.Outcome = int64(h.c.rec.now()), check.OK
 		if err != nil {
