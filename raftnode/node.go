@@ -48,7 +48,6 @@ type Node struct {
 	couriers  *couriers
 	health    *health
 	inbox     *transfer.Inbox
-	staged    atomic.Pointer[stagedSnapshot] // the last snapshot that raft was told of
 	roster    *roster
 	witnesses *witnesses
 	mending   *mending

@@ -309,7 +309,6 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 		return err
 	}
 	message.Snapshot.Data = []byte(name)
-	n.staged.Store(&stagedSnapshot{name: name, index: manifest.Index})
 	n.mail.put(core.Receive{Message: message})
 	if err := s.Send(&peerv1.SendSnapshotResponse{Stored: true}); err != nil {
 		return fmt.Errorf("answer the sender: %w", err)
@@ -358,23 +357,9 @@ func (n *Node) checkSnapshot(message *raftpb.Message, m *checkpoint.Manifest) er
 	return nil
 }
 
-// stagedSnapshot is a received snapshot that raft was told of.
-type stagedSnapshot struct {
-	name  string
-	index uint64
-}
-
-// cleanStaged removes received snapshots that raft did not want.
+// cleanStaged removes received snapshots that raft did not want, or has no use for any more.
 func (n *Node) cleanStaged() error {
 	n.storeMu.Lock()
 	defer n.storeMu.Unlock()
-	s := n.staged.Load()
-	if s == nil || n.Store().Applied().Index < s.index {
-		return nil
-	}
-	if err := n.inbox.Clean(); err != nil {
-		return err
-	}
-	n.staged.CompareAndSwap(s, nil)
-	return nil
+	return n.inbox.Clean(n.Store().Applied().Index)
 }

@@ -22,11 +22,14 @@ type Inbox struct {
 	mu      sync.Mutex // guards what follows, and the files of present
 	present *incoming
 	streams uint64 // numbers the streams, so that only the last one writes
+	// complete are the indexes of the snapshots that are whole, by name. Somebody was told of each.
+	complete map[string]uint64
 }
 
 // incoming is a snapshot of which a part is here.
 type incoming struct {
-	name     string
+	content  string // the same for the same snapshot
+	name     string // of its directory, used once
 	manifest *checkpoint.Manifest
 	files    map[string]int64 // size by name, as they should be
 	have     map[string]int64 // as they are
@@ -36,7 +39,9 @@ type incoming struct {
 }
 
 // NewInbox receives into dir, which is made when the first snapshot comes.
-func NewInbox(fs vfs.FS, dir string) *Inbox { return &Inbox{fs: fs, dir: dir} }
+func NewInbox(fs vfs.FS, dir string) *Inbox {
+	return &Inbox{fs: fs, dir: dir, complete: map[string]uint64{}}
+}
 
 // Reception is one stream that brings a snapshot.
 type Reception struct {
@@ -58,12 +63,12 @@ func (in *Inbox) Begin(raw []byte) (*Reception, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.streams++
-	name := fmt.Sprintf("%s-%08x", m.Name(), crc32.Checksum(raw, castagnoli))
-	if in.present == nil || in.present.name != name {
+	content := fmt.Sprintf("%s-%08x", m.Name(), crc32.Checksum(raw, castagnoli))
+	if in.present == nil || in.present.content != content {
 		if err := in.drop(); err != nil {
 			return nil, err
 		}
-		if err := in.start(name, raw, m); err != nil {
+		if err := in.start(content, raw, m); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +84,8 @@ func (in *Inbox) Begin(raw []byte) (*Reception, error) {
 }
 
 // start makes the directory of a new snapshot. The caller holds mu.
-func (in *Inbox) start(name string, raw []byte, m *checkpoint.Manifest) error {
+func (in *Inbox) start(content string, raw []byte, m *checkpoint.Manifest) error {
+	name := fmt.Sprintf("%s-%d", content, in.streams)
 	dir := in.fs.PathJoin(in.dir, name)
 	if err := in.fs.RemoveAll(dir); err != nil {
 		return fmt.Errorf("receive snapshot: %w", err)
@@ -90,7 +96,7 @@ func (in *Inbox) start(name string, raw []byte, m *checkpoint.Manifest) error {
 	if err := checkpoint.WriteManifestRaw(in.fs, dir, raw); err != nil {
 		return err
 	}
-	p := &incoming{name: name, manifest: m, files: map[string]int64{}, have: map[string]int64{}}
+	p := &incoming{content: content, name: name, manifest: m, files: map[string]int64{}, have: map[string]int64{}}
 	for _, f := range m.Files {
 		p.files[f.Name] = f.SizeBytes
 	}
@@ -201,13 +207,28 @@ func (r *Reception) Finish() (string, error) {
 		return "", err
 	}
 	in.present = nil
+	in.complete[p.name] = p.manifest.Index
 	return p.name, nil
 }
 
-// Clean removes everything but what is being received and what is kept.
-func (in *Inbox) Clean(keep ...string) error {
+// Clean removes the complete snapshots that the state at the applied index has passed. A later one may be about to be
+// installed.
+func (in *Inbox) Clean(applied uint64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	passed := false
+	var keep []string
+	for name, index := range in.complete {
+		if index > applied {
+			keep = append(keep, name)
+			continue
+		}
+		delete(in.complete, name)
+		passed = true
+	}
+	if !passed {
+		return nil
+	}
 	if in.present != nil {
 		keep = append(keep, in.present.name)
 	}

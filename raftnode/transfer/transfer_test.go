@@ -155,7 +155,7 @@ func TestAStreamGoesOnWhereAnotherBroke(t *testing.T) {
 	if err != nil || len(names) != 2 {
 		t.Errorf("in the inbox: got %v %v, want two", names, err)
 	}
-	if err = in.Clean(); err != nil {
+	if err = in.Clean(7); err != nil {
 		t.Fatal(err)
 	}
 	if names, err = fs.List("/in"); err != nil || len(names) != 1 || slices.Contains(names, name) {
@@ -196,6 +196,68 @@ func (s *stream) Recv() (*peerv1.SendSnapshotResponse, error) {
 }
 
 // A sender skips what the receiver has, and is no faster than its pace.
+// A snapshot that is complete belongs to whoever was told its name: another stream that brings the same one does not touch
+// it, and it stays until the state has passed it.
+func TestACompleteSnapshotStaysUntilItIsPassed(t *testing.T) {
+	_, _, raw := made(t, 7, map[string][]byte{"a": []byte("abcdef")})
+	in, fs := inbox(t)
+	receive := func() string {
+		t.Helper()
+		r, err := in.Begin(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Have) != 0 {
+			t.Errorf("have: got %v, want nothing", r.Have)
+		}
+		if err = r.Chunk(chunk("a", 0, []byte("abcdef"), true)); err != nil {
+			t.Fatal(err)
+		}
+		name, err := r.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	first := receive()
+	broken, err := in.Begin(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = broken.Chunk(chunk("a", 0, []byte("abc"), false)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = checkpoint.Verify(fs, "/in/"+first); err != nil {
+		t.Errorf("while the same is received again: %v", err)
+	}
+	// Streams that broke are taken up by their successor.
+	resumed, err := in.Begin(raw)
+	if err != nil || len(resumed.Have) != 1 {
+		t.Fatalf("have: got %v, %v, want what the broken stream brought", resumed.Have, err)
+	}
+	if err = resumed.Chunk(chunk("a", 3, []byte("def"), true)); err != nil {
+		t.Fatal(err)
+	}
+	second, err := resumed.Finish()
+	if err != nil || second == first {
+		t.Fatalf("got %q, %v, want another name than %q", second, err, first)
+	}
+	if err = in.Clean(6); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{first, second} {
+		if _, err = checkpoint.Verify(fs, "/in/"+name); err != nil {
+			t.Errorf("not passed yet: %v", err)
+		}
+	}
+	if err = in.Clean(7); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := fs.List("/in"); err != nil || len(names) != 0 {
+		t.Errorf("passed: got %v, %v, want nothing", names, err)
+	}
+}
+
 func TestSendKeepsItsPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		big := bytes.Repeat([]byte("0123456789abcdef"), 64<<10) // 1 MiB
