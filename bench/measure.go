@@ -26,8 +26,8 @@ type sample struct {
 	Window    time.Duration // measured time
 	P50       time.Duration // of the latency of one operation
 	P99       time.Duration
-	ServerCPU time.Duration // used by the measured process in the window
-	RSSBytes  int64         // of the measured process at the end of the window
+	ServerCPU time.Duration // used by the measured processes together in the window
+	RSSBytes  int64         // of the largest measured process at the end of the window
 }
 
 func (s sample) rate() float64 { return float64(s.Ops) / s.Window.Seconds() }
@@ -81,8 +81,8 @@ func (r *recorder) addAll(latencies []time.Duration) {
 }
 
 // measure runs a cell: all drivers in closed loops, first the warm-up, then the window. An operation counts when it ends in
-// the window. server may be nil.
-func measure(ctx context.Context, c *cell, o options, server *process) (sample, error) {
+// the window.
+func measure(ctx context.Context, c *cell, o options, servers ...*process) (sample, error) {
 	var phase atomic.Int32
 	recorders := make([]*recorder, c.drivers)
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -97,7 +97,7 @@ func measure(ctx context.Context, c *cell, o options, server *process) (sample, 
 			return nil
 		})
 	}
-	s, err := watchWindow(groupCtx, &phase, o, server)
+	s, err := watchWindow(groupCtx, &phase, o, servers)
 	phase.Store(phaseStop)
 	if err = firstCause(group.Wait(), err); err != nil {
 		return s, err
@@ -115,13 +115,13 @@ func measure(ctx context.Context, c *cell, o options, server *process) (sample, 
 	return s, nil
 }
 
-// watchWindow lets the warm-up and the window pass and takes the server's counters at its ends.
-func watchWindow(ctx context.Context, phase *atomic.Int32, o options, server *process) (sample, error) {
+// watchWindow lets the warm-up and the window pass and takes the servers' counters at its ends.
+func watchWindow(ctx context.Context, phase *atomic.Int32, o options, servers []*process) (sample, error) {
 	var s sample
 	if err := pause(ctx, o.warmup); err != nil {
 		return s, err
 	}
-	before, err := serverCPU(server)
+	before, err := serverCPU(servers)
 	if err != nil {
 		return s, err
 	}
@@ -132,22 +132,32 @@ func watchWindow(ctx context.Context, phase *atomic.Int32, o options, server *pr
 	}
 	phase.Store(phaseStop)
 	s.Window = time.Since(begin)
-	after, err := serverCPU(server)
+	after, err := serverCPU(servers)
 	if err != nil {
 		return s, err
 	}
 	s.ServerCPU = after - before
-	if server != nil {
-		s.RSSBytes, err = server.rssBytes()
+	for _, server := range servers {
+		bytes, err := server.rssBytes()
+		if err != nil {
+			return s, err
+		}
+		s.RSSBytes = max(s.RSSBytes, bytes)
 	}
-	return s, err
+	return s, nil
 }
 
-func serverCPU(server *process) (time.Duration, error) {
-	if server == nil {
-		return 0, nil
+// serverCPU is what the measured processes have used together.
+func serverCPU(servers []*process) (time.Duration, error) {
+	var sum time.Duration
+	for _, server := range servers {
+		used, err := server.cpu()
+		if err != nil {
+			return 0, err
+		}
+		sum += used
 	}
-	return server.cpu()
+	return sum, nil
 }
 
 // firstCause prefers the error of the clients to the cancellation that it caused.

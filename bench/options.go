@@ -70,7 +70,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.DurationVar(&o.warmup, "warmup", 500*time.Millisecond, "time before it that does not count")
 	fs.StringVar(&o.dir, "dir", "", "directory on the disk to measure; default the system's for temporary files")
 	fs.StringVar(&o.output, "o", "", "file for the report as JSON")
-	fs.StringVar(&o.profileDir, "profile", "", "directory for a CPU profile of the member in each cell, and heap profiles")
+	fs.StringVar(&o.profileDir, "profile", "", "directory for CPU profiles of every member in each cell, and heap profiles")
 	fs.IntVar(&o.valueBytes, "value-bytes", 256, "size of values")
 	fs.IntVar(&o.keys, "keys", 10_000, "number of keys for put and get")
 	fs.IntVar(&o.sessions, "sessions", 200_000, "live sessions when their memory is measured; renewals use half of it")

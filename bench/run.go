@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // bench is one run.
@@ -87,18 +89,14 @@ func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	measured := b.member
+	measured := b.cluster
 	switch key.workload {
 	case workEcho:
-		measured = b.echo
+		measured = []*server{b.echo}
 	case workFsync:
 		measured = nil
 	}
-	var p *process
-	if measured != nil {
-		p = measured.process
-	}
-	s, err := b.measureProfiled(ctx, c, round, key, p)
+	s, err := b.measureProfiled(ctx, c, round, key, measured)
 	if err != nil {
 		return err
 	}
@@ -108,18 +106,27 @@ func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err er
 	return nil
 }
 
-// measureProfiled measures a cell, and takes a profile of the member meanwhile if asked to.
-func (b *bench) measureProfiled(ctx context.Context, c *cell, round int, key cellKey, p *process) (sample, error) {
-	if b.profileDir == "" || p == nil || key.workload == workEcho {
-		return measure(ctx, c, b.options, p)
+// measureProfiled measures a cell, and takes a profile of each member meanwhile if asked to.
+func (b *bench) measureProfiled(
+	ctx context.Context, c *cell, round int, key cellKey, measured []*server,
+) (sample, error) {
+	var processes []*process
+	for _, s := range measured {
+		processes = append(processes, s.process)
 	}
-	profile := make(chan error, 1)
-	go func() {
-		name := fmt.Sprintf("%s-%d-round%d", key.workload, key.clients, round+1)
-		profile <- b.member.profileCPU(ctx, b.profileDir, name, b.warmup+b.duration)
-	}()
-	s, err := measure(ctx, c, b.options, p)
-	return s, errors.Join(err, <-profile)
+	var profiles errgroup.Group
+	if b.profileDir != "" && key.workload != workEcho {
+		for i, m := range measured {
+			role := "follower"
+			if m == b.member {
+				role = "leader"
+			}
+			name := fmt.Sprintf("%s-%d-round%d-%s%d", key.workload, key.clients, round+1, role, i+1)
+			profiles.Go(func() error { return m.profileCPU(ctx, b.profileDir, name, b.warmup+b.duration) })
+		}
+	}
+	s, err := measure(ctx, c, b.options, processes...)
+	return s, errors.Join(err, profiles.Wait())
 }
 
 func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
