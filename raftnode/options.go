@@ -37,7 +37,8 @@ type Options struct {
 	Cache *pebble.Cache
 	// CheckpointLogBytes is after how many bytes of log a checkpoint is made and the log cut; 0 is 64 MiB.
 	CheckpointLogBytes uint64
-	// LogBytesMax is how large the log may grow before the state machine is flushed out of turn; 0 is 512 MiB.
+	// LogBytesMax is how large the log may grow before the state machine is flushed out of turn; 0 is 512 MiB. A log
+	// of that size does not wait for members that get a snapshot or lag any more: they get a newer snapshot.
 	LogBytesMax uint64
 	// PendingBytesMax bounds the commands under way; 0 is 64 MiB. Above it Propose answers ErrTooBusy.
 	PendingBytesMax int
