@@ -92,9 +92,12 @@ public class Held implements AutoCloseable {
     }
   }
 
-  /** Returns why it ended; absent while it is held. */
+  /**
+   * Returns why it ended; absent while it is held. It asks the clock, too: a lease that ran out ended it, though the library
+   * may not have told anybody yet.
+   */
   public Optional<EndCause> cause() {
-    return Optional.ofNullable(cause);
+    return Optional.ofNullable(cause != null ? cause : session.whyOver());
   }
 
   /** Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. */
@@ -166,6 +169,7 @@ public class Held implements AutoCloseable {
     }
     CompletableFuture<Boolean> result = new CompletableFuture<>();
     session.client.loop.run(() -> {
+      session.look(session.client.clock.nanos());
       if (cause != null) {
         result.complete(false);
         return;

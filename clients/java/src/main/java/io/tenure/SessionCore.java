@@ -195,18 +195,13 @@ final class SessionCore {
     if (state == SessionState.CLOSED) {
       return;
     }
+    look(client.clock.nanos()); // What ended before this is told so.
     cause = why;
     lease.end();
     client.keeper.remove(this);
     client.sessions.remove(this);
-    EndCause end = switch (why) {
-      case CLOSED -> EndCause.SESSION_CLOSED;
-      case EXPIRED, AUTH_FAILED -> EndCause.SESSION_ENDED;
-      case SUPERSEDED -> EndCause.SUPERSEDED;
-      case EXPORTED -> EndCause.EXPORTED;
-    };
     for (Held h : List.copyOf(held)) {
-      h.end(end);
+      h.end(endOf(why));
     }
     become(SessionState.CLOSED);
     for (Acquisition a : List.copyOf(acquisitions)) {
@@ -216,6 +211,25 @@ final class SessionCore {
     over.complete(why);
   }
 
+  private static EndCause endOf(CloseCause why) {
+    return switch (why) {
+      case CLOSED -> EndCause.SESSION_CLOSED;
+      case EXPIRED, AUTH_FAILED -> EndCause.SESSION_ENDED;
+      case SUPERSEDED -> EndCause.SUPERSEDED;
+      case EXPORTED -> EndCause.EXPORTED;
+    };
+  }
+
+  /** Returns why nothing is held any more at this moment, by what is known and by the clock; null while something may be. */
+  EndCause whyOver() {
+    boolean safe = isSafe(); // Before the cause: a session that is over has one first, and no lease then.
+    CloseCause why = cause;
+    if (why != null) {
+      return endOf(why);
+    }
+    return safe ? null : EndCause.LEASE_RAN_OUT;
+  }
+
   void hint(SessionHint hint) {
     if (hint.hasLost()) {
       lost(hint.getLost().getSequencer().getKey(), hint.getLost().getSequencer().getLockIndex());
@@ -223,6 +237,7 @@ final class SessionCore {
   }
 
   private void lost(String fullKey, long lockIndex) {
+    look(client.clock.nanos());
     for (Held h : List.copyOf(held)) {
       if (h.fullKey().equals(fullKey) && h.lockIndex() == lockIndex) {
         h.end(EndCause.TAKEN_AWAY);

@@ -94,6 +94,41 @@ final class ClientTest {
     }
   }
 
+  /** A process that was stopped asks before the library's own thread had its turn. */
+  @Test
+  void aHeldWhoseLeaseRanOutSaysSoThoughTheLibraryDidNotLookYet(TestInfo info) throws Exception {
+    try (Client client = client(info); Session a = client.openSession(
+            SessionOptions.defaults().withTtl(Duration.ofSeconds(2)))) {
+      Held held = a.lock("k").acquire();
+      CountDownLatch stopped = new CountDownLatch(1);
+      CountDownLatch goOn = new CountDownLatch(1);
+      try {
+        held.session().client.loop.execute(() -> {
+          stopped.countDown();
+          goOnAfter(goOn);
+        });
+        assertTrue(stopped.await(30, TimeUnit.SECONDS));
+        assertFalse(goOn.await(held.safeFor().plusMillis(100).toMillis(), TimeUnit.MILLISECONDS));
+        assertFalse(held.isSafe());
+        assertEquals(Duration.ZERO, held.safeFor());
+        assertEquals(Optional.of(EndCause.LEASE_RAN_OUT), held.cause());
+      } finally {
+        goOn.countDown();
+      }
+      assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
+      assertFalse(held.release());
+      assertEquals(Optional.of(EndCause.LEASE_RAN_OUT), held.cause());
+    }
+  }
+
+  private static void goOnAfter(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   @Test
   void aBrokenLockEndsItsHeld(TestInfo info) throws Exception {
     try (Client client = client(info); Session a = client.openSession()) {
