@@ -51,6 +51,22 @@ func StartLinkedCluster(ctx context.Context, t testing.TB, binary string, member
 		&Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags, proxied: true})
 }
 
+// StartClusterFrom starts a cluster whose first member has the directory that makeDir makes, and which the other members join
+// from empty ones. It waits until all serve; they may not all vote yet.
+func StartClusterFrom(
+	ctx context.Context, t testing.TB, binary string, members int, makeDir func(dir string), flags ...string,
+) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags}
+	first := c.place(ctx)
+	makeDir(first.Dir())
+	first.Restart(ctx)
+	for range members - 1 {
+		c.Join(ctx)
+	}
+	return c
+}
+
 func start(ctx context.Context, members int, each func(member int) []string, c *Cluster) *Cluster {
 	c.t.Helper()
 	var first []string
