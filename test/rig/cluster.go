@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,8 @@ import (
 type Cluster struct {
 	t       testing.TB
 	binary  string
-	host    string // of the listeners; the last number is the member's
+	host    string       // of the listeners; the last number is the member's
+	ports   map[int]bool // that members have, or had
 	flags   []string
 	proxied bool
 
@@ -40,7 +42,7 @@ func StartClusterEach(
 	ctx context.Context, t testing.TB, binary string, members int, each func(member int) []string, flags ...string,
 ) *Cluster {
 	t.Helper()
-	return start(ctx, members, each, &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags})
+	return start(ctx, members, each, &Cluster{t: t, binary: binary, host: loopbackNet(), ports: map[int]bool{}, flags: flags})
 }
 
 // StartLinkedCluster is StartCluster with a proxy before each member's peer address, to do faults to what the others send
@@ -48,7 +50,7 @@ func StartClusterEach(
 func StartLinkedCluster(ctx context.Context, t testing.TB, binary string, members int, flags ...string) *Cluster {
 	t.Helper()
 	return start(ctx, members, func(int) []string { return nil },
-		&Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags, proxied: true})
+		&Cluster{t: t, binary: binary, host: loopbackNet(), ports: map[int]bool{}, flags: flags, proxied: true})
 }
 
 // StartClusterFrom starts a cluster whose first member has the directory that makeDir makes, and which the other members join
@@ -57,7 +59,7 @@ func StartClusterFrom(
 	ctx context.Context, t testing.TB, binary string, members int, makeDir func(dir string), flags ...string,
 ) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, binary: binary, host: loopbackNet(), flags: flags}
+	c := &Cluster{t: t, binary: binary, host: loopbackNet(), ports: map[int]bool{}, flags: flags}
 	first := c.place(ctx)
 	makeDir(first.Dir())
 	first.Restart(ctx)
@@ -132,17 +134,35 @@ func (c *Cluster) link(ctx context.Context, peer string) *Proxy {
 	return p
 }
 
-// free returns an address that nobody listens on.
+// The ports of members. They are below those that kernels give to whoever asks for any, so that nobody takes the port of a
+// member by accident before it listens, or while it is down.
+const (
+	portMin = 10_000
+	portMax = 29_999
+)
+
+// free returns an address that nobody listens on, with a port that no other member of the cluster has.
 func (c *Cluster) free(ctx context.Context, host string) string {
 	c.t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		c.t.Fatalf("find a free port: %v", err)
+	var err error
+	for range 100 {
+		port := portMin + rand.IntN(portMax-portMin+1) //nolint:gosec // Addresses need no secret.
+		if c.ports[port] {
+			continue
+		}
+		var l net.Listener
+		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err != nil {
+			continue // Somebody has it.
+		}
+		if err := l.Close(); err != nil {
+			c.t.Fatal(err)
+		}
+		c.ports[port] = true
+		return l.Addr().String()
 	}
-	if err := l.Close(); err != nil {
-		c.t.Fatal(err)
-	}
-	return l.Addr().String()
+	c.t.Fatalf("find a free port: %v", err)
+	return ""
 }
 
 // Prepare returns the next member, which has a name and addresses and is not started.
