@@ -155,7 +155,7 @@ func (c *Cluster) free(ctx context.Context, host string) string {
 		if err != nil {
 			continue // Somebody has it.
 		}
-		if err := l.Close(); err != nil {
+		if err = l.Close(); err != nil {
 			c.t.Fatal(err)
 		}
 		c.ports[port] = true
