@@ -13,6 +13,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
 var (
@@ -181,9 +182,9 @@ func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
 	quorum := len(voters)/2 + 1
 	for sum, count := range groups {
 		if sum != own[index] && count >= quorum {
-			n.fail(fmt.Errorf("%w: checksum at index %d is %016x, %d of %d voters have %016x; its disk or memory is damaged: "+
-				"remove the member from the cluster, remove its data directory, and let it join again",
-				ErrStateDiffers, index, own[index], count, len(voters), sum))
+			why := fmt.Sprintf("checksum at index %d is %016x, %d of %d voters have %016x", index, own[index], count, len(voters), sum)
+			// Started again it would lead, vote and serve until the next comparison.
+			n.fail(errors.Join(stateDiffers(why), n.dir.WriteDiffers([]byte(why))))
 			return
 		}
 	}
@@ -196,6 +197,21 @@ func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
 			zap.Bool("writes_refused", odd))
 	}
 	h.odd.Store(odd)
+}
+
+// stateDiffers says what was found, and what to do.
+func stateDiffers(why string) error {
+	return fmt.Errorf("%w: %s; its disk or memory is damaged: remove the member from the cluster, remove its data directory, "+
+		"and let it join again", ErrStateDiffers, why)
+}
+
+// checkDiffers refuses a directory whose state was found to be wrong.
+func checkDiffers(dir *datadir.Dir) error {
+	why, err := dir.Differs()
+	if err == nil && why != nil {
+		err = stateDiffers(string(why))
+	}
+	return err
 }
 
 // report says how this member is. To another's report it answers with checksums at the indexes that one named.

@@ -236,7 +236,24 @@ func spoil(t *testing.T, fs vfs.FS, version uint64) {
 	}
 }
 
-// A member whose state differs from that of a quorum stops. If no quorum has the same, nothing is written any more.
+// refusedForGood starts a member whose state was found to be wrong, and tries to recover from it.
+func refusedForGood(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	for range 2 {
+		n, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
+		if !errors.Is(err, raftnode.ErrStateDiffers) || !strings.Contains(err.Error(), "remove its data directory") {
+			t.Errorf("open again: got %v, want %v and what to do", err, raftnode.ErrStateDiffers)
+		}
+		if err == nil {
+			_ = n.Close()
+		}
+	}
+	if _, err := raftnode.RecoverDir(raftnode.RecoverOptions{FS: fs, Dir: "/data"}); !errors.Is(err, raftnode.ErrStateDiffers) {
+		t.Errorf("recover: got %v, want %v", err, raftnode.ErrStateDiffers)
+	}
+}
+
+// A member whose state differs from that of a quorum stops, and does not start again. If no quorum has the same, nothing is written any more.
 func TestDifferentStatesAreFound(t *testing.T) {
 	tests := map[string]struct {
 		spoiled []uint64
@@ -268,6 +285,7 @@ func TestDifferentStatesAreFound(t *testing.T) {
 				}
 				if len(tt.stops) > 0 {
 					f.put("key", "x")
+					refusedForGood(t, f.disks[tt.stops[0]])
 					return
 				}
 				leader := f.leader()

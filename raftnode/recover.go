@@ -51,6 +51,9 @@ func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 	if d.identity, known, err = dir.Identity(); err != nil {
 		return nil, err
 	}
+	if err = checkDiffers(dir); err != nil {
+		return nil, err
+	}
 	if !known {
 		d.identity = newIdentity(o)
 	}

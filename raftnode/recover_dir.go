@@ -105,6 +105,9 @@ func openStopped(o Options) (_ *disk, err error) {
 	if d.identity, known, err = dir.Identity(); err != nil {
 		return nil, err
 	}
+	if err = checkDiffers(dir); err != nil {
+		return nil, err
+	}
 	if d.epoch, d.started, err = dir.Current(); err != nil {
 		return nil, err
 	}

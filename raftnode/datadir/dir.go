@@ -32,6 +32,7 @@ const (
 	snapInDir   = "snap-in"
 	genesisFile = "GENESIS"
 	mendFile    = "MEND"
+	differsFile = "DIFFERS"
 	tmpSuffix   = ".tmp"
 
 	dirMode os.FileMode = 0o700
@@ -244,6 +245,12 @@ func (d *Dir) WriteMend(raw []byte) error {
 	}
 	return syncDir(d.fs, d.path)
 }
+
+// Differs returns why the state in the directory must not be used again; nil if nothing is known against it.
+func (d *Dir) Differs() ([]byte, error) { return d.small(differsFile) }
+
+// WriteDiffers remembers for good that the state in the directory is wrong, and why.
+func (d *Dir) WriteDiffers(why []byte) error { return d.writeSmall(differsFile, why) }
 
 // small returns the content of a small file, nil if there is none.
 func (d *Dir) small(name string) ([]byte, error) {

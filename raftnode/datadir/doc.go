@@ -4,6 +4,7 @@
 //	FORMAT       JSON: format, oldest binary, cluster id, member id, incarnation, starts
 //	GENESIS      how a cluster of several members began, kept by those that began it
 //	MEND         what a member waits for whose log lost its end, while it does
+//	DIFFERS      why the state must not be used again, once it was found to differ from that of a quorum
 //	CURRENT      the name of the state machine in use
 //	RESERVE      a file that only holds space, given up on a full disk
 //	log/         raft log
