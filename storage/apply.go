@@ -66,6 +66,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w := newWork(s.db, s.Applied())
+	w.rows.hot = s.hot
 	out := Outcome{}
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {
@@ -120,6 +121,13 @@ func (s *Store) commitRows(rows *overlay, more ...pending) error {
 	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
+	}
+	rows.tree.Ascend(func(p *pending) bool {
+		s.hot.wrote(p.row, p.value)
+		return true
+	})
+	for _, p := range more {
+		s.hot.wrote(p.row, p.value)
 	}
 	return nil
 }

@@ -1,5 +1,10 @@
 package storage
 
+import (
+	"bytes"
+	"fmt"
+)
+
 // What the tests of package storage_test see of the inside.
 var (
 	FormatMessage = formatMessage
@@ -10,3 +15,24 @@ func (r *Reader) CountBytes() (uint64, error) { return countBytes(r.rows) }
 
 // CheckRow checks a row as it is checked in a backup.
 var CheckRow = checkRow
+
+// HotBytesMax bounds the hot rows.
+const HotBytesMax = hotBytesMax
+
+// HotRows compares the hot rows with the disk. It returns how many there are, and their bytes.
+func (s *Store) HotRows() (rows, size int, err error) {
+	for _, generation := range []map[string]hotRow{s.hot.young, s.hot.old} {
+		for row, value := range generation {
+			onDisk, found, err := getRow(s.db, []byte(row))
+			if err != nil {
+				return 0, 0, err
+			}
+			if found != (value != nil) || !bytes.Equal(onDisk, value) {
+				return 0, 0, fmt.Errorf("row %x: kept %x, on disk %x", row, value, onDisk)
+			}
+			rows++
+			size += len(row) + len(value)
+		}
+	}
+	return rows, size, nil
+}

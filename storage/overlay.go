@@ -34,6 +34,7 @@ type undo struct {
 // that breaks a rule is rolled back exactly by the journal. Nothing reaches the disk before the end of the batch.
 type overlay struct {
 	disk    pebble.Reader
+	hot     *hotRows // of the disk; nil keeps none
 	tree    *btree.BTreeG[*pending]
 	journal []undo
 	bytes   uint64 // of all rows, as the present command would leave them
@@ -54,7 +55,19 @@ func (o *overlay) get(row []byte) ([]byte, bool, error) {
 	if p, ok := o.tree.Get(&pending{row: row}); ok {
 		return p.value, p.value != nil, nil
 	}
-	return getRow(o.disk, row)
+	return o.getOnDisk(row)
+}
+
+// getOnDisk returns the value of a row as the last commit left it.
+func (o *overlay) getOnDisk(row []byte) ([]byte, bool, error) {
+	if value, known := o.hot.get(row); known {
+		return value, value != nil, nil
+	}
+	value, found, err := getRow(o.disk, row)
+	if err == nil {
+		o.hot.keep(row, value)
+	}
+	return value, found, err
 }
 
 // set writes a row. Row and value belong to the overlay from then on.
@@ -98,6 +111,9 @@ func (p *pending) size() uint64 {
 
 // sizeOnDisk returns what a row on disk counts. A row that cannot be read fails the batch at its end.
 func (o *overlay) sizeOnDisk(row []byte) uint64 {
+	if value, known := o.hot.get(row); known {
+		return (&pending{row: row, value: value}).size()
+	}
 	value, closer, err := o.disk.Get(row)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0

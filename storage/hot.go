@@ -1,0 +1,77 @@
+package storage
+
+// hotBytesMax bounds what the hot rows of a store take; a row larger than hotRowBytesMax is not kept.
+const (
+	hotBytesMax    = 16 << 20
+	hotRowBytesMax = 16 << 10
+	// hotRowOverhead is what a row takes beside its own bytes.
+	hotRowOverhead = 96
+)
+
+// hotRows keeps what Apply read from disk, or found missing there, and what became of it since: the same few rows of a
+// lock, of a session, of a key are read again and again, and a read of Pebble costs more than all else that most
+// commands do. What it answers is what the disk would answer, so it has no part in what a command does. Every write of
+// the store passes through wrote. It belongs to the goroutine of Apply.
+//
+// Rows are forgotten by generation: when the young ones fill half of the room, the old ones go and the young ones take
+// their place. A row that is read moves to the young ones, so the bound is on both together. A nil one knows nothing.
+type hotRows struct {
+	young, old map[string]hotRow
+	youngBytes int // of young, with overhead
+}
+
+// hotRow is the value of a row; nil means that there is none. Nobody changes the value.
+type hotRow []byte
+
+func newHotRows() *hotRows {
+	return &hotRows{young: make(map[string]hotRow)}
+}
+
+// get returns what the disk holds for a row, and whether it is known.
+func (h *hotRows) get(row []byte) (value hotRow, known bool) {
+	if h == nil {
+		return nil, false
+	}
+	if value, known = h.young[string(row)]; known {
+		return value, true
+	}
+	if value, known = h.old[string(row)]; known {
+		delete(h.old, string(row))
+		h.keep(row, value)
+	}
+	return value, known
+}
+
+// keep remembers what the disk holds for a row that is not known yet.
+func (h *hotRows) keep(row []byte, value hotRow) {
+	if h == nil || len(row)+len(value) > hotRowBytesMax {
+		return
+	}
+	h.young[string(row)] = value
+	h.youngBytes += hotSize(len(row), value)
+	h.age()
+}
+
+// wrote notes what a commit has left on disk for a row. A row that nobody read is not kept: most are never read.
+func (h *hotRows) wrote(row []byte, value hotRow) {
+	if _, ok := h.old[string(row)]; ok {
+		delete(h.old, string(row))
+		h.keep(row, value)
+		return
+	}
+	before, ok := h.young[string(row)]
+	if !ok {
+		return
+	}
+	h.youngBytes -= hotSize(len(row), before)
+	delete(h.young, string(row))
+	h.keep(row, value)
+}
+
+func (h *hotRows) age() {
+	if h.youngBytes >= hotBytesMax/2 {
+		h.old, h.young, h.youngBytes = h.young, make(map[string]hotRow, len(h.young)), 0
+	}
+}
+
+func hotSize(row int, value hotRow) int { return row + len(value) + hotRowOverhead }
