@@ -2,7 +2,6 @@ package raftnode
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,6 +24,8 @@ var (
 	ErrClusterBegan = errors.New("the cluster has begun already, with another data directory for this name")
 	// ErrWaitsForCluster says that the member was told to begin or join a cluster before, and is not told any more.
 	ErrWaitsForCluster = errors.New("the data directory waits for its cluster: give --initial-cluster or --join as before")
+	// ErrBadAnswer says that another member gave an answer with which this one cannot begin.
+	ErrBadAnswer = errors.New("another member's answer is of no use")
 	// ErrNoPeers says that a member that should have peers has no listener for them.
 	ErrNoPeers = errors.New("a member of a cluster of several needs an address for its peers")
 )
@@ -208,6 +209,9 @@ func (w *wire) decide(o *Options, seen []sighting) (*peerv1.Genesis, []string, e
 			waits = append(waits, fmt.Sprintf("%s at %s (%q answers there)", s.Name, s.Address, s.resp.GetHeader().GetName()))
 		case s.resp.GetGenesis() != nil && foundingMember(s.resp.GetGenesis(), o.Name) != nil:
 			// It may name another directory; whoever adopts it finds out.
+			if err := checkGenesis(s.resp.GetGenesis()); err != nil {
+				return nil, nil, fmt.Errorf("%w: member %q at %s tells how the cluster began: %w", ErrBadAnswer, s.Name, s.Address, err)
+			}
 			return s.resp.GetGenesis(), nil, nil
 		case !isZero(s.resp.GetHeader().GetClusterId()):
 			return nil, nil, fmt.Errorf("%w: member %q is of cluster %x: %s", ErrClusterBegan,
@@ -222,21 +226,11 @@ func (w *wire) decide(o *Options, seen []sighting) (*peerv1.Genesis, []string, e
 	if o.InitialCluster[0].Name != o.Name {
 		return nil, []string{o.InitialCluster[0].Name + " to begin"}, nil
 	}
-	return compose(seen), nil, nil
-}
-
-// compose makes the genesis of members that all said who they are.
-func compose(seen []sighting) *peerv1.Genesis {
-	g := &peerv1.Genesis{ClusterId: make([]byte, 16), HistoryId: make([]byte, 16)}
-	_, _ = rand.Read(g.GetClusterId()) // never fails
-	_, _ = rand.Read(g.GetHistoryId()) // never fails
-	for _, s := range seen {
-		h := s.resp.GetHeader()
-		g.Members = append(g.Members, &peerv1.FoundingMember{
-			Name: s.Name, PeerAddress: s.Address, Id: h.GetFrom(), Incarnation: h.GetFromIncarnation(),
-		})
+	g := compose(seen)
+	if err := checkGenesis(g); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrBadAnswer, err)
 	}
-	return g
+	return g, nil, nil
 }
 
 func isZero(id []byte) bool { return strings.Trim(string(id), "\x00") == "" }

@@ -63,8 +63,8 @@ func refused(err error) bool {
 
 // joined takes note of the cluster. The state comes from its leader.
 func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
-	if len(resp.GetClusterId()) != 16 || isZero(resp.GetClusterId()) {
-		return fmt.Errorf("%w: answer without cluster id", transport.ErrRefused)
+	if err := checkJoined(resp); err != nil {
+		return err
 	}
 	id := w.d.identity
 	cluster := [16]byte(resp.GetClusterId())
@@ -80,6 +80,21 @@ func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
 	w.setIdentity(id)
 	w.SetPeers(peersOf(resp.GetMembers()), nil)
 	w.log.Info("is added to the cluster", zap.String("cluster_id", fmt.Sprintf("%x", cluster)))
+	return nil
+}
+
+// checkJoined refuses an answer with which a member cannot begin.
+func checkJoined(resp *peerv1.JoinResponse) error {
+	if len(resp.GetClusterId()) != 16 || isZero(resp.GetClusterId()) {
+		return fmt.Errorf("%w: it has no cluster id", ErrBadAnswer)
+	}
+	ids := make([]uint64, 0, len(resp.GetMembers()))
+	for _, m := range resp.GetMembers() {
+		ids = append(ids, m.GetId())
+	}
+	if err := checkIDs(ids); err != nil {
+		return fmt.Errorf("%w: %w", ErrBadAnswer, err)
+	}
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -251,30 +249,3 @@ func (w *wire) Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1
 
 // errNotOpen answers calls that come too early; the caller tries again.
 var errNotOpen = fmt.Errorf("%w: member is starting", transport.ErrTryAgain)
-
-// foundingMember returns the member of a genesis by its name, or nil.
-func foundingMember(g *peerv1.Genesis, name string) *peerv1.FoundingMember {
-	i := slices.IndexFunc(g.GetMembers(), func(m *peerv1.FoundingMember) bool { return m.GetName() == name })
-	if i < 0 {
-		return nil
-	}
-	return g.GetMembers()[i]
-}
-
-// sameFounding tells whether two lists name the same members at the same addresses, in the same order.
-func sameFounding(a, b []*peerv1.FoundingMember) bool {
-	return slices.EqualFunc(a, b, func(a, b *peerv1.FoundingMember) bool {
-		return a.GetName() == b.GetName() && a.GetPeerAddress() == b.GetPeerAddress()
-	})
-}
-
-func decodeGenesis(raw []byte) (*peerv1.Genesis, error) {
-	g := &peerv1.Genesis{}
-	if err := proto.Unmarshal(raw, g); err != nil {
-		return nil, fmt.Errorf("%w: GENESIS: %w", datadir.ErrDamaged, err)
-	}
-	if len(g.GetClusterId()) != 16 || len(g.GetHistoryId()) != 16 || len(g.GetMembers()) == 0 {
-		return nil, fmt.Errorf("%w: GENESIS is incomplete", datadir.ErrDamaged)
-	}
-	return g, nil
-}

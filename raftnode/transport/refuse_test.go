@@ -119,25 +119,40 @@ func TestMessagesThatNoPeerMaySendAreRefused(t *testing.T) {
 	const appendThread, applyThread = ^uint64(0), ^uint64(0) - 1
 	forged := local(raftpb.MsgAppResp)
 	forged.Responses = []*raftpb.Message{local(raftpb.MsgAppResp)}
+	entries := func(previous uint64, all ...*raftpb.Entry) []byte {
+		m := message(raftpb.MsgApp, 2, 1, 7)
+		m.Term, m.Index, m.LogTerm, m.Entries = new(uint64(7)), new(previous), new(uint64(3)), all
+		return marshal(t, m)
+	}
+	entry := func(index, term uint64) *raftpb.Entry { return &raftpb.Entry{Index: new(index), Term: new(term)} }
+	timeless := local(raftpb.MsgHeartbeat)
+	timeless.Term = nil
 	tests := map[string]struct {
 		raw  []byte
 		want error
 	}{
-		"an election is nobody else's":  {marshal(t, local(raftpb.MsgHup)), transport.ErrLocalMessage},
-		"nor a tick":                    {marshal(t, local(raftpb.MsgBeat)), transport.ErrLocalMessage},
-		"nor a proposal":                {marshal(t, local(raftpb.MsgProp)), transport.ErrLocalMessage},
-		"nor the answer of the disk":    {marshal(t, local(raftpb.MsgStorageAppendResp)), transport.ErrLocalMessage},
-		"nor that of the state machine": {marshal(t, local(raftpb.MsgStorageApplyResp)), transport.ErrLocalMessage},
-		"nor an unreachable peer":       {marshal(t, local(raftpb.MsgUnreachable)), transport.ErrLocalMessage},
-		"nor what hides answers":        {marshal(t, forged), transport.ErrLocalMessage},
-		"the disk is no sender":         {marshal(t, message(raftpb.MsgAppResp, appendThread, 1, 1)), transport.ErrLocalMessage},
-		"nor the state machine":         {marshal(t, message(raftpb.MsgAppResp, applyThread, 1, 1)), transport.ErrLocalMessage},
-		"nor is the disk a receiver":    {marshal(t, message(raftpb.MsgAppResp, 2, appendThread, 1)), transport.ErrLocalMessage},
-		"a snapshot has its own way":    {marshal(t, local(raftpb.MsgSnap)), transport.ErrLocalMessage},
-		"another's message is refused":  {marshal(t, message(raftpb.MsgVote, 5, 1, 1)), transport.ErrWrongMember},
-		"one for another is refused":    {marshal(t, message(raftpb.MsgVote, 2, 5, 1)), transport.ErrWrongMember},
-		"what is no message is no call": {[]byte{0xff, 0xff}, transport.ErrMalformed},
-		"a vote is taken":               {marshal(t, local(raftpb.MsgVote)), nil},
+		"an election is nobody else's":                   {marshal(t, local(raftpb.MsgHup)), transport.ErrLocalMessage},
+		"nor a tick":                                     {marshal(t, local(raftpb.MsgBeat)), transport.ErrLocalMessage},
+		"nor a proposal":                                 {marshal(t, local(raftpb.MsgProp)), transport.ErrLocalMessage},
+		"nor the answer of the disk":                     {marshal(t, local(raftpb.MsgStorageAppendResp)), transport.ErrLocalMessage},
+		"nor that of the state machine":                  {marshal(t, local(raftpb.MsgStorageApplyResp)), transport.ErrLocalMessage},
+		"nor an unreachable peer":                        {marshal(t, local(raftpb.MsgUnreachable)), transport.ErrLocalMessage},
+		"nor what hides answers":                         {marshal(t, forged), transport.ErrLocalMessage},
+		"the disk is no sender":                          {marshal(t, message(raftpb.MsgAppResp, appendThread, 1, 1)), transport.ErrLocalMessage},
+		"nor the state machine":                          {marshal(t, message(raftpb.MsgAppResp, applyThread, 1, 1)), transport.ErrLocalMessage},
+		"nor is the disk a receiver":                     {marshal(t, message(raftpb.MsgAppResp, 2, appendThread, 1)), transport.ErrLocalMessage},
+		"a snapshot has its own way":                     {marshal(t, local(raftpb.MsgSnap)), transport.ErrLocalMessage},
+		"another's message is refused":                   {marshal(t, message(raftpb.MsgVote, 5, 1, 1)), transport.ErrWrongMember},
+		"one for another is refused":                     {marshal(t, message(raftpb.MsgVote, 2, 5, 1)), transport.ErrWrongMember},
+		"what is no message is no call":                  {[]byte{0xff, 0xff}, transport.ErrMalformed},
+		"a vote is taken":                                {marshal(t, local(raftpb.MsgVote)), nil},
+		"a message has a term":                           {marshal(t, timeless), transport.ErrMalformed},
+		"a question has something to say what was asked": {marshal(t, local(raftpb.MsgReadIndex)), transport.ErrMalformed},
+		"entries follow what they follow":                {entries(4, entry(6, 3)), transport.ErrMalformed},
+		"and each other":                                 {entries(4, entry(5, 3), entry(7, 3)), transport.ErrMalformed},
+		"their terms do not fall":                        {entries(4, entry(5, 2)), transport.ErrMalformed},
+		"nor are they later than the leader's":           {entries(4, entry(5, 8)), transport.ErrMalformed},
+		"entries in order are taken":                     {entries(4, entry(5, 3), entry(6, 7)), nil},
 	}
 	taken := 0
 	for sentence, test := range tests {

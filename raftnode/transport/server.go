@@ -169,6 +169,29 @@ func checkMessage(m *raftpb.Message, from, to uint64) error {
 		return fmt.Errorf("%w: %v from %x to %x on a stream from %x to %x", ErrWrongMember,
 			typ, m.GetFrom(), m.GetTo(), from, to)
 	default:
+		return checkShape(m)
+	}
+}
+
+// checkShape refuses what no raft writes, and would not survive to read: a message without term counts as the receiver's
+// own, and entries have to follow each other.
+func checkShape(m *raftpb.Message) error {
+	typ := m.GetType()
+	switch {
+	case m.GetTerm() == 0 && typ != raftpb.MsgReadIndex:
+		return fmt.Errorf("%w: %v without term", ErrMalformed, typ)
+	case typ == raftpb.MsgReadIndex && len(m.GetEntries()) != 1:
+		return fmt.Errorf("%w: %v with %d entries", ErrMalformed, typ, len(m.GetEntries()))
+	case typ != raftpb.MsgApp:
 		return nil
 	}
+	index, term := m.GetIndex(), m.GetLogTerm()
+	for _, e := range m.GetEntries() {
+		if e.GetIndex() != index+1 || e.GetTerm() < term || e.GetTerm() > m.GetTerm() {
+			return fmt.Errorf("%w: entry %d of term %d follows entry %d of term %d in term %d",
+				ErrMalformed, e.GetIndex(), e.GetTerm(), index, term, m.GetTerm())
+		}
+		index, term = e.GetIndex(), e.GetTerm()
+	}
+	return nil
 }
