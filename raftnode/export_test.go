@@ -36,6 +36,9 @@ func Install(n *Node, s *raftpb.Snapshot) error {
 	return n.installSnapshot(s, hs)
 }
 
+// Mend makes a member wait for a log that reaches an index, and keep from votes until then.
+func Mend(n *Node, index uint64) error { return n.mending.require(mend{Index: index}) }
+
 // WithFaults plants bugs.
 func WithFaults(o Options, f core.Faults) Options {
 	o.faults = f

@@ -193,9 +193,9 @@ func (g *mending) filter(events []core.Event) []core.Event {
 	for _, ev := range events {
 		switch e := ev.(type) {
 		case core.Tick:
-			// Without ticks it does not campaign.
+			// Without ticks it does not campaign. Who waits for a proof does not wait for ever.
 			if passive {
-				continue
+				ev = core.Age{}
 			}
 		case core.Receive:
 			if !g.mayHear(m, behind, e.Message) {

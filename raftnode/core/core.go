@@ -249,6 +249,8 @@ func (Tick) step(c *Core, _ *Effects) {
 	c.reads.tick()
 }
 
+func (Age) step(c *Core, _ *Effects) { c.reads.tick() }
+
 func (Campaign) step(c *Core, _ *Effects) {
 	// An error says that there is nothing to campaign for, which the election time-out finds out again.
 	_ = c.rn.Campaign()

@@ -10,6 +10,10 @@ type Event interface {
 // Tick says that one unit of time passed.
 type Tick struct{}
 
+// Age says that one unit of time passed, to those who wait for proof of a read only. It stands for Tick on a member that
+// must not ask for votes.
+type Age struct{}
+
 // Campaign asks for an election now, without waiting for the election time-out.
 type Campaign struct{}
 

@@ -19,11 +19,12 @@ type reads struct {
 	asked     bool
 	term      uint64 // term in which this member, then leader, asked; 0 when it asked another
 	age       int    // ticks since the round was asked, or since there is nobody to ask
+	unproved  int    // ticks since the round began, or another leader
 	confirmed []confirmedReads
 }
 
-// noLeaderElections is for how many election time-outs reads wait for a leader: an ordinary change of leaders takes up
-// to two.
+// noLeaderElections is for how many election time-outs reads wait for a leader, or for the proof of the one that is
+// known: an ordinary change of leaders takes up to two.
 const noLeaderElections = 3
 
 // confirmedReads wait until index is applied.
@@ -32,12 +33,15 @@ type confirmedReads struct {
 	reads       []Read
 }
 
-func (r *reads) tick() { r.age++ }
+func (r *reads) tick() {
+	r.age++
+	r.unproved++
+}
 
 // restart asks the round again: the leader it was asked of may have lost it.
 func (r *reads) restart() {
 	r.asked = false
-	r.age = 0
+	r.age, r.unproved = 0, 0
 }
 
 // confirm takes a proof. Proofs of earlier rounds come late and are passed over.
@@ -75,12 +79,14 @@ func (r *reads) settle(c *Core, fx *Effects) {
 		}
 		r.round, r.waiting = r.waiting, nil
 		r.first = r.next
-		r.asked, r.age = false, 0
+		r.asked, r.age, r.unproved = false, 0, 0
+	}
+	// A leader that never answers is none: without raft's ticks a member goes on following one that is gone.
+	if c.lead.Role != RoleLeader && r.unproved >= noLeaderElections*c.cfg.ElectionTicks {
+		r.fail(fx)
+		return
 	}
 	if c.lead.Leader == raft.None {
-		if r.age >= noLeaderElections*c.cfg.ElectionTicks {
-			r.fail(fx)
-		}
 		return
 	}
 	// A leader may answer only after it knows what earlier terms committed: its own first entry tells.
@@ -129,6 +135,7 @@ func (r *reads) fail(fx *Effects) {
 		}
 	}
 	r.round, r.waiting = nil, nil
+	r.asked = false
 	r.age = 0
 }
 
