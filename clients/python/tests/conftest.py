@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
+from fake import member  # noqa: F401  Tests take it as a fixture.
 from proxy import Proxy
 
 import tenure

@@ -47,6 +47,7 @@ class Cache:
         self._watch: Watch = client.watch(
             prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
         )
+        self._watch.patient = True
         client._start()
         self._task = client._spawn(self._run(), "cache")
         client._closers[id(self)] = self.close

@@ -128,7 +128,10 @@ async def get_leader(client: Client, key: str, timeout: float | None) -> LeaderI
 
 
 class Observer:
-    """The present leader or None, then every change. After a reconnect the present one comes again if it is another."""
+    """The present leader or None, then every change. After a reconnect the present one comes again if it is another.
+
+    It raises Unavailable when it cannot begin within the client's timeout.
+    """
 
     def __init__(self, client: Client, key: str) -> None:
         self._client = client
@@ -136,6 +139,7 @@ class Observer:
         self._stream: Stream[election_pb2.ObserveRequest, election_pb2.ObserveResponse] | None = None
         self._link: Link | None = None
         self._began = False
+        self._begin_by: float | None = None  # When it gives up if it has not begun.
         self._closed = False
         self._reconnected = False
         self._last: LeaderInfo | None = None
@@ -195,6 +199,8 @@ class Observer:
         if self._stream is None:
             self._client._start()
             self._client._closers[id(self)] = self.close
+            if self._begin_by is None:
+                self._begin_by = self._client._clock.now() + self._client.timeout
             limits = Limits(self._client, float("inf") if self._began else None, None)
             self._link = await self._client._await_link(limits)
             request = election_pb2.ObserveRequest(key=self._client._namespace.key(self._key))
@@ -208,9 +214,13 @@ class Observer:
     async def _after_failure(self, error: errors.TenureError) -> None:
         self._failures += 1
         decision = decide(error, repeatable=True, failures=self._failures)
-        if not decision.retry:
+        if not decision.retry or self._too_late():
             await self.close()
             raise error
         if decision.move and self._link is not None:
             self._link.break_off()
         await asyncio.sleep(self._backoff.next(decision.after))
+
+    def _too_late(self) -> bool:
+        """Whether it has not begun in time."""
+        return not self._began and self._begin_by is not None and self._client._clock.now() >= self._begin_by

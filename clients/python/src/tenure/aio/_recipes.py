@@ -22,7 +22,9 @@ async def follow(client: Client, prefix: str) -> AsyncGenerator[dict[str, KeyVal
     """Gives the keys with a prefix as they are, and again after every change."""
     state: dict[str, KeyValue] = {}
     synced = False
-    async with client.watch(prefix=prefix, initial=True, restart=True, holder_changes=False) as watch:
+    watch = client.watch(prefix=prefix, initial=True, restart=True, holder_changes=False)
+    watch.patient = True
+    async with watch:
         while events := await watch.batch():
             for event in events:
                 if event.type is EventType.RESET:

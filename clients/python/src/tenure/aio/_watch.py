@@ -63,6 +63,8 @@ class WatchOptions:
 class Watch:
     """A stream of events: `async for event in watch`. It begins when it is first read, or at `async with`.
 
+    It raises Unavailable when it cannot begin within the client's timeout; once begun it waits for a member as long as
+    it takes. When the present state is cut off before SYNCED, it is told again from its beginning, after RESET.
     One task may read it. It ends by close, or with a typed error that cannot be overcome: RevisionCompacted and
     HistoryChanged mean that events were missed; with restart=True it then tells the present state again, after RESET.
     `resume_token` is where another watch with the same selectors goes on after the last event that was read.
@@ -77,12 +79,14 @@ class Watch:
         self._token = options.resume_token  # After everything read from the stream.
         self._after = options.after_revision
         self._history = options.history_id
-        self._initial = options.initial
-        self._told_initial = False
+        self._initial = options.initial and not options.resume_token
+        self._told_initial = False  # Whether a part of the present state was told.
         self._began = False
+        self._begin_by: float | None = None  # When it gives up if it has not begun.
         self._closed = False
         self._backoff = Backoff(client._rng)
         self._failures = 0
+        self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
         self.resume_token = options.resume_token
         self.revision = options.after_revision or 0
 
@@ -186,8 +190,10 @@ class Watch:
     async def _open(self) -> None:
         self._client._start()
         self._client._closers[id(self)] = self.close
+        if self._begin_by is None:
+            self._begin_by = self._client._clock.now() + self._client.timeout
         # A watch that has begun waits for a member as long as it takes.
-        limits = Limits(self._client, float("inf") if self._began else None, None)
+        limits = Limits(self._client, float("inf") if self._began or self.patient else None, None)
         self._link = await self._client._await_link(limits)
         self._stream = self._link.server_stream(WATCH, self._request())
 
@@ -196,21 +202,21 @@ class Watch:
         decision = decide(error, repeatable=True, failures=self._failures)
         if self._options.restart and isinstance(error, errors.HistoryError):
             self._token, self._initial, self._told_initial = "", True, True
-        elif not decision.retry:
+        elif not decision.retry or self._too_late():
             await self.close()
             raise error
         if decision.move and self._link is not None:
             self._link.break_off()
-        if not self._began and self._failures > 1 and isinstance(error, errors.ClientClosed):
-            raise error
         await asyncio.sleep(self._backoff.next(decision.after))
+
+    def _too_late(self) -> bool:
+        """Whether it has not begun in time."""
+        if self._began or self.patient:
+            return False
+        return self._begin_by is not None and self._client._clock.now() >= self._begin_by
 
     def _take(self, message: watch_pb2.WatchResponse) -> None:
         kind = message.WhichOneof("message")
-        if message.resume_token:
-            self._token = message.resume_token
-        if not self._events:
-            self.resume_token = self._token
         self.revision = message.header.revision
         if kind == "started":
             self._take_started(message)
@@ -220,12 +226,18 @@ class Watch:
             self._events.extend(self._client._converter.event(e) for e in message.events.events)
         elif self._options.progress:
             self._events.append(Event(EventType.PROGRESS, revision=message.header.revision))
+        # Until the present state is there whole, a stream that breaks has to begin with it again.
+        if message.resume_token and not self._initial:
+            self._token = message.resume_token
+        if not self._events:
+            self.resume_token = self._token
 
     def _take_started(self, message: watch_pb2.WatchResponse) -> None:
         self._began = True
         self.revision = message.started.after_revision
         self._history = message.header.history_id
-        if self._initial and not self._token and self._told_initial:
+        if self._initial and self._told_initial:
+            self._told_initial = False
             self._events.append(Event(EventType.RESET))
         if not self._initial and not self._token:
             self._after = message.started.after_revision
@@ -242,4 +254,5 @@ class Watch:
         for s in part.sessions:
             self._events.append(Event(EventType.PRESENT, revision=revision, session=converter.session(s)))
         if part.complete:
+            self._initial = False
             self._events.append(Event(EventType.SYNCED, revision=revision))

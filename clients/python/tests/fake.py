@@ -1,0 +1,216 @@
+"""A member in memory: it answers as a test says, and its connections break when a test says so."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
+
+import grpc.aio
+import pytest
+
+from tenure import _rpc, aio, errors
+from tenure.aio import _connection
+from tenure.aio._link import Link, Stream
+from tenure.v1 import cluster_pb2, lock_pb2, session_pb2, types_pb2
+
+T = TypeVar("T")
+
+ADDRESS = "fake:1"
+SESSION = "6f1c0b0e-4a57-4c39-9d6a-0c0f5d1b2a3e"
+
+# How long a test waits for what must come. It is long because machines are slow.
+PATIENCE = 60.0
+
+
+class Dice(random.Random):
+    """Makes pauses between attempts short."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a + (b - a) / 100
+
+
+class FakeStream:
+    """A stream of what a handler yields."""
+
+    def __init__(self, link: FakeLink, messages: AsyncIterator[Any]) -> None:
+        self._link = link
+        self._messages = messages
+        self._cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.sent: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def _next(self) -> Any:
+        following = asyncio.ensure_future(anext(self._messages, None))
+        try:
+            await asyncio.wait({following, self._cancelled}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not following.done():
+                following.cancel()
+        if self._cancelled.done():
+            raise errors.LinkLost("cancelled", applied=None)
+        return following.result()
+
+    async def read(self) -> Any:
+        return await self._link.race(self._next())
+
+    async def write(self, message: Any) -> None:
+        if self._link.broken:
+            raise errors.LinkLost("broken", applied=None)
+        self.sent.put_nowait(message)
+
+    def cancel(self) -> None:
+        if not self._cancelled.done():
+            self._cancelled.set_result(None)
+
+
+class FakeLink(Link):
+    """A connection to the fake member."""
+
+    def __init__(self, member: FakeMember, address: str) -> None:
+        self.address = address
+        self.gone = asyncio.get_running_loop().create_future()
+        self._member = member
+
+    async def close(self) -> None:
+        self.break_off()
+
+    async def unary(self, rpc: Any, request: Any, timeout: float | None) -> Any:
+        return await self.race(self._member.answer(rpc, request))
+
+    def server_stream(self, rpc: Any, request: Any) -> Stream[Any, Any]:
+        messages = self._member.streams[rpc.path](self._member.note(rpc, request))
+        return FakeStream(self, messages)  # type: ignore[return-value]
+
+    def bidi_stream(self, rpc: Any) -> Stream[Any, Any]:
+        stream = FakeStream(self, self._member.keep_alive(self))
+        self._member.keepers.append(stream)
+        return stream  # type: ignore[return-value]
+
+
+class FakeMember:
+    """What the member answers: a function for each call, which a test may replace, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.revision = 1
+        self.asked: list[tuple[str, Any]] = []
+        self.links: list[FakeLink] = []
+        self.keepers: list[FakeStream] = []
+        self.renewing = True
+        self._came = asyncio.Event()
+        self.streams: dict[str, Callable[[Any], AsyncIterator[Any]]] = {}
+        self.calls: dict[str, Callable[[Any], Any]] = {
+            _rpc.LIST_MEMBERS.path: lambda r: cluster_pb2.ListMembersResponse(),
+            _rpc.CREATE_SESSION.path: self._create_session,
+            _rpc.ATTACH_SESSION.path: lambda r: self.attached(),
+            _rpc.DESTROY_SESSION.path: lambda r: session_pb2.DestroySessionResponse(),
+            _rpc.RELEASE_LOCK.path: lambda r: lock_pb2.ReleaseLockResponse(released=True),
+            _rpc.CANCEL_WAIT.path: lambda r: lock_pb2.CancelWaitResponse(cancelled=True),
+        }
+
+    # What it is asked.
+
+    def note(self, rpc: Any, request: Any) -> Any:
+        copy = type(request)()
+        copy.CopyFrom(request)
+        self.asked.append((rpc.path, copy))
+        came, self._came = self._came, asyncio.Event()
+        came.set()
+        return copy
+
+    def requests(self, rpc: Any) -> list[Any]:
+        """Returns the requests of one kind so far."""
+        return [request for path, request in self.asked if path == rpc.path]
+
+    async def until(self, what: Callable[[], T]) -> T:
+        """Waits until a function is true. It is asked after every request."""
+
+        async def wait() -> T:
+            while not (result := what()):
+                came = asyncio.ensure_future(self._came.wait())
+                await asyncio.wait({came}, timeout=0.01)
+                came.cancel()
+            return result
+
+        return await asyncio.wait_for(wait(), PATIENCE)
+
+    async def asked_for(self, rpc: Any, count: int = 1) -> Any:
+        """Waits for that many requests of one kind, and returns the last of them."""
+        await self.until(lambda: len(self.requests(rpc)) >= count)
+        return self.requests(rpc)[count - 1]
+
+    # What it answers.
+
+    async def answer(self, rpc: Any, request: Any) -> Any:
+        result = self.calls[rpc.path](self.note(rpc, request))
+        return await result if inspect.isawaitable(result) else result
+
+    def _create_session(self, request: Any) -> Any:
+        return session_pb2.CreateSessionResponse(session_id=SESSION, ttl=request.ttl, epoch=1)
+
+    def attached(self, *holds: session_pb2.Hold, places: tuple[session_pb2.Place, ...] = ()) -> Any:
+        """Returns an answer to AttachSession."""
+        return session_pb2.AttachSessionResponse(
+            header=types_pb2.ResponseHeader(revision=self.revision),
+            session=session_pb2.Session(session_id=SESSION, epoch=1),
+            holds=holds,
+            places=places,
+        )
+
+    def hold(self, key: str, owner: str) -> session_pb2.Hold:
+        """Returns a new hold."""
+        self.revision += 1
+        return session_pb2.Hold(
+            sequencer=types_pb2.Sequencer(
+                key=key, lock_index=self.revision, session_id=SESSION, fencing_token=self.revision
+            ),
+            owner=owner,
+            mode=types_pb2.LOCK_MODE_EXCLUSIVE,
+        )
+
+    def granted(self, request: Any) -> lock_pb2.AcquireLockResponse:
+        """Returns the last step of a wait."""
+        return lock_pb2.AcquireLockResponse(granted=self.hold(request.key, request.options.owner))
+
+    @staticmethod
+    def queued(request: Any) -> lock_pb2.AcquireLockResponse:
+        """Returns the first step of a wait."""
+        place = session_pb2.Place(key=request.key, owner=request.options.owner, session_id=SESSION)
+        return lock_pb2.AcquireLockResponse(queued=lock_pb2.LockQueuedStep(place=place))
+
+    async def keep_alive(self, link: FakeLink) -> AsyncIterator[Any]:
+        stream = self.keepers[-1]
+        while (message := await stream.sent.get()) is not None:
+            self.note(_rpc.KEEP_ALIVE, message)
+            if self.renewing:
+                answer = session_pb2.KeepAliveResponse()
+                for renewal in message.renewals:
+                    verdict = answer.verdicts.add(session_id=renewal.session_id, number=renewal.number)
+                    verdict.ttl.FromSeconds(15)
+                yield answer
+
+    # Its connections.
+
+    def cut(self) -> None:
+        """Breaks all connections; new ones can be made."""
+        for link in self.links:
+            link.break_off()
+
+    def client(self) -> aio.Client:
+        """Returns a client whose pauses between attempts are short."""
+        return aio.Client(f"tenure://{ADDRESS}", rng=Dice())
+
+
+@pytest.fixture
+def member(monkeypatch: pytest.MonkeyPatch) -> FakeMember:
+    """Makes clients connect to a member in memory."""
+    made = FakeMember()
+
+    def connect(address: str, credentials: grpc.ChannelCredentials | None) -> FakeLink:
+        link = FakeLink(made, address)
+        made.links.append(link)
+        return link
+
+    monkeypatch.setattr(_connection, "Link", connect)
+    return made

@@ -1,0 +1,188 @@
+"""Watches whose stream is cut at a certain message, against a member in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from fake import PATIENCE, FakeMember
+
+from tenure import EventType, _rpc, errors
+from tenure.v1 import types_pb2, watch_pb2
+
+HEADER = types_pb2.ResponseHeader(revision=7, history_id="h")
+
+
+def started() -> watch_pb2.WatchResponse:
+    return watch_pb2.WatchResponse(header=HEADER, resume_token="t7", started=watch_pb2.WatchStarted(after_revision=7))
+
+
+def initial(*keys: str, complete: bool = False) -> watch_pb2.WatchResponse:
+    part = watch_pb2.WatchInitial(kvs=[types_pb2.KeyValue(key=k, mod_revision=3) for k in keys], complete=complete)
+    return watch_pb2.WatchResponse(header=HEADER, resume_token="t7" if complete else "", initial=part)
+
+
+def put(key: str, revision: int) -> watch_pb2.WatchResponse:
+    event = watch_pb2.Event(
+        type=watch_pb2.EVENT_TYPE_PUT,
+        revision=revision,
+        key=key,
+        kv=types_pb2.KeyValue(key=key, mod_revision=revision),
+    )
+    return watch_pb2.WatchResponse(
+        header=types_pb2.ResponseHeader(revision=revision, history_id="h"),
+        resume_token=f"t{revision}",
+        events=watch_pb2.WatchEvents(events=[event]),
+    )
+
+
+class Script:
+    """Streams by number: each gives its messages, and is then cut; the last one stays open."""
+
+    def __init__(self, member: FakeMember, *streams: list[watch_pb2.WatchResponse]) -> None:
+        self._member = member
+        self._streams = list(streams)
+        member.streams[_rpc.WATCH.path] = self.serve
+
+    async def serve(self, request: Any) -> AsyncIterator[watch_pb2.WatchResponse]:
+        messages = self._streams.pop(0)
+        for message in messages:
+            if request.initial or not message.HasField("initial"):
+                yield message
+        if self._streams:
+            self._member.cut()
+        await asyncio.Event().wait()
+
+
+def keys(request: Any) -> tuple[bool, str]:
+    return request.initial, request.resume_token
+
+
+WHOLE = [started(), initial("a"), initial("b", complete=True), put("c", 8)]
+TOLD = [(EventType.PRESENT, "a"), (EventType.PRESENT, "b"), (EventType.SYNCED, ""), (EventType.PUT, "c")]
+
+
+@pytest.mark.parametrize(
+    ("first", "told", "again"),
+    [
+        pytest.param([], TOLD, (True, ""), id="before it began"),
+        pytest.param([started()], TOLD, (True, ""), id="before the present state came"),
+        pytest.param(
+            [started(), initial("a")],
+            [(EventType.PRESENT, "a"), (EventType.RESET, ""), *TOLD],
+            (True, ""),
+            id="in the middle of the present state",
+        ),
+    ],
+)
+def test_the_present_state_begins_again_when_it_was_cut(
+    member: FakeMember, first: list[Any], told: list[Any], again: Any
+) -> None:
+    async def watch() -> None:
+        Script(member, first, WHOLE)
+        async with member.client() as client:
+            watch = client.watch(prefix="", initial=True)
+            got = [await asyncio.wait_for(anext(watch), PATIENCE) for _ in told]
+        assert [(e.type, e.key) for e in got] == told
+        assert [keys(r) for r in member.requests(_rpc.WATCH)] == [(True, ""), again]
+
+    asyncio.run(watch())
+
+
+def test_a_present_state_that_is_whole_is_not_told_again(member: FakeMember) -> None:
+    async def watch() -> None:
+        Script(member, WHOLE[:3], [started(), put("c", 8)], [started(), put("d", 9)])
+        async with member.client() as client:
+            watch = client.watch(prefix="", initial=True)
+            got = [await asyncio.wait_for(anext(watch), PATIENCE) for _ in range(5)]
+        assert [(e.type, e.key) for e in got] == [*TOLD, (EventType.PUT, "d")]
+        assert [keys(r) for r in member.requests(_rpc.WATCH)] == [(True, ""), (False, "t7"), (False, "t8")]
+
+    asyncio.run(watch())
+
+
+def test_the_resume_token_is_none_until_the_present_state_is_whole(member: FakeMember) -> None:
+    async def watch() -> None:
+        Script(member, WHOLE)
+        async with member.client() as client, client.watch(prefix="", initial=True) as watch:
+            tokens = [watch.resume_token]
+            for _ in TOLD:
+                await anext(watch)
+                tokens.append(watch.resume_token)
+        assert tokens == ["", "", "", "t7", "t8"]
+
+    asyncio.run(watch())
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_who_waits_at_a_barrier_hears_that_it_opened_through_a_cut(member: FakeMember, cut: int) -> None:
+    async def wait() -> None:
+        Script(member, [started(), initial("k")][:cut], [started(), initial(complete=True)])
+        async with member.client() as client:
+            await asyncio.wait_for(client.barrier("k").wait(), PATIENCE)
+
+    asyncio.run(wait())
+
+
+def test_a_cache_is_filled_through_a_cut(member: FakeMember) -> None:
+    async def fill() -> None:
+        Script(member, [started(), initial("gone")], [started(), initial("k", complete=True)])
+        async with member.client() as client, client.cache("", timeout=PATIENCE) as cache:
+            assert cache.keys() == ["k"]
+
+    asyncio.run(fill())
+
+
+def test_a_function_of_a_key_is_told_what_a_cut_hid(member: FakeMember) -> None:
+    async def follow() -> None:
+        Script(member, [started(), initial("k")], [started(), initial(complete=True), put("k", 8)])
+        told: asyncio.Queue[Any] = asyncio.Queue()
+        async with member.client() as client:
+            client.on_key("k")(told.put)
+            assert await asyncio.wait_for(told.get(), PATIENCE) is None
+            assert (await asyncio.wait_for(told.get(), PATIENCE)).mod_revision == 8
+
+    asyncio.run(follow())
+
+
+def test_a_watch_of_which_history_is_forgotten_begins_again_if_it_may(member: FakeMember) -> None:
+    async def compacted(request: Any) -> AsyncIterator[Any]:
+        if request.resume_token:
+            raise errors.RevisionCompacted("gone", reason="REVISION_COMPACTED")
+        for message in [started(), initial("k", complete=True)]:
+            yield message
+        await asyncio.Event().wait()
+
+    async def watch() -> None:
+        member.streams[_rpc.WATCH.path] = compacted
+        async with member.client() as client:
+            watch = client.watch(prefix="", resume_token="t1", restart=True)
+            got = [await asyncio.wait_for(anext(watch), PATIENCE) for _ in range(3)]
+            assert [e.type for e in got] == [EventType.RESET, EventType.PRESENT, EventType.SYNCED]
+            with pytest.raises(errors.RevisionCompacted):
+                await anext(client.watch(prefix="", resume_token="t1"))
+
+    asyncio.run(watch())
+
+
+UNREACHED: dict[str, Callable[[Any], Any]] = {
+    "a watch": lambda client: client.watch(prefix="").start(),
+    "an observer": lambda client: client.observe("e").__anext__(),
+}
+
+
+@pytest.mark.parametrize("what", UNREACHED)
+def test_what_cannot_begin_says_so(member: FakeMember, what: str) -> None:
+    async def refused(request: Any) -> Any:
+        raise errors.LinkLost("nobody there", applied=None)
+
+    async def begin() -> None:
+        member.calls[_rpc.LIST_MEMBERS.path] = refused
+        async with member.client() as client:
+            client.timeout = 0.1
+            with pytest.raises(errors.Unavailable):
+                await asyncio.wait_for(UNREACHED[what](client), PATIENCE)
+
+    asyncio.run(begin())
