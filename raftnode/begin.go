@@ -27,7 +27,7 @@ var (
 	// ErrBadAnswer says that another member gave an answer with which this one cannot begin.
 	ErrBadAnswer = errors.New("another member's answer is of no use")
 	// ErrNoPeers says that a member that should have peers has no listener for them.
-	ErrNoPeers = errors.New("a member of a cluster of several needs an address for its peers")
+	ErrNoPeers = errors.New("a member of a cluster of several needs an address for its peers: give --peer")
 )
 
 const (
@@ -38,40 +38,88 @@ const (
 	beginReport = 5 * time.Second
 )
 
+// past is what an earlier run of a member on this directory has begun.
+type past struct {
+	genesis *peerv1.Genesis      // of the cluster that it began with others; nil if it did not
+	joined  *peerv1.JoinResponse // with which it was added to a cluster, while it has no state; nil if it was not
+}
+
+func (d *disk) past() (p past, err error) {
+	raw, err := d.dir.Genesis()
+	if err == nil && raw != nil {
+		p.genesis, err = decodeGenesis(raw)
+	}
+	if err != nil {
+		return p, err
+	}
+	if raw, err = d.dir.Joined(); err == nil && raw != nil {
+		p.joined, err = decodeJoined(raw)
+	}
+	return p, err
+}
+
+// beginAlone refuses to make a cluster of one of a directory that waits for others: that would be a second one under the
+// same id, or one without.
+func (d *disk) beginAlone() error {
+	if d.started {
+		return nil
+	}
+	p, err := d.past()
+	if err == nil && (p.genesis != nil || p.joined != nil || d.identity.ClusterID == [16]byte{}) {
+		err = ErrNoPeers
+	}
+	return err
+}
+
 // begin finds out how a directory that has not started yet begins, and tells the options. On one that has started the
-// flags of the beginning mean nothing any more.
+// flags of the beginning mean nothing any more. What an earlier run has begun goes before the flags: others may have acted
+// on it.
 func (w *wire) begin(ctx context.Context, o *Options) error {
-	raw, err := w.d.dir.Genesis()
+	p, err := w.d.past()
 	if err != nil {
 		return err
 	}
-	if raw != nil {
-		g, err := decodeGenesis(raw)
-		if err != nil {
-			return err
-		}
-		w.setGenesis(g)
+	if p.genesis != nil {
+		w.setGenesis(p.genesis)
+	}
+	if p.joined != nil {
+		w.SetPeers(peersOf(p.joined.GetMembers()), nil)
 	}
 	if w.d.started {
 		w.noteIgnored(*o)
 		return nil
 	}
 	switch {
-	case w.presentGenesis() != nil:
-		return w.adopt(o, w.presentGenesis())
-	case len(o.InitialCluster) > 0:
-		g, err := w.found(ctx, o)
-		if err != nil {
-			return err
-		}
-		return w.adopt(o, g)
-	case len(o.Join) > 0:
+	case p.genesis != nil:
+		return w.adopt(o, p.genesis)
+	case p.joined != nil && len(o.Join) == 0:
+		w.log.Info("goes on joining the cluster that the member was added to before",
+			zap.String("cluster_id", fmt.Sprintf("%x", p.joined.GetClusterId())))
+		return w.joined(o, p.joined)
+	case p.joined != nil:
 		return w.join(ctx, o)
+	case len(o.InitialCluster) > 0, len(o.Join) > 0:
+		return w.beginWith(ctx, o)
 	case w.d.identity.ClusterID == [16]byte{}:
 		return ErrWaitsForCluster
 	default:
 		return nil
 	}
+}
+
+// beginWith begins with others. If the directory has a cluster's id then of one that it was about to begin alone, which
+// nobody has heard of.
+func (w *wire) beginWith(ctx context.Context, o *Options) error {
+	w.d.identity.ClusterID = [16]byte{}
+	w.setIdentity(w.d.identity)
+	if len(o.InitialCluster) == 0 {
+		return w.join(ctx, o)
+	}
+	g, err := w.found(ctx, o)
+	if err != nil {
+		return err
+	}
+	return w.adopt(o, g)
 }
 
 func (w *wire) setGenesis(g *peerv1.Genesis) {

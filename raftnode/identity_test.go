@@ -284,10 +284,17 @@ func TestAMemberJoins(t *testing.T) {
 	delete(c.members, "late")
 	c.members["a"].crash(t)
 	c.put("k2", "b", "c")
-	// What began the member matters no more.
+	// What began the members matters no more.
 	c.members["a"].o.InitialCluster = nil
-	if err := c.members["a"].run(t); err != nil {
-		t.Fatal(err)
+	c.members["b"].crash(t)
+	c.members["b"].o.Join = nil
+	for _, name := range []string{"a", "b"} {
+		if err := c.members[name].run(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.members["b"].fs.Stat("/data/JOIN"); err == nil {
+		t.Error("a member with a state remembers how it was added")
 	}
 	c.has("k2", names...)
 }

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/transport"
 )
 
@@ -69,9 +71,19 @@ func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
 	id := w.d.identity
 	cluster := [16]byte(resp.GetClusterId())
 	if known := id.ClusterID; known != [16]byte{} && known != cluster {
-		return fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, cluster, known)
+		return fmt.Errorf("%w: %x, the directory says %x: to join another cluster give an empty --data-dir",
+			ErrWrongCluster, cluster, known)
 	}
 	id.ClusterID = cluster
+	// Before the directory names the cluster it says that it is not one of those that began it: started again without
+	// --join it must not begin the cluster a second time.
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(resp)
+	if err != nil {
+		return fmt.Errorf("encode JOIN: %w", err)
+	}
+	if err := w.d.dir.WriteJoined(raw); err != nil {
+		return err
+	}
 	if err := w.d.dir.WriteIdentity(id); err != nil {
 		return err
 	}
@@ -81,6 +93,18 @@ func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
 	w.SetPeers(peersOf(resp.GetMembers()), nil)
 	w.log.Info("is added to the cluster", zap.String("cluster_id", fmt.Sprintf("%x", cluster)))
 	return nil
+}
+
+func decodeJoined(raw []byte) (*peerv1.JoinResponse, error) {
+	resp := &peerv1.JoinResponse{}
+	err := proto.Unmarshal(raw, resp)
+	if err == nil {
+		err = checkJoined(resp)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: JOIN: %w", datadir.ErrDamaged, err)
+	}
+	return resp, nil
 }
 
 // checkJoined refuses an answer with which a member cannot begin.

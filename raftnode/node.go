@@ -123,10 +123,14 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if w != nil {
-		if err = w.begin(ctx, &o); err != nil {
-			return nil, err
-		}
+	switch {
+	case w != nil:
+		err = w.begin(ctx, &o)
+	case o.genesis == nil:
+		err = d.beginAlone()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err = d.load(o); err != nil {
 		return nil, err

@@ -197,6 +197,9 @@ func (d *disk) restart(o Options) (err error) {
 			return err
 		}
 	}
+	if err = d.forgetJoined(); err != nil {
+		return err
+	}
 	// What a crash left of snapshots on their way is begun anew.
 	if err = transfer.RemoveExcept(o.FS, d.dir.SnapInPath()); err != nil {
 		return err
@@ -205,6 +208,17 @@ func (d *disk) restart(o Options) (err error) {
 		return err
 	}
 	return d.dir.RemoveOtherStates(d.epoch)
+}
+
+// forgetJoined forgets how the member was added once it has a state: its records of members are newer.
+func (d *disk) forgetJoined() error {
+	if d.store.Applied().Index == 0 {
+		return nil
+	}
+	if raw, err := d.dir.Joined(); err == nil && raw == nil {
+		return nil
+	}
+	return d.dir.RemoveJoined()
 }
 
 func (d *disk) openLog(o Options) (*raftlog.Log, error) {

@@ -140,7 +140,7 @@ func (d *disk) finishRecovery(o RecoverOptions, clusterID [16]byte) (Recovery, e
 // becomeCluster forgets what the directory knew of the old cluster.
 func (d *disk) becomeCluster(clusterID [16]byte) error {
 	d.identity.ClusterID = clusterID
-	return errors.Join(d.dir.RemoveGenesis(), d.dir.WriteMend(nil), d.dir.WriteIdentity(d.identity))
+	return errors.Join(d.dir.RemoveGenesis(), d.dir.RemoveJoined(), d.dir.WriteMend(nil), d.dir.WriteIdentity(d.identity))
 }
 
 func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {

@@ -31,6 +31,7 @@ const (
 	snapDir     = "snap"
 	snapInDir   = "snap-in"
 	genesisFile = "GENESIS"
+	joinFile    = "JOIN"
 	mendFile    = "MEND"
 	differsFile = "DIFFERS"
 	tmpSuffix   = ".tmp"
@@ -225,12 +226,16 @@ func (d *Dir) Genesis() ([]byte, error) { return d.small(genesisFile) }
 func (d *Dir) WriteGenesis(raw []byte) error { return d.writeSmall(genesisFile, raw) }
 
 // RemoveGenesis forgets how the cluster began.
-func (d *Dir) RemoveGenesis() error {
-	if err := d.fs.Remove(d.join(genesisFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", genesisFile, err)
-	}
-	return d.Sync()
-}
+func (d *Dir) RemoveGenesis() error { return d.removeSmall(genesisFile) }
+
+// Joined returns the answer with which the member was added to its cluster, until it has a state; nil if it was not.
+func (d *Dir) Joined() ([]byte, error) { return d.small(joinFile) }
+
+// WriteJoined remembers that the member was added to a cluster. It comes before the cluster's id.
+func (d *Dir) WriteJoined(raw []byte) error { return d.writeSmall(joinFile, raw) }
+
+// RemoveJoined forgets how the member was added.
+func (d *Dir) RemoveJoined() error { return d.removeSmall(joinFile) }
 
 // Mend returns what a member whose log lost its end waits for; nil if it waits for nothing.
 func (d *Dir) Mend() ([]byte, error) { return d.small(mendFile) }
@@ -240,10 +245,7 @@ func (d *Dir) WriteMend(raw []byte) error {
 	if raw != nil {
 		return d.writeSmall(mendFile, raw)
 	}
-	if err := d.fs.Remove(d.join(mendFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", mendFile, err)
-	}
-	return syncDir(d.fs, d.path)
+	return d.removeSmall(mendFile)
 }
 
 // Differs returns why the state in the directory must not be used again; nil if nothing is known against it.
@@ -251,6 +253,14 @@ func (d *Dir) Differs() ([]byte, error) { return d.small(differsFile) }
 
 // WriteDiffers remembers for good that the state in the directory is wrong, and why.
 func (d *Dir) WriteDiffers(why []byte) error { return d.writeSmall(differsFile, why) }
+
+// removeSmall removes a small file for good, if there is one.
+func (d *Dir) removeSmall(name string) error {
+	if err := d.fs.Remove(d.join(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	return d.Sync()
+}
 
 // small returns the content of a small file, nil if there is none.
 func (d *Dir) small(name string) ([]byte, error) {

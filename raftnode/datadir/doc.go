@@ -3,6 +3,7 @@
 //	LOCK         held while a process uses the directory
 //	FORMAT       JSON: format, oldest binary, cluster id, member id, incarnation, starts
 //	GENESIS      how a cluster of several members began, kept by those that began it
+//	JOIN         that the member was added to a cluster, until it has its state
 //	MEND         what a member waits for whose log lost its end, while it does
 //	DIFFERS      why the state must not be used again, once it was found to differ from that of a quorum
 //	CURRENT      the name of the state machine in use
