@@ -39,9 +39,11 @@ const (
 	// MessageBytesMax bounds the entries of one message to a peer.
 	MessageBytesMax = 2 << 20
 
-	applyingBytesMax           = 8 << 20
-	inflightMessagesMax        = 256
-	inflightBytesMax           = 64 << 20
+	applyingBytesMax    = 8 << 20
+	inflightMessagesMax = 256
+	// inflightBytesMax bounds what is on its way to one peer, and so what a step reads of the log for one that is far
+	// behind.
+	inflightBytesMax           = 8 << 20
 	uncommittedBytesMaxDefault = 64 << 20
 
 	electionTicksDefault  = 20
