@@ -291,3 +291,34 @@ func TestHalfDoneChangesHeal(t *testing.T) {
 		f.await("the member that was never added to be forgotten", func() bool { return !recorded(9) })
 	})
 }
+
+// A member whose record was deleted while it was being added is in raft without anybody talking to it: the leader removes
+// it, and the members that are left stay a quorum.
+func TestAMemberWithoutRecordIsRemoved(t *testing.T) {
+	for _, role := range []string{"learner", "voter"} {
+		t.Run(role, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, nil)
+				f.begin(3)
+				leader := f.leader()
+				id := leader.Status().MemberID%3 + 1
+				if role == "learner" {
+					id = 9
+					if _, err := leader.AddMember(t.Context(), specOf(id)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				gone := &storev1.Command{Kind: &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: id}}}
+				propose(t, leader, gone)
+				f.await("the member to be removed", func() bool {
+					s := f.leader().Status()
+					return len(s.Learners) == 0 && !slices.Contains(s.Voters, id)
+				})
+				if role == "voter" {
+					f.ended(id, raftnode.ErrRemoved)
+				}
+				f.put("after", "1")
+			})
+		})
+	}
+}

@@ -56,7 +56,31 @@ func (r *reconciler) look(ctx context.Context) error {
 	if err := r.records(ctx, cs); err != nil {
 		return err
 	}
+	if done, err := r.expel(ctx, cs); done || err != nil {
+		return err
+	}
 	return r.promote(ctx, cs)
+}
+
+// expel removes one member from raft whose record was deleted, as it can be while the change that adds it is on its way.
+// Nobody talks to such a member, so it would stay as it is for ever. It reports whether it changed the members.
+func (r *reconciler) expel(ctx context.Context, cs *raftpb.ConfState) (bool, error) {
+	for _, id := range slices.Concat(cs.GetLearners(), cs.GetVoters()) {
+		if id == r.n.identity.MemberID || !r.n.tombstoned(id) {
+			continue
+		}
+		if slices.Contains(cs.GetVoters(), id) {
+			if err := r.n.checkQuorum(without(cs.GetVoters(), id)); err != nil {
+				return false, err
+			}
+		}
+		if err := r.n.changeConf(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
+			return false, err
+		}
+		r.n.log.Info("removed a member whose record is deleted", zap.Uint64("member", id))
+		return true, nil
+	}
+	return false, nil
 }
 
 // records makes the records say what raft does.
@@ -116,6 +140,13 @@ func (r *reconciler) promote(ctx context.Context, cs *raftpb.ConfState) error {
 		return err
 	}
 	return nil
+}
+
+// tombstoned reports whether an id belonged to a member that was removed; not while the store is being replaced.
+func (n *Node) tombstoned(id uint64) bool {
+	rd := n.Store().NewReader()
+	removed, err := rd.IsRemoved(id)
+	return errors.Join(err, rd.Close()) == nil && removed
 }
 
 // records returns the members' records; none while the store is being replaced.
