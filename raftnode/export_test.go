@@ -6,6 +6,7 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
@@ -27,6 +28,11 @@ func WithEmpty(o Options, id uint64, cluster [16]byte) Options {
 // ForgetInRaft does the first half of a removal.
 func ForgetInRaft(ctx context.Context, n *Node, id uint64) error {
 	return n.changeConf(ctx, single(raftpb.ConfChangeRemoveNode, id))
+}
+
+// Desired returns what a leader would make of a member's record; nil leaves it.
+func Desired(n *Node, id uint64, stored *storev1.Member) *storev1.Member {
+	return n.roster.desired(id, stored)
 }
 
 // Install installs a received snapshot as the append goroutine does.

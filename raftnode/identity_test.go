@@ -3,6 +3,7 @@ package raftnode_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -325,5 +326,25 @@ func TestADirectoryThatWaitsSaysSo(t *testing.T) {
 	s.o.InitialCluster = []raftnode.Peer{{Name: "z", Address: "127.0.0.1:1"}}
 	if err := s.run(t); !errors.Is(err, raftnode.ErrNotFounding) {
 		t.Errorf("got %v, want ErrNotFounding", err)
+	}
+}
+
+// A leader that heard a member before it was started again elsewhere leaves the record that another leader wrote since.
+func TestALeaderDoesNotRecordWhatWasSaidBefore(t *testing.T) {
+	names := []string{"a", "b"}
+	c := newCrew(t, names...)
+	c.sail(names...)
+	c.put("k", names...)
+	leader, other := c.leader(names...).node, c.follower(names...).node.Status().MemberID
+	await(t, "the record", func() bool {
+		return slices.ContainsFunc(leader.Members(), func(m raftnode.Member) bool {
+			return m.GetId() == other && m.GetStarts() > 0 && raftnode.Desired(leader, other, m.Member) != nil
+		})
+	})
+	i := slices.IndexFunc(leader.Members(), func(m raftnode.Member) bool { return m.GetId() == other })
+	later := leader.Members()[i].Member
+	later.Starts, later.PeerAddress = transport.NextStarts(later.GetStarts(), 1), "elsewhere:1"
+	if got := raftnode.Desired(leader, other, later); got != nil {
+		t.Errorf("got %v, want the record to stay", got)
 	}
 }

@@ -218,11 +218,13 @@ func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
 		return r.leader(id)
 	case stored == nil:
 		return said
+	case said.GetStarts() < stored.GetStarts():
+		// It was started again since, and told another leader.
+		return nil
 	}
 	next := proto.CloneOf(said)
 	// What the member does not decide itself stays.
 	next.Learner, next.StayLearner = stored.GetLearner(), stored.GetStayLearner()
-	next.Starts = max(next.GetStarts(), stored.GetStarts())
 	return next
 }
 

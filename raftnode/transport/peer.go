@@ -30,6 +30,7 @@ type peer struct {
 	state  Status
 	conns  [connKinds]*grpc.ClientConn
 	closed bool
+	said   uint64 // the start in which it told its address itself; 0 if it did not
 }
 
 // counters are the peer's metrics.
@@ -66,12 +67,17 @@ func newPeer(t *Transport, p Peer) *peer {
 	}
 }
 
-// update takes what is newly known. A new address ends the connections to the old one.
-func (p *peer) update(next Peer) {
+// update takes what is newly known, from a record or, told, by the peer's own word. A new address ends the connections to
+// the old one. A record is not newer than what the peer said in the same start or a later one.
+func (p *peer) update(next Peer, told bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	moved := next.Address != "" && next.Address != p.peer.Address
-	if moved {
+	newer := next.Starts > p.said
+	if told {
+		newer = next.Starts >= p.said
+		p.said = max(p.said, next.Starts)
+	}
+	if (newer || p.said == 0) && next.Address != "" && next.Address != p.peer.Address {
 		p.peer.Address = next.Address
 		p.closeConns()
 		if p.leave != nil {

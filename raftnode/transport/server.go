@@ -105,6 +105,8 @@ func (s *service) greet(stream peerv1.PeerService_ExchangeServer, c caller) erro
 		if m.GetId() != c.from {
 			return fmt.Errorf("%w: member %x describes member %x", ErrWrongMember, c.from, m.GetId())
 		}
+		// The call has been let in as this run of that disk.
+		m.Starts, m.Incarnation = c.starts, c.incarnation
 		s.t.introduce(m)
 	}
 	return stream.Send(s.t.answer(c, 0))

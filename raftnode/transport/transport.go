@@ -176,7 +176,7 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	for _, p := range peers {
 		if p.ID != t.self.Member.GetId() && !t.removed[p.ID] {
 			keep[p.ID] = true
-			t.put(p)
+			t.put(p, false)
 		}
 	}
 	for id, p := range t.peers {
@@ -189,16 +189,15 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	t.wake()
 }
 
-// put adds a peer or its new address; mu is held.
-func (t *Transport) put(p Peer) *peer {
+// put adds a peer or its new address, from a record or, told, by its own word; mu is held.
+func (t *Transport) put(p Peer, told bool) *peer {
 	t.starts[p.ID] = max(t.starts[p.ID], p.Starts)
 	known := t.peers[p.ID]
 	if known == nil {
 		known = newPeer(t, p)
 		t.peers[p.ID] = known
-		return known
 	}
-	known.update(p)
+	known.update(p, told)
 	return known
 }
 
@@ -211,7 +210,7 @@ func (t *Transport) introduce(m *storev1.Member) {
 		p := Peer{
 			ID: id, Incarnation: m.GetIncarnation(), Starts: m.GetStarts(), Name: m.GetName(), Address: m.GetPeerAddress(),
 		}
-		t.put(p).introduced = known == nil || known.introduced
+		t.put(p, true).introduced = known == nil || known.introduced
 	}
 	t.mu.Unlock()
 	t.wake()

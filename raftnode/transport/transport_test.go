@@ -266,6 +266,32 @@ func (c *walled) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// What a peer said of itself in a start is not undone by a record of an earlier one, nor by a record as old.
+func TestAnOldRecordDoesNotUndoANewAddress(t *testing.T) {
+	a, b := start(t, 1, transport.Options{}), start(t, 2, transport.Options{})
+	old := b.peer()
+	old.Address = "127.0.0.1:1"
+	a.SetPeers([]transport.Peer{old}, nil)
+	b.self.Member.Starts = transport.NextStarts(old.Starts, 3)
+	b.SetSelf(b.self)
+	b.SetPeers([]transport.Peer{a.peer()}, nil)
+	a.awaitConnected(2)
+	address := func() string { return a.Peers()[0].Address }
+	recorded := b.peer()
+	recorded.Address = "127.0.0.1:2"
+	for what, record := range map[string]transport.Peer{"an older record": old, "a record of this start": recorded} {
+		a.SetPeers([]transport.Peer{record}, nil)
+		if got, want := address(), b.peer().Address; got != want {
+			t.Errorf("after %s: got %s, want %s", what, got, want)
+		}
+	}
+	recorded.Starts = transport.NextStarts(recorded.Starts, 9)
+	a.SetPeers([]transport.Peer{recorded}, nil)
+	if got, want := address(), recorded.Address; got != want {
+		t.Errorf("after a newer record: got %s, want %s", got, want)
+	}
+}
+
 // A peer that moved is found at its new address, and one whose record does not say so yet by its own word.
 func TestPeersMove(t *testing.T) {
 	a, b := start(t, 1, transport.Options{}), start(t, 2, transport.Options{})
