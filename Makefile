@@ -31,7 +31,7 @@ MVN ?= mvn
 PLATFORM := $(shell uname -s | sed 's/Linux/linux/;s/Darwin/osx/')-$(shell uname -m | sed 's/arm64/aarch_64/;s/aarch64/aarch_64/')
 
 # Where the Go code is: the main module, and the modules beside it that import it.
-SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
+SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod test/*/go.mod))
 
 GO_TEST_FLAGS ?= -timeout 15m
 FUZZ_TIME ?= 30s
@@ -64,7 +64,7 @@ test: test-go test-python test-java ## run all tests of all languages
 .PHONY: test-go
 test-go: build ## run the Go tests
 	TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...
-	for module in $(SIDE_MODULES); do (cd "$$module" && $(GO) test $(GO_TEST_FLAGS) ./...); done
+	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...); done
 
 comma := ,
 

@@ -1,0 +1,119 @@
+package queries_test
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each alert fires on series that show its trouble, and not on some that come close.
+func TestAlertsFireWhenTheyShould(t *testing.T) {
+	tests := map[string]struct {
+		alert  string
+		series []string
+		fires  bool
+	}{
+		"a member without leader": {"TenureNoLeader", []string{
+			`tenure_raft_has_leader{instance="a"} 1x10 0x5`, `tenure_raft_has_leader{instance="b"} 1x15`,
+		}, true},
+		"no member that answers": {"TenureNoLeader", []string{`up 0x10`}, true},
+		"an election of a few seconds": {"TenureNoLeader", []string{
+			`tenure_raft_has_leader{instance="a"} 1x10 0x0 1x5`, `tenure_raft_has_leader{instance="b"} 1x15`,
+		}, false},
+
+		"one of three away": {"TenureQuorumAtRisk", []string{`tenure_raft_voters 3x30`, `tenure_raft_members_unreachable 1x30`}, true},
+		"two of five away":  {"TenureQuorumAtRisk", []string{`tenure_raft_voters 5x30`, `tenure_raft_members_unreachable 2x30`}, true},
+		"one of five away":  {"TenureQuorumAtRisk", []string{`tenure_raft_voters 5x30`, `tenure_raft_members_unreachable 1x30`}, false},
+		"a cluster of one":  {"TenureQuorumAtRisk", []string{`tenure_raft_voters 1x30`, `tenure_raft_members_unreachable 0x30`}, false},
+		"away for a minute": {"TenureQuorumAtRisk", []string{`tenure_raft_voters 3x30`, `tenure_raft_members_unreachable 0x26 1x3`}, false},
+		"a peer not reached": {"TenureMemberUnreachable", []string{
+			`tenure_peer_connected{instance="a",peer="b"} 1x10 0x10`, `tenure_peer_connected{instance="a",peer="c"} 1x20`,
+		}, true},
+		"a peer that restarts": {"TenureMemberUnreachable", []string{`tenure_peer_connected{instance="a",peer="b"} 1x10 0x4 1x6`}, false},
+
+		"a member far behind":           {"TenureMemberBehind", []string{`tenure_raft_members_lag_entries 20000x25`}, true},
+		"a member that catches up":      {"TenureMemberBehind", []string{`tenure_raft_members_lag_entries 20000x15 100x10`}, false},
+		"leaders that change each half": {"TenureLeaderChanges", []string{`tenure_raft_leader_changes_total{instance="a"} 0+1x60`}, true},
+		"two changes in a quarter":      {"TenureLeaderChanges", []string{`tenure_raft_leader_changes_total{instance="a"} 1x30 2x15 3x15`}, false},
+
+		"every hundredth sync takes a second": {"TenureSlowDisk", syncs(`0+97x80`, `0+100x80`), true},
+		"every sync takes a millisecond":      {"TenureSlowDisk", syncs(`0+100x80`, `0+100x80`), false},
+
+		"growth is refused":          {"TenureDiskFull", []string{`tenure_health_growth_refused{instance="a"} 1`, `tenure_health_growth_refused{instance="b"} 1`}, true},
+		"room on all disks":          {"TenureDiskFull", []string{`tenure_health_growth_refused{instance="a"} 0`}, false},
+		"nine tenths of the limit":   {"TenureStoreNearlyFull", []string{`tenure_storage_state_bytes 90x45`, `tenure_storage_state_bytes_max 100x45`}, true},
+		"half of the limit":          {"TenureStoreNearlyFull", []string{`tenure_storage_state_bytes 50x45`, `tenure_storage_state_bytes_max 100x45`}, false},
+		"the limit is reached":       {"TenureStoreFull", []string{`tenure_storage_full{instance="a"} 0`, `tenure_storage_full{instance="b"} 1`}, true},
+		"the limit is not reached":   {"TenureStoreFull", []string{`tenure_storage_full{instance="a"} 0`}, false},
+		"a member differed":          {"TenureChecksumMismatch", []string{`tenure_health_no_agreement 0x30`, `tenure_health_checksums_differ_total 0x20 1x10`}, true},
+		"no quorum agrees":           {"TenureChecksumMismatch", []string{`tenure_health_no_agreement 1x2`, `tenure_health_checksums_differ_total 0x2`}, true},
+		"one differed an hour ago":   {"TenureChecksumMismatch", []string{`tenure_health_no_agreement 0x90`, `tenure_health_checksums_differ_total 0x20 1x70`}, false},
+		"half of 1 000 expire":       {"TenureMassExpiry", []string{`tenure_sessions_live 1000x5 500x5`, `tenure_sessions_expired_total 0x5 500x5`}, true},
+		"ten of 1 000 expire":        {"TenureMassExpiry", []string{`tenure_sessions_live 1000x10`, `tenure_sessions_expired_total 0x5 10x5`}, false},
+		"a leader stood still":       {"TenureStalls", []string{`tenure_sessions_stall_seconds_total{instance="a"} 0x20 10x10`}, true},
+		"a leader never stood still": {"TenureStalls", []string{`tenure_sessions_stall_seconds_total{instance="a"} 3x30`}, false},
+
+		"a tenth of the calls fails":      {"TenureErrors", calls(`0+90x50`, `Unavailable`, `0+10x50`), true},
+		"all calls fail":                  {"TenureErrors", calls(`0x50`, `Internal`, `0+10x50`), true},
+		"no call ever ended well":         {"TenureErrors", []string{`tenure_server_requests_total{code="Unavailable"} 0+10x50`}, true},
+		"a tenth of the calls is refused": {"TenureErrors", calls(`0+90x50`, `FailedPrecondition`, `0+10x50`), false},
+		"nobody calls":                    {"TenureErrors", calls(`5x50`, `Unavailable`, `1x50`), false},
+	}
+	rules, e := alerts(t), newEngine(t)
+	seen := map[string]map[bool]bool{}
+	for name, tc := range tests {
+		if seen[tc.alert] == nil {
+			seen[tc.alert] = map[bool]bool{}
+		}
+		seen[tc.alert][tc.fires] = true
+		t.Run(name, func(t *testing.T) {
+			rule, exists := rules[tc.alert]
+			if !exists {
+				t.Fatalf("there is no alert %s", tc.alert)
+			}
+			r := newRecorded()
+			r.load(t, tc.series)
+			if got := r.firing(t.Context(), t, e, rule); got != tc.fires {
+				t.Errorf("%s fires: %v, want %v", tc.alert, got, tc.fires)
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		if !seen[name][true] || !seen[name][false] {
+			t.Errorf("alert %s has no case in which it fires, or none in which it does not", name)
+		}
+	}
+}
+
+// syncs are syncs of the log of which so many took at most a millisecond, and the others at most a second.
+func syncs(fast, all string) []string {
+	return []string{
+		`tenure_log_sync_seconds_bucket{instance="a",le="0.001"} ` + fast,
+		`tenure_log_sync_seconds_bucket{instance="a",le="1"} ` + all,
+		`tenure_log_sync_seconds_bucket{instance="a",le="+Inf"} ` + all,
+	}
+}
+
+// calls are so many that ended well, and so many that ended with a code.
+func calls(ended, code, otherwise string) []string {
+	return []string{
+		`tenure_server_requests_total{instance="a",code="OK"} ` + ended,
+		`tenure_server_requests_total{instance="a",code="` + code + `"} ` + otherwise,
+	}
+}
+
+// Every alert leads to a runbook that there is.
+func TestAlertsLeadToRunbooks(t *testing.T) {
+	page, err := os.ReadFile(runbooksFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rule := range alerts(t) {
+		heading, found := strings.CutPrefix(rule.runbook, runbooksURL)
+		if !found || !strings.Contains(string(page), "\n### "+heading+"\n") {
+			t.Errorf("alert %s: no runbook at %q", name, rule.runbook)
+		}
+	}
+}

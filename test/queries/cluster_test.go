@@ -1,0 +1,188 @@
+package queries_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/test/rig"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+const (
+	// roundsMin is how many scrapes there are at least: more than the longest interval of a query needs.
+	roundsMin = 6
+	// expiryWait bounds the wait for a session to expire.
+	expiryWait = time.Minute
+	// firingWait bounds the wait for an alert, and scrapeEvery is how often there is a scrape meanwhile.
+	firingWait, scrapeEvery = time.Minute, 10 * time.Millisecond
+)
+
+// Every query of the dashboard has numbers to show on a running cluster, and every metric that an alert looks at is there.
+func TestQueriesReturnDataOnARunningCluster(t *testing.T) {
+	ctx := t.Context()
+	c := rig.StartCluster(ctx, t, binary, 3)
+	c.Leader(ctx)
+	r, e := newRecorded(), newEngine(t)
+	abandonSession(ctx, t, c.Members[0])
+	r.scrape(ctx, t, c)
+	ctx, cancel := context.WithTimeout(ctx, expiryWait)
+	defer cancel()
+	// What is counted now and then, such as an expiry, has to have happened between two scrapes of the last minute.
+	expired := "sum(increase(tenure_sessions_expired_total[" + rateInterval + "])) > 0"
+	for round := 1; round < roundsMin || len(r.ask(ctx, t, e, expired, r.last())) == 0; round++ {
+		use(ctx, t, c, round)
+		r.scrape(ctx, t, c)
+	}
+
+	dashboard := panels(t)
+	for _, name := range slices.Sorted(maps.Keys(dashboard)) {
+		if !hasNumber(r.ask(ctx, t, e, dashboard[name], r.last())) {
+			t.Errorf("dashboard, %s: nothing to show", name)
+		}
+	}
+	rules := alerts(t)
+	selectors := 0
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		r.ask(ctx, t, e, rules[name].expr, r.last())
+		expr, err := language().ParseExpr(rules[name].expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+			if s, isSelector := n.(*parser.VectorSelector); isSelector {
+				selectors++
+				if !hasNumber(r.ask(ctx, t, e, s.String(), r.last())) {
+					t.Errorf("alert %s: no data for %s", name, s)
+				}
+			}
+			return nil
+		})
+		if slices.Contains(serious, name) && r.firing(ctx, t, e, rules[name]) {
+			t.Errorf("alert %s fires on a cluster that is well", name)
+		}
+	}
+	t.Logf("%d queries of the dashboard, %d alerts with %d selectors, %d series, %d scrapes",
+		len(dashboard), len(rules), selectors, len(r.series), r.scrapes)
+	if len(dashboard) < 45 || len(rules) < 13 || selectors < 20 {
+		t.Errorf("floors: %d queries, %d alerts, %d selectors", len(dashboard), len(rules), selectors)
+	}
+}
+
+// serious are alerts that no slow machine makes fire.
+var serious = []string{"TenureChecksumMismatch", "TenureDiskFull", "TenureMassExpiry", "TenureMemberBehind", "TenureStoreFull", "TenureStoreNearlyFull"}
+
+// When members die, the alerts fire that say so.
+func TestAlertsOfMembersThatDied(t *testing.T) {
+	ctx := t.Context()
+	c := rig.StartCluster(ctx, t, binary, 3)
+	r, e := newRecorded(), newEngine(t)
+	lead := c.Leader(ctx)
+	var others []*rig.Member
+	for _, m := range c.Members {
+		if m != lead {
+			others = append(others, m)
+		}
+	}
+	r.scrape(ctx, t, c)
+	others[0].Kill()
+	r.awaitFiring(ctx, t, c, e, "TenureMemberUnreachable", "TenureQuorumAtRisk")
+	others[1].Kill()
+	r.awaitFiring(ctx, t, c, e, "TenureNoLeader")
+	for _, m := range c.Running() {
+		m.Kill()
+	}
+	r.awaitFiring(ctx, t, c, e, "TenureNoLeader")
+	rules := alerts(t)
+	for _, name := range serious {
+		if r.firing(ctx, t, e, rules[name]) {
+			t.Errorf("%s fires although nothing but members died", name)
+		}
+	}
+}
+
+// awaitFiring scrapes until alerts fire that are due.
+func (r *recorded) awaitFiring(ctx context.Context, t *testing.T, c *rig.Cluster, e *promql.Engine, due ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, firingWait)
+	defer cancel()
+	rules, tick := alerts(t), time.NewTicker(scrapeEvery)
+	defer tick.Stop()
+	r.scrape(ctx, t, c) // What was before the test's last step counts no more.
+	for {
+		missing := slices.DeleteFunc(slices.Clone(due), func(name string) bool { return r.firing(ctx, t, e, rules[name]) })
+		if len(missing) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+			r.scrape(ctx, t, c)
+		case <-ctx.Done():
+			t.Fatalf("%v do not fire", missing)
+		}
+	}
+}
+
+// firing tells whether an alert fires at the last scrape: its expression had data at every one for long enough.
+func (r *recorded) firing(ctx context.Context, t *testing.T, e *promql.Engine, a alert) bool {
+	t.Helper()
+	since := r.last().Add(-a.after)
+	for at := r.last(); !at.Before(since); at = at.Add(-interval) {
+		if at.Before(begin) || len(r.ask(ctx, t, e, a.expr, at)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// hasNumber tells whether there is a value to show.
+func hasNumber(v promql.Vector) bool {
+	return slices.ContainsFunc(v, func(s promql.Sample) bool { return !math.IsNaN(s.F) })
+}
+
+// abandonSession opens a session that expires soon.
+func abandonSession(ctx context.Context, t *testing.T, m *rig.Member) {
+	t.Helper()
+	conn := m.Dial()
+	defer func() { _ = conn.Close() }()
+	_, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// use does a little of everything on each member.
+func use(ctx context.Context, t *testing.T, c *rig.Cluster, round int) {
+	t.Helper()
+	for i, m := range c.Members {
+		conn := m.Dial()
+		kv, sessions := tenurev1.NewKVServiceClient(conn), tenurev1.NewSessionServiceClient(conn)
+		put, err := kv.Put(ctx, &tenurev1.PutRequest{Key: fmt.Sprint("k", i, round)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := sessions.CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: s.GetSessionId()}); err != nil {
+			t.Fatal(err)
+		}
+		watch, err := tenurev1.NewWatchServiceClient(conn).Watch(ctx, &tenurev1.WatchRequest{
+			Prefixes: []string{""}, AfterRevision: put.GetHeader().GetRevision() - 1, Limit: 1,
+		})
+		for err == nil {
+			_, err = watch.Recv()
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
