@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from typing import Any
@@ -10,8 +11,10 @@ import pytest
 from conftest import Proxied, Seen, Twin, until
 
 import tenure
-from tenure import CloseCause, EndCause, EventType, State, errors
+from tenure import CloseCause, EndCause, EventType, State, aio, errors
+from tenure._core.clock import system_clock
 from tenure.testing import Cluster, Member
+from tenure.v1 import session_pb2
 
 
 def test_a_cut_that_is_healed_in_time_is_only_a_suspension(twin: Twin, proxied: Proxied, seen: Seen) -> None:
@@ -55,6 +58,49 @@ def test_what_is_held_ends_before_the_cluster_gives_it_away(twin: Twin, proxied:
     assert str(session.cause) == str(CloseCause.EXPIRED)
     with pytest.raises(tenure.SessionExpired):
         twin.do(session.lock("k").acquire)
+
+
+class StoppedClock:
+    """The clock of a process that was stopped: the library looks at it only when it goes on."""
+
+    def __init__(self) -> None:
+        self._clock = system_clock()
+        self.stopped_seconds = 0.0
+
+    def now(self) -> float:
+        return self._clock.now() + self.stopped_seconds
+
+
+@pytest.mark.parametrize("what_comes_first", ["release", "expiry", "hint", "break"])
+def test_whatever_comes_first_after_a_stop_the_lease_ran_out_before(tenure_uri: str, what_comes_first: str) -> None:
+    async def run() -> None:
+        clock = StoppedClock()
+        causes: list[EndCause] = []
+        states: list[str] = []
+        async with (
+            aio.Client(f"{tenure_uri}?ttl=60s", clock=clock) as client,
+            client.session(on_state=lambda change: states.append(str(change.new))) as session,
+        ):
+            held = await session.lock("k").acquire()
+            held.on_lost(causes.append)
+            clock.stopped_seconds = 120.0
+            assert held.cause is EndCause.LEASE_RAN_OUT
+            if what_comes_first == "release":
+                assert not await held.release()
+            elif what_comes_first == "expiry":
+                session._stop(CloseCause.EXPIRED)
+            elif what_comes_first == "hint":
+                lost = session_pb2.Hold(sequencer=held.guard.held)
+                session._hint(session_pb2.SessionHint(session_id=session.id, lost=lost))
+            else:
+                session._link_down()
+            assert held.cause is EndCause.LEASE_RAN_OUT
+            await asyncio.wait_for(held.lost.wait(), 60)
+        assert causes == [EndCause.LEASE_RAN_OUT]
+        assert states[1:3] == ["CONNECTED", "JEOPARDY"]
+        assert "SUSPENDED" not in states
+
+    asyncio.run(run())
 
 
 def test_a_hold_that_ended_in_jeopardy_is_given_back_when_the_session_recovers(

@@ -266,9 +266,12 @@ class Held:
 
         It is retried until the cluster has answered or the session is over. In a forked child it does nothing.
         """
-        if self.session._client._guard.forked or not self._end(EndCause.RELEASED):
-            return False
         session = self.session
+        if session._client._guard.forked:
+            return False
+        session._tick()
+        if not self._end(EndCause.RELEASED):
+            return False
         name = (self.sequencer.key, self.sequencer.lock_index)
         if session._client._clock.now() < self._state.safe_from:
             session._to_release[name] = (self.owner, self._state.safe_from)

@@ -241,10 +241,14 @@ class SessionCore:
             settled, self._settled = self._settled, asyncio.Event()
             settled.set()
 
-    def _look(self) -> None:
-        """Looks at the clock."""
+    def _tick(self) -> None:
+        """Ends what the clock ended, before anything else is believed of it."""
         self._machine.tick()
         self._publish()
+
+    def _look(self) -> None:
+        """Looks at the clock."""
+        self._tick()
         now = self._client._clock.now()
         if self._helds and now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
             self._reconciled_at = now
@@ -252,6 +256,7 @@ class SessionCore:
 
     def _link_down(self) -> None:
         self._attached = None
+        self._tick()
         self._machine.link_down()
         self._publish()
 
@@ -296,6 +301,7 @@ class SessionCore:
         sent_at = self._client._clock.now()
         answer = await link.unary(ATTACH_SESSION, request, timeout)
         self._reconciled_at = sent_at
+        self._tick()
         held = {(h.sequencer.key, h.sequencer.lock_index) for h in answer.holds}
         for name, mine in list(self._helds.items()):
             if name not in held and mine._state.granted_at < sent_at:
@@ -330,6 +336,7 @@ class SessionCore:
         """Takes a hint about a hold."""
         if hint.WhichOneof("kind") != "lost":
             return
+        self._tick()
         name = (hint.lost.sequencer.key, hint.lost.sequencer.lock_index)
         if (held := self._helds.get(name)) is not None:
             held._end(EndCause.TAKEN_AWAY)
@@ -340,6 +347,7 @@ class SessionCore:
 
     def _stop(self, cause: CloseCause) -> None:
         """Ends the session here."""
+        self._tick()
         self._machine.close(cause)
         self._attached = self._hinted = None
         self._client._sessions.pop(self.id, None)
