@@ -45,6 +45,12 @@ func Install(n *Node, s *raftpb.Snapshot) error {
 // Mend makes a member wait for a log that reaches an index, and keep from votes until then.
 func Mend(n *Node, index uint64) error { return n.mending.require(mend{Index: index}) }
 
+// WithVersionMax makes a leader take its program for one that follows a cluster version.
+func WithVersionMax(o Options, version uint32) Options {
+	o.versionMax = version
+	return o
+}
+
 // WithFaults plants bugs.
 func WithFaults(o Options, f core.Faults) Options {
 	o.faults = f

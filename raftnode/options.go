@@ -77,6 +77,8 @@ type Options struct {
 	// faults are planted bugs, and logMemTableSize another size of the log's memtable, for tests of this package.
 	faults          core.Faults
 	logMemTableSize uint64
+	// versionMax is a cluster version that this program is said to follow, for tests of this package; 0 is the truth.
+	versionMax uint32
 	// guard is what FS became: it writes nothing after the first failed write.
 	guard *datadir.Guard
 	// genesis is what a fresh directory begins with; nil begins a cluster of one.

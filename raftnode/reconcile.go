@@ -3,6 +3,7 @@ package raftnode
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,13 +12,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // reconcileEvery is how often a leader looks whether records and raft agree about the members.
 const reconcileEvery = 500 * time.Millisecond
 
-// reconciler finishes what changes of members left half done when a leader was lost between their steps, and promotes
-// learners. It is a task of one term.
+// reconciler finishes what changes of members left half done when a leader was lost between their steps, promotes
+// learners, and raises the cluster version when all members can follow. It is a task of one term.
 type reconciler struct {
 	n       *Node
 	orphans map[uint64]time.Time // records that raft does not know, since when
@@ -59,7 +61,40 @@ func (r *reconciler) look(ctx context.Context) error {
 	if done, err := r.expel(ctx, cs); done || err != nil {
 		return err
 	}
+	if err := r.raise(ctx, cs); err != nil {
+		return err
+	}
 	return r.promote(ctx, cs)
+}
+
+// raise raises the cluster version to what every member can follow, so that what it stands for may be used. Members say in
+// their records what they can follow; one that says nothing, or has no record yet, is waited for.
+func (r *reconciler) raise(ctx context.Context, cs *raftpb.ConfState) error {
+	_, version := storage.ClusterVersions()
+	version = max(version, r.n.o.versionMax)
+	follows := map[uint64]uint32{}
+	for _, m := range r.n.records() {
+		follows[m.GetId()] = m.GetVersionMax()
+	}
+	for _, id := range slices.Concat(cs.GetVoters(), cs.GetLearners()) {
+		version = min(version, follows[id])
+	}
+	present := r.n.Store().Applied().ClusterVersion
+	if version <= present {
+		return nil
+	}
+	result, err := r.n.Propose(ctx, &storev1.Command{
+		WallTimeMs: time.Now().UnixMilli(),
+		Kind:       &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: version}},
+	})
+	if err != nil {
+		return err
+	}
+	if f := result.GetFailure(); f != nil {
+		return fmt.Errorf("raise the cluster version to %d: %s", version, f.GetMessage())
+	}
+	r.n.log.Info("raised the cluster version", zap.Uint32("from", present), zap.Uint32("to", version))
+	return nil
 }
 
 // expel removes one member from raft whose record was deleted, as it can be while the change that adds it is on its way.
