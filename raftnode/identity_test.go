@@ -179,6 +179,35 @@ func TestACopiedDirectoryEndsTheOther(t *testing.T) {
 	})
 }
 
+// Of a directory and its copy that were both started after the copy was made, the one that was first stays, whatever they
+// drew for their starts.
+func TestACopyOfTheSameStartIsRefused(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	c := newCrew(t, names...)
+	c.sail(names...)
+	c.put("k", names...)
+	original := c.follower(names...)
+	original.awaitMet(t)
+	copied := original.fs.CrashClone(vfs.CrashCloneCfg{})
+	original.crash(t)
+	if err := original.run(t); err != nil {
+		t.Fatal(err)
+	}
+	c.put("k2", names...)
+	original.awaitMet(t)
+	for range 6 {
+		twin := c.recruit("twin")
+		delete(c.members, "twin")
+		twin.o.Name, twin.o.InitialCluster = original.name, c.first
+		twin.fs = copied.CrashClone(vfs.CrashCloneCfg{})
+		if err := twin.runToEnd(t); !errors.Is(err, transport.ErrStaleIncarnation) || !strings.Contains(err.Error(), "copied") {
+			t.Fatalf("got %v, want ErrStaleIncarnation and what to do", err)
+		}
+	}
+	c.put("k3", names...)
+	c.has("k3", names...)
+}
+
 // A directory that was put back from a backup is refused once the member was started after it.
 func TestAnOlderDirectoryIsRefused(t *testing.T) {
 	names := []string{"a", "b", "c"}

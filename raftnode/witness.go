@@ -351,9 +351,9 @@ func (n *Node) greet(ctx context.Context) error {
 		switch {
 		case w.GetRemoved():
 			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, n.identity.MemberID))
-		case w.GetStarts() > n.identity.Starts:
-			return explainRefusal(fmt.Errorf("%w: a newer start of member %x is known", transport.ErrStaleIncarnation,
-				n.identity.MemberID))
+		case transport.Stale(n.identity.Starts, w.GetStarts()):
+			return explainRefusal(fmt.Errorf("%w: a newer start of member %x is known, or one on a copy",
+				transport.ErrStaleIncarnation, n.identity.MemberID))
 		}
 		found.Index, found.Term = max(found.Index, w.GetIndex()), max(found.Term, w.GetTerm())
 	}

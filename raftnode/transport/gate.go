@@ -125,11 +125,17 @@ func (t *Transport) checkKnown(c caller) error {
 			return fmt.Errorf("%w: member %x has incarnation %x, not %x", ErrStaleIncarnation, c.from, known, c.incarnation)
 		}
 	}
-	if known := t.starts[c.from]; c.starts < known {
+	if known := t.starts[c.from]; Stale(c.starts, known) {
 		return fmt.Errorf("%w: member %x was started again since, or elsewhere (this is start %d, start %d is known)",
 			ErrStaleIncarnation, c.from, c.starts>>startsShift, known>>startsShift)
 	}
 	return nil
+}
+
+// Stale tells whether a run with a number of starts is older than the one that is known, or another one on a copy of the
+// same directory: both count as many starts, and differ in what they drew.
+func Stale(starts, known uint64) bool {
+	return known != 0 && starts != known && starts>>startsShift <= known>>startsShift
 }
 
 // startsShift is how many bits of a number of starts are drawn at random, so that two runs on copies of one directory

@@ -75,7 +75,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	b := transport.Peer{ID: 2, Incarnation: 0x66, Starts: transport.NextStarts(0, 7), Name: "b", Address: "127.0.0.1:1"}
 	a.SetPeers([]transport.Peer{b}, []uint64{3})
 	self := &storev1.Member{Id: 2, Name: "b"}
-	older := strconv.FormatUint(b.Starts-1, 10)
+	older, copied := strconv.FormatUint(b.Starts-1, 10), strconv.FormatUint(b.Starts+1, 10)
 	tests := map[string]struct {
 		c      credentials
 		member *storev1.Member
@@ -86,6 +86,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		"a removed member is refused":            {right().with("from", "3"), self, transport.ErrRemoved},
 		"another incarnation is refused":         {right().with("incarnation", "67"), self, transport.ErrStaleIncarnation},
 		"an older start is refused":              {right().with("starts", older), self, transport.ErrStaleIncarnation},
+		"a run of the same start on a copy is":   {right().with("starts", copied), self, transport.ErrStaleIncarnation},
 		"a copy of the receiver is refused":      {right().with("from", "1"), self, transport.ErrStaleIncarnation},
 		"a description of another is refused":    {right(), &storev1.Member{Id: 9, Name: "z"}, transport.ErrWrongMember},
 		"a call without credentials is no call":  {credentials{}, self, transport.ErrMalformed},
