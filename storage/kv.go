@@ -81,7 +81,11 @@ func (c *command) writeKey(n name, head *storev1.LockHead, old *storev1.KeyRecor
 	}
 	if old != nil {
 		k.CreateRevision, k.CreateTimeMs = old.GetCreateRevision(), old.GetCreateTimeMs()
-		k.Version = old.GetVersion() + 1
+		k.Version = old.GetVersion()
+		// Of several values in one revision, such as those of waiters that are granted at once, only the last is ever seen.
+		if old.GetValueRevision() != c.revision {
+			k.Version++
+		}
 		if len(w.bind) == 0 {
 			k.BoundSessionId = old.GetBoundSessionId()
 		}

@@ -14,6 +14,7 @@ type modelKey struct {
 	value                string
 	flags                uint64
 	create, mod, version uint64
+	valued               uint64 // revision that gave the value
 	bound                string
 }
 
@@ -193,7 +194,10 @@ func (m *model) put(key string, value []byte, flags uint64, bind string) {
 		k.bound = bind
 	}
 	k.value, k.flags, k.mod = string(value), flags, m.next()
-	k.version++
+	if k.valued != m.next() {
+		k.valued = m.next()
+		k.version++
+	}
 	m.keys[key] = k
 	m.changed = true
 }

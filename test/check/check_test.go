@@ -250,6 +250,10 @@ func TestBadHistoriesAreFound(t *testing.T) {
 			},
 			[]string{"event 8.2 is missing"},
 		},
+		"a version that jumps": {
+			func(h *check.History) { h.Events[6].Version = 3 },
+			[]string{"put as version 3, created at 6, want version 2"},
+		},
 		"progress before the events": {
 			func(h *check.History) { h.Watches[0].Batches[0].Through = 7 },
 			[]string{"event 7.0 is missing"},

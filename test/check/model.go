@@ -24,7 +24,6 @@ type model struct {
 	gone      []modelHold         // holds that it ended
 	lost      []modelHold         // holds lost in it that have no delay yet
 	exclusive map[string]int      // exclusive grants in it, by lock
-	grants    map[string]int      // all grants in it
 	resigned  bool
 	takenOver bool
 }
@@ -139,13 +138,8 @@ func (m *model) begin(events []*Event) {
 	m.revision = events[0].Revision
 	m.before = map[string]modelKey{}
 	m.touched, m.ended, m.gone, m.lost = nil, nil, nil, nil
-	m.exclusive, m.grants = map[string]int{}, map[string]int{}
+	m.exclusive = map[string]int{}
 	m.resigned, m.takenOver = false, false
-	for _, e := range events {
-		if e.Kind == "lock_granted" {
-			m.grants[e.Key]++
-		}
-	}
 }
 
 // apply applies an event, or says why it cannot follow.
@@ -199,10 +193,6 @@ func (m *model) applyKey(e *Event) error {
 		want.create, want.version = e.Revision, 1
 	case e.Change == "put":
 		want.version++
-	}
-	if e.Change == "put" && e.Version > want.version && int(e.Version-want.version) < m.grants[e.Key] {
-		// Several waiters were granted at once, and each wrote its value; the last is told.
-		want.version = e.Version
 	}
 	if e.CreateRevision != want.create || e.Version != want.version {
 		return fmt.Errorf("key %s is put as version %d, created at %d, want version %d, created at %d",

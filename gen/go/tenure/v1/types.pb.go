@@ -948,7 +948,7 @@ type KeyValue struct {
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
 	ModRevision uint64 `protobuf:"varint,5,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
-	// Number of puts since the creation, from 1.
+	// Number of revisions since the creation that put a value, from 1.
 	Version uint64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	// Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
 	LockIndex uint64 `protobuf:"varint,7,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`

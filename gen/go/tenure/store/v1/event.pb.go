@@ -602,7 +602,7 @@ type KeyPut struct {
 	Flags uint64 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
 	// Revision that created the key.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	// Number of puts since the creation.
+	// Number of revisions since the creation that put a value.
 	Version uint64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
 	// Number of the last hold of its lock.
 	LockIndex uint64 `protobuf:"varint,6,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`

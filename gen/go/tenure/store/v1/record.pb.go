@@ -289,7 +289,7 @@ type KeyRecord struct {
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Revision that last changed the key.
 	ModRevision uint64 `protobuf:"varint,5,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
-	// Number of puts since the creation, from 1.
+	// Number of revisions since the creation that put a value, from 1.
 	Version uint64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	// Owning session of an ephemeral key, 16 bytes; else empty.
 	BoundSessionId []byte `protobuf:"bytes,7,opt,name=bound_session_id,json=boundSessionId,proto3" json:"bound_session_id,omitempty"`

@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private long version_ = 0L;
   /**
    * <pre>
-   * Number of puts since the creation, from 1.
+   * Number of revisions since the creation that put a value, from 1.
    * </pre>
    *
    * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -1230,7 +1230,7 @@ private static final long serialVersionUID = 0L;
     private long version_ ;
     /**
      * <pre>
-     * Number of puts since the creation, from 1.
+     * Number of revisions since the creation that put a value, from 1.
      * </pre>
      *
      * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -1242,7 +1242,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of puts since the creation, from 1.
+     * Number of revisions since the creation that put a value, from 1.
      * </pre>
      *
      * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -1258,7 +1258,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of puts since the creation, from 1.
+     * Number of revisions since the creation that put a value, from 1.
      * </pre>
      *
      * <code>uint64 version = 6 [json_name = "version"];</code>

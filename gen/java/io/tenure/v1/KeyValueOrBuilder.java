@@ -70,7 +70,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Number of puts since the creation, from 1.
+   * Number of revisions since the creation that put a value, from 1.
    * </pre>
    *
    * <code>uint64 version = 6 [json_name = "version"];</code>
