@@ -14,12 +14,8 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-const (
-	// waitSlack is how much longer than its caller a member waits: the caller's own deadline comes first.
-	waitSlack = time.Second
-	// abandonPatience bounds how long a call that failed waits until its place is given up.
-	abandonPatience = 2 * time.Second
-)
+// waitSlack is how much longer than its caller a member waits: the caller's own deadline comes first.
+const waitSlack = time.Second
 
 // Acquire takes the lock, waiting in its queue until ctx ends. Whatever ends the wait, no place is left in the queue.
 func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
@@ -33,27 +29,60 @@ func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 	}
 	s := l.session
 	w := &waiter{session: s, lock: l, owner: l.owner()}
-	if err := s.awaitOrphan(ctx, l.key, w.owner); err != nil {
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end, err := s.beginWait(w, cancel)
+	if err != nil {
 		return nil, err
 	}
-	granted, err := w.wait(ctx)
+	defer end()
+	if err = s.awaitGivenBack(waiting, w.name()); err != nil {
+		return nil, err
+	}
+	granted, err := w.wait(waiting)
 	if err == nil {
-		return s.take(granted)
+		return s.take(ctx, granted)
 	}
-	if !w.settled {
-		given := s.abandon(l.key, w.owner)
-		timer := time.NewTimer(abandonPatience)
-		select {
-		case <-given:
-		case <-timer.C: // It goes on behind.
+	if w.settled || s.shared(w.name(), w) {
+		return nil, err
+	}
+	a := s.abandon(w.name(), w.last)
+	timer := time.NewTimer(abandonPatience)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+		return nil, w.given(err, a)
+	case <-timer.C: // It goes on behind.
+		return nil, w.given(err, &abandoned{})
+	}
+}
+
+// given returns the error of a wait whose place was given up. It changed nothing, except that a grant before that wrote the value.
+func (w *waiter) given(err error, a *abandoned) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !w.lock.options.hasValue {
+		return err
+	}
+	told := *e
+	switch {
+	case a.granted:
+		told.Applied = AppliedYes
+	case a.known:
+		told.Applied = AppliedNo
+	default:
+		told.Applied = AppliedUnknown
+		if errors.Is(e.Kind, ErrUnavailable) {
+			told.Kind = ErrOutcomeUnknown
 		}
-		timer.Stop()
 	}
-	return nil, err
+	return &told
 }
 
 // take makes a Held of a grant, or tells why it cannot be believed.
-func (s *Session) take(granted *tenurev1.Hold) (*Held, error) {
+func (s *Session) take(ctx context.Context, granted *tenurev1.Hold) (*Held, error) {
+	if s.isInherited(granted) && !s.awaitBelieved(ctx) {
+		return nil, s.whyNot(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for h := range s.helds {
@@ -73,13 +102,18 @@ type waiter struct {
 	session *Session
 	lock    *Lock
 	owner   string
-	// queued tells that the cluster has the place: from then on (session, owner) names it, and no request id is needed.
+	// queued tells that the cluster has the place: from then on (session, owner) names it.
 	queued bool
 	// settled tells that there is no place to give up.
 	settled bool
-
-	sequence, doneBelow uint64
+	// request is the number of the stream that has no first answer yet; nil between streams. Another stream that is opened for want of that answer
+	// has the same number, so that it is not a second wait.
+	request *numbered
+	last    uint64 // The number of a stream that never had its first answer.
+	sent    bool   // Whether a stream was ever opened.
 }
+
+func (w *waiter) name() ownName { return ownName{key: w.lock.key, owner: w.owner} }
 
 // wait waits until the lock is granted, or something ends the wait.
 func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
@@ -90,11 +124,7 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 		return nil, err
 	}
 	defer end()
-	if w.sequence, w.doneBelow, err = s.window.begin(ctx); err != nil {
-		w.settled = true
-		return nil, err
-	}
-	defer w.numbered()
+	defer w.unanswered()
 	pauses := &backoff.Backoff{}
 	for {
 		granted, err := w.once(ctx)
@@ -102,26 +132,49 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 		case err == nil:
 			return granted, nil
 		case ctx.Err() != nil:
+			w.settled = w.settled || !w.sent
 			return nil, interrupted(ctx, false, err) // Nothing is left of it, so nothing was applied.
 		case errors.Is(err, errMoved), errors.Is(err, errStreamEnded):
 			continue
 		case !again(err):
+			doubtful := w.queued || w.request != nil && w.request.sent
 			err = s.noteEnd(underSession(fromRPC(err)))
-			w.settled = AppliedOf(err) == AppliedNo && !w.queued
+			w.settled = w.settled || AppliedOf(err) == AppliedNo && !doubtful
 			return nil, err
 		}
 		if !pauses.Wait(ctx) {
+			w.settled = w.settled || !w.sent
 			return nil, interrupted(ctx, false, err)
 		}
 	}
 }
 
-// numbered ends the use of the request's number, once.
-func (w *waiter) numbered() {
-	if w.sequence != 0 {
-		w.session.window.end(w.sequence)
-		w.sequence = 0
+// number gives a stream its number: that of the one before if it had no answer.
+func (w *waiter) number(ctx context.Context) error {
+	if w.request == nil {
+		sequence, err := w.session.window.begin(ctx)
+		if err != nil {
+			return err
+		}
+		w.request = &numbered{session: w.session, sequence: sequence}
 	}
+	return nil
+}
+
+// answered ends the use of a stream's number.
+func (w *waiter) answered() {
+	if w.request != nil {
+		w.session.window.end(w.request.sequence)
+		w.request = nil
+	}
+}
+
+// unanswered is answered for when nobody waits any more.
+func (w *waiter) unanswered() {
+	if w.request != nil && w.request.sent {
+		w.last = w.request.sequence
+	}
+	w.answered()
 }
 
 // once waits over one stream.
@@ -135,6 +188,9 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 		return nil, err
 	}
 	defer l.Release()
+	if err = w.number(ctx); err != nil {
+		return nil, err
+	}
 	ctx, end := onLink(ctx, l)
 	defer end()
 	next, err := w.open(ctx, l)
@@ -144,6 +200,7 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 			break
 		}
 		l.Answered()
+		w.answered()
 		switch {
 		case step.GetGranted() != nil:
 			return step.GetGranted(), nil
@@ -151,7 +208,6 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 			return nil, w.rejected(step.GetRejected())
 		case step.GetQueued() != nil:
 			w.queued = true
-			w.numbered()
 			w.tell(Queued{
 				Position: int(step.GetQueued().GetPlace().GetPosition()),
 				Lock:     lockInfo(s.client.space, step.GetQueued().GetLock()),
@@ -159,6 +215,9 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 		case step.GetMoved() != nil:
 			w.tell(Queued{Position: int(step.GetMoved().GetPosition())})
 		}
+	}
+	if w.request != nil {
+		w.request.failed(err)
 	}
 	if errors.Is(err, io.EOF) {
 		return nil, errStreamEnded
@@ -178,11 +237,9 @@ func (w *waiter) tell(q Queued) {
 // open begins a stream: a campaign for an election, else for the lock.
 func (w *waiter) open(ctx context.Context, l *conn.Link) (func() (*tenurev1.AcquireLockResponse, error), error) {
 	s := w.session
-	o := s.options()
+	o := w.request.options()
 	o.Owner = w.owner
-	if !w.queued {
-		o.RequestId = &tenurev1.RequestID{SessionId: s.id, Sequence: w.sequence, DoneBelow: w.doneBelow}
-	}
+	w.sent = true
 	request := &tenurev1.AcquireLockRequest{
 		Key: w.lock.key, SessionId: s.id, Mode: tenurev1.LockMode(w.lock.mode), Permits: w.lock.permits,
 		Limit: w.lock.limit, Options: o,
@@ -216,63 +273,6 @@ func (w *waiter) rejected(step *tenurev1.LockRejectedStep) error {
 		}
 	}
 	return e
-}
-
-// abandon gives up a place in a queue, or the hold that it became, in the background until the cluster knows or the session is over.
-// The channel is closed then.
-func (s *Session) abandon(key, owner string) <-chan struct{} {
-	given := make(chan struct{})
-	started := s.work.start(func(ctx context.Context) {
-		defer close(given)
-		pauses := &backoff.Backoff{}
-		for s.Err() == nil {
-			answer, err := s.cancelWait(ctx, key, owner)
-			if hold := answer.GetHold(); err == nil && hold != nil {
-				err = s.release(ctx, &tenurev1.ReleaseLockRequest{
-					Key: key, SessionId: s.id, LockIndex: hold.GetSequencer().GetLockIndex(),
-				}, owner)
-			}
-			if err == nil || !pauses.Wait(ctx) {
-				return
-			}
-		}
-	})
-	if !started {
-		close(given)
-	}
-	return given
-}
-
-func (s *Session) cancelWait(ctx context.Context, key, owner string) (answer *tenurev1.CancelWaitResponse, err error) {
-	err = s.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) (err error) {
-		o.Owner = owner
-		answer, err = tenurev1.NewLockServiceClient(l).CancelWait(ctx, &tenurev1.CancelWaitRequest{
-			Key: key, SessionId: s.id, Options: o,
-		})
-		return err
-	})
-	return answer, err
-}
-
-// awaitOrphan waits until a possession of the same name, which ended here, is given back: an acquire would find it again.
-func (s *Session) awaitOrphan(ctx context.Context, key, owner string) error {
-	for {
-		s.mu.Lock()
-		waiting := false
-		for name, o := range s.orphans {
-			waiting = waiting || name.key == key && o.owner == owner
-		}
-		state := s.state
-		s.mu.Unlock()
-		switch {
-		case !waiting:
-			return nil
-		case state == StateClosed:
-			return s.over()
-		case !backoff.Pause(ctx, lookEvery):
-			return interrupted(ctx, false, nil)
-		}
-	}
 }
 
 // do runs f while a hold lasts, and gives it back.

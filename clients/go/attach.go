@@ -71,6 +71,7 @@ func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, op
 // Detach stops using the session without ending it, and waits for what the session started. What it holds here ends; in the cluster it
 // holds on until its TTL runs out, or somebody else goes on with it.
 func (s *Session) Detach() {
+	s.leaveQueues()
 	s.end(CauseExported)
 	s.work.stop()
 	s.tellers.stop()

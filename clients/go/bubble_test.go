@@ -209,8 +209,8 @@ func TestWhatEndedInJeopardyStaysEndedAndIsGivenBack(t *testing.T) {
 		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if want := []string{"app/a"}; !slices.Equal(b.released, want) {
-			t.Errorf("released %v, want %v", b.released, want)
+		if want := []string{"app/a"}; !slices.Equal(b.locks.released, want) {
+			t.Errorf("released %v, want %v", b.locks.released, want)
 		}
 	})
 }

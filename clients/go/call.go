@@ -86,7 +86,7 @@ type retrying struct {
 // the state machine decides it decides for all of them, so that is left as it is.
 func (r *retrying) doubt(err error) error {
 	e, ok := errors.AsType[*Error](err)
-	before := errors.Is(err, ErrClientClosed) || ok && e.Reason == "QUOTA_EXCEEDED"
+	before := errors.Is(err, ErrClientClosed) || ok && (e.Reason == "QUOTA_EXCEEDED" || e.Reason == "REQUEST_WINDOW_FULL")
 	if !ok || !r.sent || !before || e.Applied != AppliedNo {
 		return err
 	}

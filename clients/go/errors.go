@@ -67,7 +67,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrOutcomeUnknown says that the answer was lost: the change may or may not be applied.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
-	// ErrLimit says that a limit is reached.
+	// ErrLimit says that a limit of the cluster, of a member or of a session is reached.
 	ErrLimit = errors.New("limit reached")
 	// ErrInvalidArgument says that an argument is not allowed.
 	ErrInvalidArgument = errors.New("invalid argument")
@@ -195,6 +195,8 @@ func kindOfReason(reason tenurev1.ErrorReason) error {
 		return ErrLimit
 	case tenurev1.ErrorReason_ERROR_REASON_FROZEN:
 		return ErrFrozen
+	case tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED:
+		return ErrUnavailable // The next attempt has a higher number.
 	default:
 		return nil
 	}
@@ -276,7 +278,12 @@ func again(err error) bool {
 	case codes.Unavailable:
 		return true
 	case codes.ResourceExhausted:
-		return reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
+		switch reasonOf(err) {
+		case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL:
+			return true
+		default:
+			return false
+		}
 	case codes.Canceled, codes.DeadlineExceeded:
 		// Of the connection, or of an attempt; the caller's own end is looked at first.
 		return true

@@ -17,7 +17,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// fakeCluster answers what a test needs, over a network in memory: sessions with a TTL, locks without queue, keys as counters. All members share one
+// fakeCluster answers what a test needs, over a network in memory: sessions with a TTL, locks, keys as counters. All members share one
 // state. It is no model of a cluster: what a cluster does is tested against real ones.
 type fakeCluster struct {
 	net *memnet.Net
@@ -26,13 +26,15 @@ type fakeCluster struct {
 	members  []*fakeMember
 	list     []string // What ListMembers answers.
 	sessions map[string]*fakeSession
-	holds    map[string]*tenurev1.Hold // By key.
+	locks    fakeLocks
 	revision uint64
 	results  map[string]int // Results of puts by request id: how often each was sent.
 	puts     []*tenurev1.PutRequest
-	loseNext int // How many answers to puts are lost.
+	outdated int             // How many attempts to attach are refused.
+	loseNext int             // How many answers to puts are lost.
+	slow     map[string]bool // Keys of which puts are not answered at present.
 	refuse   tenurev1.ErrorReason
-	released []string
+	refused  int // How many renewals were.
 }
 
 type fakeSession struct {
@@ -58,7 +60,10 @@ type fakeMember struct {
 
 func newFakeCluster(members int) *fakeCluster {
 	f := &fakeCluster{
-		net: memnet.New(), sessions: map[string]*fakeSession{}, holds: map[string]*tenurev1.Hold{}, results: map[string]int{},
+		net: memnet.New(), sessions: map[string]*fakeSession{}, results: map[string]int{}, slow: map[string]bool{},
+		locks: fakeLocks{
+			holds: map[string]*tenurev1.Hold{}, places: map[string][]*fakePlace{}, marks: map[string]uint64{}, answers: map[string]*fakePlace{},
+		},
 	}
 	for range members {
 		f.grow()
@@ -144,13 +149,18 @@ func (m *fakeMember) AttachSession(
 		return nil, refusal(codes.FailedPrecondition, reason, "no")
 	}
 	s.attempts = append(s.attempts, r.GetAttempt())
-	answer := &tenurev1.AttachSessionResponse{Header: f.header(), Session: &tenurev1.Session{SessionId: r.GetSessionId(), Epoch: s.epoch}}
-	for _, hold := range f.holds {
-		if hold.GetSequencer().GetSessionId() == r.GetSessionId() {
-			answer.Holds = append(answer.Holds, hold)
-		}
+	if f.outdated > 0 {
+		f.outdated--
+		return nil, refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED, "no")
 	}
-	return answer, nil
+	if r.GetTakeOver() {
+		f.takeOver(r.GetSessionId(), s)
+	}
+	answer := &tenurev1.AttachSessionResponse{
+		Header:  f.header(),
+		Session: &tenurev1.Session{SessionId: r.GetSessionId(), Epoch: s.epoch, Ttl: durationpb.New(s.ttl)},
+	}
+	return f.locks.page(answer, r), nil
 }
 
 func (m *fakeMember) DestroySession(
@@ -189,6 +199,7 @@ func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict
 	defer f.mu.Unlock()
 	verdict := &tenurev1.RenewalVerdict{SessionId: r.GetSessionId(), Number: r.GetNumber(), Refused: f.refuse}
 	if f.refuse != 0 {
+		f.refused++
 		return verdict
 	}
 	s, reason := f.session(r.GetSessionId())
@@ -202,37 +213,6 @@ func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict
 	return verdict
 }
 
-func (m *fakeMember) AcquireLock(
-	r *tenurev1.AcquireLockRequest, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
-) error {
-	f := m.cluster
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.revision++
-	hold := &tenurev1.Hold{Owner: r.GetOptions().GetOwner(), Mode: r.GetMode(), Sequencer: &tenurev1.Sequencer{
-		Key: r.GetKey(), LockIndex: f.revision, SessionId: r.GetSessionId(), FencingToken: f.revision,
-	}}
-	f.holds[r.GetKey()] = hold
-	return stream.Send(&tenurev1.AcquireLockResponse{
-		Header: f.header(), Step: &tenurev1.AcquireLockResponse_Granted{Granted: hold},
-	})
-}
-
-func (m *fakeMember) ReleaseLock(
-	_ context.Context, r *tenurev1.ReleaseLockRequest,
-) (*tenurev1.ReleaseLockResponse, error) {
-	f := m.cluster
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	hold := f.holds[r.GetKey()]
-	released := hold.GetSequencer().GetLockIndex() == r.GetLockIndex() && hold.GetOwner() == r.GetOptions().GetOwner()
-	if released {
-		delete(f.holds, r.GetKey())
-		f.released = append(f.released, r.GetKey())
-	}
-	return &tenurev1.ReleaseLockResponse{Header: f.header(), Released: released}, nil
-}
-
 // Put counts each request once, however often it comes.
 func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
 	f := m.cluster
@@ -241,6 +221,9 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	f.puts = append(f.puts, r)
 	id := fmt.Sprintf("%v %x", r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())
 	f.results[id]++
+	if f.slow[r.GetKey()] {
+		return nil, refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "no")
+	}
 	if f.loseNext > 0 {
 		f.loseNext--
 		return nil, refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, "unknown")

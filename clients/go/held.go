@@ -3,6 +3,7 @@ package tenure
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
@@ -112,9 +113,11 @@ func (h *Held) name() holdName {
 }
 
 // is tells whether a sequencer names this hold.
-func (h *Held) is(q *tenurev1.Sequencer) bool {
-	return q.GetKey() == h.sequencer.GetKey() && q.GetLockIndex() == h.sequencer.GetLockIndex() &&
-		q.GetFencingToken() == h.sequencer.GetFencingToken()
+func (h *Held) is(q *tenurev1.Sequencer) bool { return sameHold(h.sequencer, q) }
+
+// sameHold tells whether two sequencers name the same hold.
+func sameHold(a, b *tenurev1.Sequencer) bool {
+	return a.GetKey() == b.GetKey() && a.GetLockIndex() == b.GetLockIndex() && a.GetFencingToken() == b.GetFencingToken()
 }
 
 // endHelds ends all that is held. Call it under mu.
@@ -291,6 +294,10 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 	if !s.work.start(func(ctx context.Context) {
 		defer close(h.released)
 		h.result = s.release(ctx, request, h.owner)
+		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) == AppliedNo {
+			// What was to become of the key was refused, and the lock with it; it is given back all the same.
+			_ = s.release(ctx, &tenurev1.ReleaseLockRequest{Key: request.GetKey(), SessionId: s.id, LockIndex: request.GetLockIndex()}, h.owner)
+		}
 	}) {
 		close(h.released) // The session is being closed, which gives everything back.
 	}
@@ -354,6 +361,10 @@ func (s *Session) reconcile(truth *tenurev1.AttachSessionResponse) {
 		q := hold.GetSequencer()
 		held[holdName{key: q.GetKey(), lockIndex: q.GetLockIndex()}] = q.GetFencingToken()
 	}
+	s.inherited = slices.DeleteFunc(s.inherited, func(hold *tenurev1.Hold) bool {
+		q := hold.GetSequencer()
+		return held[holdName{key: q.GetKey(), lockIndex: q.GetLockIndex()}] != q.GetFencingToken()
+	})
 	for h := range s.helds {
 		// What was granted after the truth was told cannot be in it.
 		if held[h.name()] != h.Token() && h.Token() <= truth.GetHeader().GetRevision() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -120,7 +121,11 @@ func (k *keeper) askTruth(ctx context.Context) error {
 	s := k.session
 	ctx, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
-	answer, err := tenurev1.NewSessionServiceClient(k.link).AttachSession(ctx, s.attachRequest(s.epoch))
+	answer, err := s.truth(ctx, k.link)
+	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED {
+		// A later attempt was served before it, and its answer was lost: this process still is the user.
+		answer, err = s.truth(ctx, k.link)
+	}
 	if err == nil {
 		k.link.Answered()
 		s.reconcile(answer)
@@ -263,12 +268,17 @@ func (k *keeper) verdict(answer *tenurev1.KeepAliveResponse) (pause time.Duratio
 			s.end(cause)
 			return 0, errOver
 		}
-		if reason == tenurev1.ErrorReason_ERROR_REASON_STOPPING || s.client.clock()-k.waiting > s.patience() {
+		if elsewhere(reason) || s.client.clock()-k.waiting > s.patience() {
 			return 0, errors.New("renewal refused: " + reason.String())
 		}
 		return k.refused.Next(), nil
 	}
 	return 0, nil
+}
+
+// elsewhere tells whether a refusal of a renewal stands until it comes over another stream.
+func elsewhere(reason tenurev1.ErrorReason) bool {
+	return reason == tenurev1.ErrorReason_ERROR_REASON_STOPPING || reason == tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED
 }
 
 // jittered returns a time within 10 % of d.
@@ -291,6 +301,9 @@ func (k *keeper) hints(answer *tenurev1.KeepAliveResponse) {
 				s.endHeld(h, endTakenAway)
 			}
 		}
+		s.inherited = slices.DeleteFunc(s.inherited, func(hold *tenurev1.Hold) bool {
+			return sameHold(hold.GetSequencer(), lost.GetSequencer())
+		})
 		s.mu.Unlock()
 	}
 }

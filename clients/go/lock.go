@@ -128,8 +128,8 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 		return nil, nil, invalid("the key is empty")
 	}
 	s := l.session
-	owner := l.owner()
-	if err = s.awaitOrphan(ctx, l.key, owner); err != nil {
+	name := ownName{key: l.key, owner: l.owner()}
+	if err = s.awaitGivenBack(ctx, name); err != nil {
 		return nil, nil, err
 	}
 	request := &tenurev1.TryAcquireLockRequest{
@@ -139,22 +139,22 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 		request.Value = append([]byte{}, l.options.value...)
 	}
 	var answer *tenurev1.TryAcquireLockResponse
-	err = s.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) (err error) {
-		o.Owner = owner
+	sequence, err := s.changeNumbered(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) (err error) {
+		o.Owner = name.owner
 		request.Options = o
 		answer, err = tenurev1.NewLockServiceClient(link).TryAcquireLock(ctx, request)
 		return err
 	})
 	if err != nil {
-		if AppliedOf(err) != AppliedNo {
-			s.abandon(l.key, owner)
+		if AppliedOf(err) != AppliedNo && !s.shared(name, nil) {
+			s.abandon(name, sequence)
 		}
 		return nil, nil, err
 	}
 	if !answer.GetAcquired() {
 		return nil, lockInfo(s.client.space, answer.GetLock()), nil
 	}
-	held, err = s.take(answer.GetHold())
+	held, err = s.take(ctx, answer.GetHold())
 	return held, nil, err
 }
 

@@ -55,6 +55,8 @@ type sessionOptions struct {
 	onState   []func(StateChange)
 	onRenewed func()
 	open      bool
+	// keepPlaces is for ResumeSession.
+	keepPlaces bool
 }
 
 // WithTTL sets how long the session outlives its process; the cluster may grant another TTL: see Session.TTL. The default is

@@ -240,3 +240,34 @@ func readWrite(t *testing.T, c *tenure.Client) {
 		t.Errorf("write: %v, %v", h, err)
 	}
 }
+
+func brokenBeforeBelieved(t *testing.T, c *tenure.Client) {
+	s := session(t, c, tenure.WithTTL(4*time.Second), tenure.WithLockDelay(0))
+	if _, err := s.Lock("broken early").Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := open(t, c2address(t, c)).ResumeSession(t.Context(), s.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, broken := c.BreakLock(t.Context(), "broken early", "test"); broken != nil || n != 1 {
+		t.Errorf("broke %d, %v", n, broken)
+	}
+	holds, err := r.Holds(t.Context())
+	if err != nil || len(holds) != 0 {
+		t.Errorf("inherited %v, %v, want nothing", holds, err)
+	}
+}
+
+func refusedValue(t *testing.T, c *tenure.Client) {
+	held, err := session(t, c).Lock("refused").Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = held.Release(t.Context(), tenure.ReleasePut(make([]byte, 600<<10))); tenure.AppliedOf(err) != tenure.AppliedNo {
+		t.Errorf("got %v, want that the value is refused", err)
+	}
+	if info, err := c.GetLock(t.Context(), "refused"); err != nil || info.Holders != 0 {
+		t.Errorf("the lock is left as %+v, %v", info, err)
+	}
+}

@@ -51,6 +51,8 @@ func TestAgainstARealMember(t *testing.T) {
 		"a guard refuses who lost the lock":                         guardRefuses,
 		"a session goes on after export":                            exportAndResume,
 		"who is superseded is told so":                              supersede,
+		"what was broken before it was believed is not inherited":   brokenBeforeBelieved,
+		"a value that is refused does not keep the lock":            refusedValue,
 		"a watch tells the state and then each change":              watchTells,
 		"an election is led by one, and can be passed on":           electionPasses,
 		"a double barrier lets all in together and out together":    doubleBarrier,

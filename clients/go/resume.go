@@ -1,6 +1,7 @@
 package tenure
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -15,7 +16,8 @@ import (
 )
 
 // ResumeSession takes over the session of a token, made by Session.Export or Session.Token of any of the languages' clients. From
-// then on the process that had it gets ErrSessionSuperseded. What the session holds is had by Session.Holds.
+// then on the process that had it gets ErrSessionSuperseded. What the session holds is had by Session.Holds. Where it queues it leaves, for nobody
+// waits there any more, unless KeepPlaces says otherwise.
 func (c *Client) ResumeSession(ctx context.Context, token string, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{}
 	for _, option := range options {
@@ -40,12 +42,21 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 		s.believedAt = c.clock() + s.ttl
 	}
 	s.inherited = answer.GetHolds()
+	for _, p := range answer.GetPlaces() {
+		s.places = append(s.places, placeOf(c.space, p))
+	}
 	if err := c.add(s); err != nil {
 		s.abort()
 		return nil, err
 	}
 	s.safeUntil = sent // Only a renewal makes it safe.
 	s.begin(false)
+	if !o.keepPlaces {
+		for _, p := range s.places {
+			s.abandon(ownName{key: c.space.full(p.Key), owner: p.Owner}, 0)
+		}
+		s.places = nil
+	}
 	if err := s.awaitConnected(ctx); err != nil {
 		s.Detach() // Whoever has the token may try again.
 		return nil, err
@@ -97,6 +108,11 @@ func (c *Client) attemptOnce(ctx context.Context, f attempt) error {
 	return r.once(ctx, l, f)
 }
 
+// truth asks what the session has.
+func (s *Session) truth(ctx context.Context, l *conn.Link) (*tenurev1.AttachSessionResponse, error) {
+	return tenurev1.NewSessionServiceClient(l).AttachSession(ctx, s.attachRequest(s.epoch))
+}
+
 // attachRequest asks for the truth about the session.
 func (s *Session) attachRequest(epoch uint64) *tenurev1.AttachSessionRequest {
 	s.mu.Lock()
@@ -133,19 +149,41 @@ func (s *Session) awaitConnected(ctx context.Context) error {
 }
 
 // Holds returns what a resumed session inherited, once that can be believed: at once after Export, else one TTL after the
-// resume, when the process that had it cannot believe it any more. Another call returns the same again.
+// resume, when the process that had it cannot believe it any more, and when the session is safe. Another call returns the same again, without
+// what ended meanwhile.
 func (s *Session) Holds(ctx context.Context) ([]*Held, error) {
 	if !s.awaitBelieved(ctx) {
-		if err := s.Err(); err != nil {
-			return nil, s.over()
+		return nil, s.whyNot(ctx)
+	}
+	for {
+		s.mu.Lock()
+		s.lookAtLease()
+		state, changed := s.state, s.changed
+		if state == StateConnected || state == StateSuspended {
+			defer s.mu.Unlock()
+			return s.adoptAll(), nil
 		}
-		return nil, interrupted(ctx, false, nil)
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-s.done:
+			return nil, s.over()
+		case <-ctx.Done():
+			return nil, s.whyNot(ctx)
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == StateClosed {
-		return nil, s.overLocked()
+}
+
+// whyNot returns why a wait for the session ended.
+func (s *Session) whyNot(ctx context.Context) error {
+	if s.Err() != nil {
+		return s.over()
 	}
+	return interrupted(ctx, false, nil)
+}
+
+// adoptAll makes Helds of what was inherited, and returns all that there are. Call it under mu.
+func (s *Session) adoptAll() []*Held {
 	for _, hold := range s.inherited {
 		s.adopt(hold)
 	}
@@ -157,10 +195,41 @@ func (s *Session) Holds(ctx context.Context) ([]*Held, error) {
 		}
 	}
 	slices.SortFunc(helds, func(a, b *Held) int {
-		return int(a.sequencer.GetFencingToken()) - int(b.sequencer.GetFencingToken())
+		return cmp.Compare(a.sequencer.GetFencingToken(), b.sequencer.GetFencingToken())
 	})
-	return helds, nil
+	return helds
 }
+
+// isInherited tells whether a hold is one that was taken over, and not yet made a Held.
+func (s *Session) isInherited(hold *tenurev1.Hold) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.inherited, func(other *tenurev1.Hold) bool {
+		return sameHold(other.GetSequencer(), hold.GetSequencer())
+	})
+}
+
+// Place is a place in the queue of a lock.
+type Place struct {
+	Key   string
+	Owner string
+	Mode  Mode
+	// Permits are those of a semaphore, whose limit Client.GetLock tells.
+	Permits uint32
+}
+
+func placeOf(names space, p *tenurev1.Place) Place {
+	return Place{Key: names.own(p.GetKey()), Owner: p.GetOwner(), Mode: Mode(p.GetMode()), Permits: p.GetPermits()}
+}
+
+// KeepPlaces makes ResumeSession keep the places in queues that the session has. Session.Places tells them, and an acquire WithOwner takes one
+// up where it stands. A place that nobody takes up may be granted to nobody.
+func KeepPlaces() SessionOption {
+	return func(o *sessionOptions) { o.keepPlaces = true }
+}
+
+// Places returns where a session that was resumed with KeepPlaces queued then.
+func (s *Session) Places() []Place { return slices.Clone(s.places) }
 
 // awaitBelieved waits until what was inherited can be believed, and tells whether that came before ctx or the session ended.
 func (s *Session) awaitBelieved(ctx context.Context) bool {

@@ -51,23 +51,28 @@ type Session struct {
 	work    group         // Renewing, guarding, giving back.
 	tellers group         // Listeners.
 
-	mu          sync.Mutex // Guards what follows, and all of the session's Helds.
-	state       State
-	cause       Cause
-	changed     chan struct{} // Closed and replaced with each change of state.
-	done        chan struct{} // Closed with StateClosed.
-	safeUntil   time.Duration
-	jeopardy    time.Duration // When JEOPARDY began.
-	graceOver   bool          // Whether calls wait no more in this JEOPARDY.
-	attempts    uint64        // To attach.
-	helds       map[*Held]struct{}
-	orphans     map[holdName]*orphan
-	inherited   []*tenurev1.Hold
-	calls       map[int]context.CancelCauseFunc
-	nextCall    int
-	listeners   []*listener
-	closing     sync.Once
-	closeResult error
+	mu           sync.Mutex // Guards what follows, and all of the session's Helds.
+	state        State
+	cause        Cause
+	changed      chan struct{} // Closed and replaced with each change of state.
+	done         chan struct{} // Closed with StateClosed.
+	safeUntil    time.Duration
+	jeopardy     time.Duration // When JEOPARDY began.
+	graceOver    bool          // Whether calls wait no more in this JEOPARDY.
+	attempts     uint64        // To attach.
+	helds        map[*Held]struct{}
+	orphans      map[holdName]*orphan
+	inherited    []*tenurev1.Hold
+	places       []Place
+	leaving      map[ownName]int // What is being given up, and how often.
+	waits        map[*waiter]context.CancelCauseFunc
+	leavesQueues bool           // Whether waits may begin no more.
+	waiting      sync.WaitGroup // Waits; none is added once leavesQueues.
+	calls        map[int]context.CancelCauseFunc
+	nextCall     int
+	listeners    []*listener
+	closing      sync.Once
+	closeResult  error
 }
 
 // OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only.
@@ -112,6 +117,7 @@ func (c *Client) newSession(o *sessionOptions) *Session {
 		client: c, onRenewed: o.onRenewed, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
 		changed: make(chan struct{}), done: make(chan struct{}),
 		helds: map[*Held]struct{}{}, orphans: map[holdName]*orphan{}, calls: map[int]context.CancelCauseFunc{},
+		leaving: map[ownName]int{}, waits: map[*waiter]context.CancelCauseFunc{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,6 +283,7 @@ func (s *Session) destroy() error {
 // Export hands the session over to another process: it stops using it without ending it, and returns a token with which
 // Client.ResumeSession goes on. Whoever has the token has the session: keep it as a secret.
 func (s *Session) Export(ctx context.Context) (token string, err error) {
+	s.leaveQueues()
 	// A last renewal gives the next process a whole TTL.
 	_ = s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
 		_, err := tenurev1.NewSessionServiceClient(l).RenewSession(ctx, &tenurev1.RenewSessionRequest{
@@ -288,6 +295,9 @@ func (s *Session) Export(ctx context.Context) (token string, err error) {
 		return "", s.over()
 	}
 	s.Detach()
+	if s.client.clock() < s.believedAt {
+		return s.token(kept), nil // The process before this one may still believe what it had.
+	}
 	return s.token(handedOver), nil
 }
 

@@ -9,47 +9,110 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// openMax is how many requests of a session are under way at once; more wait. The cluster remembers 1 024.
-const openMax = 512
+// windowMax is how far the newest request of a session may be ahead of the oldest that is under way; more wait. The cluster
+// remembers the results of 1 024 from the oldest on, also of those that were answered since.
+const windowMax = 512
 
 // window numbers the requests of a session, and knows which are done.
 type window struct {
-	room chan struct{}
-
-	mu   sync.Mutex // Guards what follows.
-	next uint64
-	open map[uint64]struct{}
+	mu    sync.Mutex // Guards what follows.
+	next  uint64
+	low   uint64 // All below are done.
+	open  map[uint64]struct{}
+	moved chan struct{} // Closed and replaced when low rises.
 }
 
 func newWindow() *window {
-	return &window{room: make(chan struct{}, openMax), next: 1, open: map[uint64]struct{}{}}
+	return &window{next: 1, low: 1, open: map[uint64]struct{}{}, moved: make(chan struct{})}
 }
 
-// begin returns the number of a new request, and the number below which all are done.
-func (w *window) begin(ctx context.Context) (sequence, doneBelow uint64, err error) {
-	select {
-	case w.room <- struct{}{}:
-	case <-ctx.Done():
-		return 0, 0, interrupted(ctx, false, nil)
+// begin returns the number of a new request, as soon as there is room for it.
+func (w *window) begin(ctx context.Context) (uint64, error) {
+	for {
+		w.mu.Lock()
+		if w.next-w.low < windowMax {
+			defer w.mu.Unlock()
+			return w.draw(), nil
+		}
+		moved := w.moved
+		w.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return 0, interrupted(ctx, false, nil)
+		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	sequence = w.next
+}
+
+// draw returns the next number. Call it under mu.
+func (w *window) draw() uint64 {
+	sequence := w.next
 	w.next++
 	w.open[sequence] = struct{}{}
-	doneBelow = sequence
-	for other := range w.open {
-		doneBelow = min(doneBelow, other)
-	}
-	return sequence, doneBelow, nil
+	return sequence
 }
 
-// end notes that a request is done: it will never be sent again.
+// end notes that a request is done: it will never be sent again. Ending it again does nothing.
 func (w *window) end(sequence uint64) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.close(sequence)
+}
+
+// close is end under mu.
+func (w *window) close(sequence uint64) {
 	delete(w.open, sequence)
-	w.mu.Unlock()
-	<-w.room
+	before := w.low
+	for w.low < w.next {
+		if _, open := w.open[w.low]; open {
+			break
+		}
+		w.low++
+	}
+	if w.low > before {
+		close(w.moved)
+		w.moved = make(chan struct{})
+	}
+}
+
+// renumber gives a request of which nothing was done another number, so that it is not what keeps the window full.
+func (w *window) renumber(sequence uint64) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.close(sequence)
+	return w.draw()
+}
+
+// mark returns the number below which all are done, and a channel that is closed when that changes.
+func (w *window) mark() (doneBelow uint64, moved <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.low, w.moved
+}
+
+// numbered is a request that keeps its number over its attempts.
+type numbered struct {
+	session  *Session
+	sequence uint64
+	sent     bool // Whether an attempt under this number may have been applied, for all that is known.
+	full     bool // Whether the last attempt was refused because the window is full.
+}
+
+// options returns what the next attempt carries.
+func (n *numbered) options() *tenurev1.CallOptions {
+	if n.full && !n.sent {
+		n.sequence = n.session.window.renumber(n.sequence)
+	}
+	o := n.session.options()
+	doneBelow, _ := n.session.window.mark()
+	o.RequestId = &tenurev1.RequestID{SessionId: n.session.id, Sequence: n.sequence, DoneBelow: doneBelow}
+	return o
+}
+
+// failed notes how an attempt failed.
+func (n *numbered) failed(err error) {
+	n.full = reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL
+	n.sent = n.sent || err != nil && infoOf(err).GetMetadata()["applied"] != string(AppliedNo)
 }
 
 // options returns what every call under the session carries.
@@ -71,22 +134,31 @@ func (s *Session) read(ctx context.Context, f attempt) error {
 func (s *Session) change(
 	ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error,
 ) error {
+	_, err := s.changeNumbered(ctx, f)
+	return err
+}
+
+// changeNumbered is change; it also returns the number, zero if there was none.
+func (s *Session) changeNumbered(
+	ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error,
+) (uint64, error) {
 	ctx, end, err := s.interruptible(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer end()
-	sequence, doneBelow, err := s.window.begin(ctx)
+	sequence, err := s.window.begin(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer s.window.end(sequence)
+	n := &numbered{session: s, sequence: sequence}
+	defer func() { s.window.end(n.sequence) }()
 	err = s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
-		o := s.options()
-		o.RequestId = &tenurev1.RequestID{SessionId: s.id, Sequence: sequence, DoneBelow: doneBelow}
-		return f(ctx, l, o)
+		failure := f(ctx, l, n.options())
+		n.failed(failure)
+		return failure
 	}, false)
-	return s.noteEnd(underSession(err))
+	return n.sequence, s.noteEnd(underSession(err))
 }
 
 // noteEnd asks the cluster at once whether the session lives, when an error says that it may not.

@@ -1,0 +1,211 @@
+package tenure_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// fakeLocks are the locks of a fakeCluster, whose mu guards them: exclusive ones with a queue, and with requests that are known again by
+// their numbers.
+type fakeLocks struct {
+	holds    map[string]*tenurev1.Hold // By key.
+	places   map[string][]*fakePlace
+	marks    map[string]uint64     // By session and epoch: requests below are done.
+	answers  map[string]*fakePlace // By session, epoch and number.
+	acquires []*tenurev1.AcquireLockRequest
+	releases []*tenurev1.ReleaseLockRequest
+	released []string
+	full     int           // How many releases find the window full.
+	late     chan struct{} // If set, acquires are applied when it is closed, whoever still waits for them.
+}
+
+// fakePlace is a wait; the hold that it became is set before granted is closed, and nil if it was cancelled.
+type fakePlace struct {
+	session, owner string
+	granted        chan struct{}
+	hold           *tenurev1.Hold
+}
+
+// takeOver raises the epoch, and names all holds anew. Call it under mu.
+func (f *fakeCluster) takeOver(id string, s *fakeSession) {
+	s.epoch++
+	for key, hold := range f.locks.holds {
+		if hold.GetSequencer().GetSessionId() == id {
+			f.locks.holds[key] = f.newHold(key, id, hold.GetOwner())
+		}
+	}
+}
+
+// newHold returns a hold. Call it under mu.
+func (f *fakeCluster) newHold(key, session, owner string) *tenurev1.Hold {
+	f.revision++
+	return &tenurev1.Hold{Owner: owner, Mode: tenurev1.LockMode_LOCK_MODE_EXCLUSIVE, Sequencer: &tenurev1.Sequencer{
+		Key: key, LockIndex: f.revision, SessionId: session, FencingToken: f.revision,
+	}}
+}
+
+// page adds what a session has to an answer.
+func (l *fakeLocks) page(answer *tenurev1.AttachSessionResponse, r *tenurev1.AttachSessionRequest) *tenurev1.AttachSessionResponse {
+	for _, hold := range l.holds {
+		if hold.GetSequencer().GetSessionId() == r.GetSessionId() {
+			answer.Holds = append(answer.Holds, hold)
+		}
+	}
+	for key, places := range l.places {
+		for i, p := range places {
+			if p.session == r.GetSessionId() {
+				answer.Places = append(answer.Places, &tenurev1.Place{
+					Key: key, Position: uint32(i), SessionId: p.session, Owner: p.owner, Mode: tenurev1.LockMode_LOCK_MODE_EXCLUSIVE,
+				})
+			}
+		}
+	}
+	return answer
+}
+
+// number looks at a request's number: below the mark it is refused, and the first answer under it is given again.
+func (f *fakeCluster) number(o *tenurev1.CallOptions) (name string, first *fakePlace, err error) {
+	id := o.GetRequestId()
+	if id == nil {
+		return "", nil, nil
+	}
+	l := &f.locks
+	window := fmt.Sprint(id.GetSessionId(), " ", o.GetEpoch())
+	l.marks[window] = max(l.marks[window], id.GetDoneBelow())
+	name = fmt.Sprint(window, " ", id.GetSequence())
+	if first = l.answers[name]; first == nil && id.GetSequence() < l.marks[window] {
+		err = refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE, "no")
+	}
+	return name, first, err
+}
+
+// acquire finds what session and owner have of a lock, or makes it. Call it under mu.
+func (f *fakeCluster) acquire(r *tenurev1.AcquireLockRequest) (*fakePlace, error) {
+	name, first, err := f.number(r.GetOptions())
+	if err != nil || first != nil {
+		return first, err
+	}
+	l := &f.locks
+	session, owner := r.GetSessionId(), r.GetOptions().GetOwner()
+	p := &fakePlace{session: session, owner: owner, granted: make(chan struct{})}
+	hold := l.holds[r.GetKey()]
+	own := slices.IndexFunc(l.places[r.GetKey()], func(p *fakePlace) bool { return p.session == session && p.owner == owner })
+	switch {
+	case hold.GetSequencer().GetSessionId() == session && hold.GetOwner() == owner:
+		p.hold = hold
+		close(p.granted)
+	case own >= 0:
+		p = l.places[r.GetKey()][own]
+	default:
+		l.places[r.GetKey()] = append(l.places[r.GetKey()], p)
+		f.grant(r.GetKey())
+	}
+	l.answers[name] = p
+	return p, nil
+}
+
+// grant grants to the first who waits, if the lock is free. Call it under mu.
+func (f *fakeCluster) grant(key string) {
+	places := f.locks.places[key]
+	if f.locks.holds[key] != nil || len(places) == 0 {
+		return
+	}
+	p := places[0]
+	f.locks.places[key] = places[1:]
+	p.hold = f.newHold(key, p.session, p.owner)
+	f.locks.holds[key] = p.hold
+	close(p.granted)
+}
+
+func (m *fakeMember) AcquireLock(
+	r *tenurev1.AcquireLockRequest, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
+) error {
+	f := m.cluster
+	f.mu.Lock()
+	f.locks.acquires = append(f.locks.acquires, r)
+	late := f.locks.late
+	f.mu.Unlock()
+	if late != nil {
+		<-late
+	}
+	f.mu.Lock()
+	p, err := f.acquire(r)
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.granted:
+	default:
+		queued := &tenurev1.AcquireLockResponse{Step: &tenurev1.AcquireLockResponse_Queued{Queued: &tenurev1.LockQueuedStep{
+			Place: &tenurev1.Place{Key: r.GetKey(), Owner: p.owner}, Lock: &tenurev1.Lock{Key: r.GetKey()},
+		}}}
+		if err := stream.Send(queued); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-p.granted:
+	case <-stream.Context().Done():
+		return stream.Context().Err()
+	}
+	if p.hold == nil {
+		return stream.Send(&tenurev1.AcquireLockResponse{Step: &tenurev1.AcquireLockResponse_Rejected{Rejected: &tenurev1.LockRejectedStep{
+			Cause: tenurev1.WaitEndCause_WAIT_END_CAUSE_CANCELLED,
+		}}})
+	}
+	return stream.Send(&tenurev1.AcquireLockResponse{Step: &tenurev1.AcquireLockResponse_Granted{Granted: p.hold}})
+}
+
+func (m *fakeMember) CancelWait(_ context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, _, err := f.number(r.GetOptions()); err != nil {
+		return nil, err
+	}
+	answer := &tenurev1.CancelWaitResponse{Header: f.header()}
+	session, owner := r.GetSessionId(), r.GetOptions().GetOwner()
+	f.locks.places[r.GetKey()] = slices.DeleteFunc(f.locks.places[r.GetKey()], func(p *fakePlace) bool {
+		own := p.session == session && p.owner == owner
+		if own {
+			answer.Cancelled = true
+			close(p.granted)
+		}
+		return own
+	})
+	if hold := f.locks.holds[r.GetKey()]; hold.GetSequencer().GetSessionId() == session && hold.GetOwner() == owner {
+		answer.Hold = hold
+	}
+	return answer, nil
+}
+
+func (m *fakeMember) ReleaseLock(
+	_ context.Context, r *tenurev1.ReleaseLockRequest,
+) (*tenurev1.ReleaseLockResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.locks.releases = append(f.locks.releases, r)
+	if f.locks.full > 0 {
+		f.locks.full--
+		return nil, refusal(codes.ResourceExhausted, tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL, "no")
+	}
+	if _, _, err := f.number(r.GetOptions()); err != nil {
+		return nil, err
+	}
+	hold := f.locks.holds[r.GetKey()]
+	released := hold.GetSequencer().GetLockIndex() == r.GetLockIndex() && hold.GetOwner() == r.GetOptions().GetOwner()
+	if released {
+		delete(f.locks.holds, r.GetKey())
+		f.locks.released = append(f.locks.released, r.GetKey())
+		f.grant(r.GetKey())
+	}
+	return &tenurev1.ReleaseLockResponse{Header: f.header(), Released: released}, nil
+}
