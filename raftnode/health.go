@@ -27,6 +27,9 @@ var (
 const (
 	// compareTimeout bounds one comparison.
 	compareTimeout = 2 * time.Second
+	// leadCompares is how often, and leadCompareEvery how soon one after the other, a new leader compares out of turn.
+	leadCompares     = 8
+	leadCompareEvery = 250 * time.Millisecond
 	// reportFresh is how long what a member said about its disk is believed.
 	reportFresh = 15 * time.Second
 	// checksumsMax bounds the checksums of a report.
@@ -98,6 +101,22 @@ func (h *health) compare(ctx context.Context) {
 		}
 		h.round(ctx)
 	}
+}
+
+// lead compares more often at the beginning of a term: what the new leader takes depends on what it knows of the others'
+// disks and states, and it may have started a moment ago. It is a leader task.
+func (h *health) lead(ctx context.Context, _ uint64) error {
+	tick := time.NewTicker(leadCompareEvery)
+	defer tick.Stop()
+	for range leadCompares {
+		h.round(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+	return nil
 }
 
 // round asks every other member once, all at the same time, and draws the conclusions.

@@ -136,6 +136,39 @@ func TestAFullDiskRefusesGrowth(t *testing.T) {
 	}
 }
 
+// A leader that has just started learns of a full disk from the member that has it, long before it is its turn to ask.
+func TestANewLeaderLearnsOfAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disks := map[uint64]*smallDisk{}
+		f := newFleet(t, func(id uint64, o *raftnode.Options) {
+			watchRoom(o)
+			o.Health.CompareEvery = time.Hour
+			if disks[id] == nil {
+				disks[id] = newSmallDisk(10 * roomMin)
+			}
+			o.FS = disks[id]
+		})
+		f.begin(3)
+		f.put("k", "v")
+		old := f.leader().Status().MemberID
+		sick := old%3 + 1
+		disks[sick].free.Store(roomMin - 1)
+		<-time.After(3 * time.Second)
+		f.restart(old, sick%3+1)
+		leader := f.leader()
+		if leader.Status().MemberID == sick {
+			if err := leader.TransferLeadership(t.Context(), old); err != nil {
+				t.Fatal(err)
+			}
+			leader = f.leader()
+		}
+		f.await("the leader to refuse growth", func() bool {
+			_, err := leader.Propose(t.Context(), put("k", "w"))
+			return errors.Is(err, raftnode.ErrDiskFull)
+		})
+	})
+}
+
 // A write that finds no room stops the member. Started again it gives up its reserve to go on, and if that is not enough
 // it waits.
 func TestAMemberWithoutRoomStopsAndWaits(t *testing.T) {

@@ -195,7 +195,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		n.o.Transport = w
 		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
 	}
-	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.reconcile)
+	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.reconcile, n.health.lead)
 	n.core, err = core.New(core.Config{
 		ID:             d.identity.MemberID,
 		Storage:        &raftStorage{Log: d.rlog, hs: hs, members: members, snapshot: n.snapshot},
