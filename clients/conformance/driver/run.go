@@ -68,7 +68,7 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	namespace := "c-" + uuid.NewString()[:8]
 	r.variables["hosts"] = strings.Join(r.cluster.Addresses(), ",")
 	r.variables["ns"] = namespace
-	r.variables["uri"] = fmt.Sprintf("tenure://%s/%s?ttl=5s", r.variables["hosts"], namespace)
+	r.variables["uri"] = fmt.Sprintf("tenure://%s/%s?ttl=15s", r.variables["hosts"], namespace)
 	for i, address := range r.cluster.Addresses() {
 		r.variables[fmt.Sprintf("host%d", i)] = address
 	}
