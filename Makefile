@@ -93,7 +93,7 @@ test-java: build ## run the tests of the Java client and stubs
 
 .PHONY: conformance
 conformance: build ## run every scenario with every client, and the contest for locks between all of them
-	TENURE_BINARY=$(TENURE) TENURE_CONFORMANCE=all $(GO) test -count=1 -timeout 30m -v ./clients/conformance
+	TENURE_BINARY=$(TENURE) TENURE_CONFORMANCE=all $(GO) test -count=1 -parallel 4 -timeout 30m -v ./clients/conformance
 
 .PHONY: race
 race: build ## run the Go tests with the race detector

@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// atOnce is how many scenarios run at the same time: most of them mostly wait.
+// atOnce is how many scenarios run at the same time at most: most of them mostly wait. By itself go test runs as many as there are
+// processors; -parallel asks for more.
 const atOnce = 6
 
 // wanted tells whether a scenario is part of this run: the smoke, or with TENURE_CONFORMANCE=all everything; any other text is part of
