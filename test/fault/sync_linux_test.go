@@ -1,0 +1,102 @@
+package fault_test
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/test/rig"
+)
+
+// roomToWrite is how far a member gets in a file before its writes fail, in bytes: into the middle of a write.
+const roomToWrite = 100_000
+
+// lead makes a running member the leader.
+func lead(ctx context.Context, t *testing.T, c *rig.Cluster, m *rig.Member) {
+	t.Helper()
+	for c.Leader(ctx) != m {
+		admin(ctx, t, c, func(ctx context.Context, members tenurev1.ClusterServiceClient) error {
+			_, err := members.TransferLeadership(ctx, &tenurev1.TransferLeadershipRequest{MemberId: memberID(ctx, t, c, m)})
+			return err //nolint:wrapcheck // admin reads it.
+		})
+	}
+}
+
+// A leader whose disk fails a sync, and loses what was not synced, stops and says why. It does not try again: what it
+// acknowledged is there when it comes back, also when it is alone.
+func TestFailedSync(t *testing.T) {
+	for name, members := range map[string]int{"of three": 3, "alone": 1} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			c := rig.StartCluster(ctx, t, binary, members)
+			m := c.Members[0]
+			if err := m.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			disk, err := m.MountDisk()
+			if err != nil {
+				t.Skipf("cannot mount a disk that fails here (%v); the simulator covers failed syncs", err)
+			}
+			t.Cleanup(func() {
+				m.Kill()
+				if err := disk.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			m.Restart(ctx)
+			lead(ctx, t, c, m)
+			stopsAndLosesNothing(t, c, "input/output error", func() { disk.FailSyncs(syscall.EIO) }, func() {
+				if disk.FailedSyncs() == 0 {
+					t.Error("floor: no sync failed")
+				}
+				disk.FailSyncs(0)
+			})
+		})
+	}
+}
+
+// A leader that cannot write stops in the middle of a write and says why, and what it acknowledged is there when it comes
+// back, also when it is alone.
+func TestFailedWrite(t *testing.T) {
+	for name, members := range map[string]int{"of three": 3, "alone": 1} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			c := rig.StartCluster(ctx, t, binary, members)
+			lead(ctx, t, c, c.Members[0])
+			stopsAndLosesNothing(t, c, "file too large", func() {
+				if err := c.Members[0].LimitFileSize(roomToWrite); err != nil {
+					t.Skipf("cannot make writes fail here (%v); the simulator covers failed writes", err)
+				}
+			}, func() {})
+		})
+	}
+}
+
+// stopsAndLosesNothing breaks the disk of the first member, which leads, while clients work, waits until it has stopped by
+// itself with a reason in its log, mends the disk, starts the member, and holds what clients saw against the history.
+func stopsAndLosesNothing(t *testing.T, c *rig.Cluster, reason string, breakDisk, mend func()) {
+	t.Helper()
+	ctx := t.Context()
+	m := c.Members[0]
+	w := startCrowd(t, c.Members, 12)
+	w.settle(t, 200)
+	breakDisk()
+	if err := m.AwaitExit(ctx); err == nil {
+		t.Error("the member ended well, want a failure")
+	}
+	if log := m.Log(); !strings.Contains(log, reason) {
+		t.Errorf("the log does not say %q:\n%s", reason, log)
+	}
+	if len(c.Members) > 1 {
+		w.settle(t, 200)
+	}
+	mend()
+	m.Restart(ctx)
+	w.settle(t, 200)
+	w.stop()
+	report := judge(t, c, w.rec, w.seen)
+	t.Logf("a disk of %d members broke\n%s", len(c.Members), report)
+	floors(t, report, map[string]int{"linearizable operations": 200, "replay revisions": 200})
+}
