@@ -52,25 +52,25 @@ func (a *api) AttachSession(
 	if err := a.orderAttach(ctx, id, r); err != nil {
 		return nil, err
 	}
-	return a.attached(ctx, s, id, record)
+	return a.attached(ctx, s, id, record, r.GetPageToken())
 }
 
-// attached tells the user of a session what it has.
+// attached tells the user of a session what it has, as much as one answer may carry.
 func (a *api) attached(
-	ctx context.Context, s *snapshot, id storage.SessionID, record *storev1.SessionRecord,
+	ctx context.Context, s *snapshot, id storage.SessionID, record *storev1.SessionRecord, pageToken string,
 ) (*tenurev1.AttachSessionResponse, error) {
-	session := a.sessionTimes(ctx, a.withTimer(id, sessionToProto(id, record)))
-	holds, places, err := a.objectsAt(s, id, record.GetName())
-	if err != nil {
-		return nil, err
-	}
 	highest, err := s.MaxSequence(id, record.GetEpoch())
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.AttachSessionResponse{
-		Header: a.header(s.at), Session: session, Holds: holds, Places: places, MaxSequence: highest,
-	}, nil
+	response := &tenurev1.AttachSessionResponse{
+		Header: a.header(s.at), Session: a.withTimer(id, sessionToProto(id, record)), MaxSequence: highest,
+	}
+	if err = a.addObjects(s, id, pageToken, response); err != nil {
+		return nil, err
+	}
+	a.sessionTimes(ctx, response.GetSession())
+	return response, nil
 }
 
 // takeOver makes another instance the user of a session: the epoch rises, and every hold gets a new number and token.
@@ -79,6 +79,9 @@ func (a *api) takeOver(
 ) (*tenurev1.AttachSessionResponse, error) {
 	if r.GetOptions().GetEpoch() == 0 {
 		return nil, invalid("options.epoch", "is required with take_over: name the epoch to replace")
+	}
+	if r.GetPageToken() != "" {
+		return nil, invalid("page_token", "goes on with what a takeover told, without take_over")
 	}
 	_, err := a.propose(ctx, change{
 		request: r,
@@ -107,7 +110,7 @@ func (a *api) takeOver(
 	}
 	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
 		zap.String("by", callAddress(ctx)))
-	return a.attached(ctx, s, id, record)
+	return a.attached(ctx, s, id, record, "")
 }
 
 // checkAttach refuses an instance that is not the session's.

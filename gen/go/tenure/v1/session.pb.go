@@ -943,12 +943,14 @@ type AttachSessionRequest struct {
 	InstanceId []byte `protobuf:"bytes,2,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	// Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
 	// refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-	// alone keeps it. Zero: not ordered.
+	// alone keeps it. Zero, and attempts without instance_id: not ordered.
 	Attempt uint64 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Whether to take the session over from the instance of options.epoch.
 	TakeOver bool `protobuf:"varint,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
 	// Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
-	Options       *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
+	Options *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
+	// Where to go on: next_page_token of the last answer. Refused together with take_over.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1018,19 +1020,30 @@ func (x *AttachSessionRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// AttachSessionResponse tells what the session has.
+func (x *AttachSessionRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// AttachSessionResponse tells what the session has: in one answer, or, if that would be larger than 1 MiB, in pages, each of
+// its own revision. Only the pages together tell what the session has not: a hold that was granted after the revision of the
+// first one may be missing in all.
 type AttachSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Revision and origin of the answer.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The session, with its epoch.
 	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// What it holds.
+	// What it holds, by key and owner.
 	Holds []*Hold `protobuf:"bytes,3,rep,name=holds,proto3" json:"holds,omitempty"`
-	// Where it queues.
+	// Where it queues, by key and owner; they come when all holds are told.
 	Places []*Place `protobuf:"bytes,4,rep,name=places,proto3" json:"places,omitempty"`
 	// Highest request sequence that was applied under this epoch.
-	MaxSequence   uint64 `protobuf:"varint,5,opt,name=max_sequence,json=maxSequence,proto3" json:"max_sequence,omitempty"`
+	MaxSequence uint64 `protobuf:"varint,5,opt,name=max_sequence,json=maxSequence,proto3" json:"max_sequence,omitempty"`
+	// Where to go on; empty when everything is told.
+	NextPageToken string `protobuf:"bytes,6,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1098,6 +1111,13 @@ func (x *AttachSessionResponse) GetMaxSequence() uint64 {
 		return x.MaxSequence
 	}
 	return 0
+}
+
+func (x *AttachSessionResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // DestroySessionRequest names the session.
@@ -2145,7 +2165,7 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\agranted\x18\x02 \x01(\v2\x0f.tenure.v1.HoldH\x00R\agranted\x12%\n" +
 	"\x04lost\x18\x03 \x01(\v2\x0f.tenure.v1.HoldH\x00R\x04lost\x12/\n" +
 	"\tcontended\x18\x04 \x01(\v2\x0f.tenure.v1.HoldH\x00R\tcontendedB\x06\n" +
-	"\x04kind\"\xbf\x01\n" +
+	"\x04kind\"\xde\x01\n" +
 	"\x14AttachSessionRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n" +
@@ -2153,13 +2173,16 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"instanceId\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\x04R\aattempt\x12\x1b\n" +
 	"\ttake_over\x18\x04 \x01(\bR\btakeOver\x120\n" +
-	"\aoptions\x18\x05 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\"\xec\x01\n" +
+	"\aoptions\x18\x05 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"\x94\x02\n" +
 	"\x15AttachSessionResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12,\n" +
 	"\asession\x18\x02 \x01(\v2\x12.tenure.v1.SessionR\asession\x12%\n" +
 	"\x05holds\x18\x03 \x03(\v2\x0f.tenure.v1.HoldR\x05holds\x12(\n" +
 	"\x06places\x18\x04 \x03(\v2\x10.tenure.v1.PlaceR\x06places\x12!\n" +
-	"\fmax_sequence\x18\x05 \x01(\x04R\vmaxSequence\"\xac\x01\n" +
+	"\fmax_sequence\x18\x05 \x01(\x04R\vmaxSequence\x12&\n" +
+	"\x0fnext_page_token\x18\x06 \x01(\tR\rnextPageToken\"\xac\x01\n" +
 	"\x15DestroySessionRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n" +

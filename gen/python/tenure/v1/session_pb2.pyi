@@ -168,32 +168,36 @@ class SessionHint(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., granted: _Optional[_Union[Hold, _Mapping]] = ..., lost: _Optional[_Union[Hold, _Mapping]] = ..., contended: _Optional[_Union[Hold, _Mapping]] = ...) -> None: ...
 
 class AttachSessionRequest(_message.Message):
-    __slots__ = ("session_id", "instance_id", "attempt", "take_over", "options")
+    __slots__ = ("session_id", "instance_id", "attempt", "take_over", "options", "page_token")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     INSTANCE_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     TAKE_OVER_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     instance_id: bytes
     attempt: int
     take_over: bool
     options: _types_pb2.CallOptions
-    def __init__(self, session_id: _Optional[str] = ..., instance_id: _Optional[bytes] = ..., attempt: _Optional[int] = ..., take_over: bool = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ...) -> None: ...
+    page_token: str
+    def __init__(self, session_id: _Optional[str] = ..., instance_id: _Optional[bytes] = ..., attempt: _Optional[int] = ..., take_over: bool = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class AttachSessionResponse(_message.Message):
-    __slots__ = ("header", "session", "holds", "places", "max_sequence")
+    __slots__ = ("header", "session", "holds", "places", "max_sequence", "next_page_token")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     PLACES_FIELD_NUMBER: _ClassVar[int]
     MAX_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     session: Session
     holds: _containers.RepeatedCompositeFieldContainer[Hold]
     places: _containers.RepeatedCompositeFieldContainer[Place]
     max_sequence: int
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., session: _Optional[_Union[Session, _Mapping]] = ..., holds: _Optional[_Iterable[_Union[Hold, _Mapping]]] = ..., places: _Optional[_Iterable[_Union[Place, _Mapping]]] = ..., max_sequence: _Optional[int] = ...) -> None: ...
+    next_page_token: str
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., session: _Optional[_Union[Session, _Mapping]] = ..., holds: _Optional[_Iterable[_Union[Hold, _Mapping]]] = ..., places: _Optional[_Iterable[_Union[Place, _Mapping]]] = ..., max_sequence: _Optional[int] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class DestroySessionRequest(_message.Message):
     __slots__ = ("session_id", "clean", "options", "force", "reason")

@@ -687,7 +687,7 @@ type ProbeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who asks.
 	Caller *PeerHeader `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
-	// Whether the asker's log lacks entries that it has acknowledged. A leader sends it a snapshot.
+	// Whether the asker's log lacks entries that it has acknowledged. A leader sends it a snapshot that has them.
 	Mends         bool `protobuf:"varint,2,opt,name=mends,proto3" json:"mends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -965,12 +965,15 @@ type Witness struct {
 	Removed bool `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
 	// The most starts of it that anybody has seen.
 	Starts uint64 `protobuf:"varint,3,opt,name=starts,proto3" json:"starts,omitempty"`
-	// The last entry known to be committed that it has acknowledged. Its log cannot end before.
+	// The last entry that it has acknowledged: to the present leader, or known to be committed. Its log cannot end before.
 	Index uint64 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
 	// The newest term in which it has spoken. It gives no vote in this or an older one that it does not remember.
 	Term uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
 	// Id of the member that has the asker's name, if that is another.
-	NameOwner     uint64 `protobuf:"varint,6,opt,name=name_owner,json=nameOwner,proto3" json:"name_owner,omitempty"`
+	NameOwner uint64 `protobuf:"varint,6,opt,name=name_owner,json=nameOwner,proto3" json:"name_owner,omitempty"`
+	// Term of the entry at index; zero if it is not known any more. A log that ends in an older term has lost the entry, also
+	// if it is longer.
+	IndexTerm     uint64 `protobuf:"varint,7,opt,name=index_term,json=indexTerm,proto3" json:"index_term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1043,6 +1046,13 @@ func (x *Witness) GetTerm() uint64 {
 func (x *Witness) GetNameOwner() uint64 {
 	if x != nil {
 		return x.NameOwner
+	}
+	return 0
+}
+
+func (x *Witness) GetIndexTerm() uint64 {
+	if x != nil {
+		return x.IndexTerm
 	}
 	return 0
 }
@@ -1227,7 +1237,7 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fpeer_address\x18\x02 \x01(\tR\vpeerAddress\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\x04R\x02id\x12 \n" +
-	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\"\x9c\x01\n" +
+	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\"\xbb\x01\n" +
 	"\aWitness\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\bR\x06member\x12\x18\n" +
 	"\aremoved\x18\x02 \x01(\bR\aremoved\x12\x16\n" +
@@ -1235,7 +1245,9 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x1d\n" +
 	"\n" +
-	"name_owner\x18\x06 \x01(\x04R\tnameOwner\"a\n" +
+	"name_owner\x18\x06 \x01(\x04R\tnameOwner\x12\x1d\n" +
+	"\n" +
+	"index_term\x18\a \x01(\x04R\tindexTerm\"a\n" +
 	"\vJoinRequest\x12/\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12!\n" +
 	"\fstay_learner\x18\x02 \x01(\bR\vstayLearner\"`\n" +

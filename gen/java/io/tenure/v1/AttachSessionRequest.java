@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private AttachSessionRequest() {
     sessionId_ = "";
     instanceId_ = com.google.protobuf.ByteString.EMPTY;
+    pageToken_ = "";
   }
 
   @java.lang.Override
@@ -114,7 +115,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
    * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-   * alone keeps it. Zero: not ordered.
+   * alone keeps it. Zero, and attempts without instance_id: not ordered.
    * </pre>
    *
    * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -178,6 +179,53 @@ private static final long serialVersionUID = 0L;
     return options_ == null ? io.tenure.v1.CallOptions.getDefaultInstance() : options_;
   }
 
+  public static final int PAGE_TOKEN_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object pageToken_ = "";
+  /**
+   * <pre>
+   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * </pre>
+   *
+   * <code>string page_token = 6 [json_name = "pageToken"];</code>
+   * @return The pageToken.
+   */
+  @java.lang.Override
+  public java.lang.String getPageToken() {
+    java.lang.Object ref = pageToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      pageToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * </pre>
+   *
+   * <code>string page_token = 6 [json_name = "pageToken"];</code>
+   * @return The bytes for pageToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPageTokenBytes() {
+    java.lang.Object ref = pageToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      pageToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -207,6 +255,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(5, getOptions());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pageToken_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, pageToken_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -234,6 +285,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getOptions());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pageToken_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, pageToken_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -263,6 +317,8 @@ private static final long serialVersionUID = 0L;
       if (!getOptions()
           .equals(other.getOptions())) return false;
     }
+    if (!getPageToken()
+        .equals(other.getPageToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -288,6 +344,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + OPTIONS_FIELD_NUMBER;
       hash = (53 * hash) + getOptions().hashCode();
     }
+    hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getPageToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -438,6 +496,7 @@ private static final long serialVersionUID = 0L;
         optionsBuilder_.dispose();
         optionsBuilder_ = null;
       }
+      pageToken_ = "";
       return this;
     }
 
@@ -489,6 +548,9 @@ private static final long serialVersionUID = 0L;
             ? options_
             : optionsBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.pageToken_ = pageToken_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -554,6 +616,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasOptions()) {
         mergeOptions(other.getOptions());
       }
+      if (!other.getPageToken().isEmpty()) {
+        pageToken_ = other.pageToken_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -607,6 +674,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              pageToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -765,7 +837,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
      * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-     * alone keeps it. Zero: not ordered.
+     * alone keeps it. Zero, and attempts without instance_id: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -779,7 +851,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
      * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-     * alone keeps it. Zero: not ordered.
+     * alone keeps it. Zero, and attempts without instance_id: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -797,7 +869,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
      * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-     * alone keeps it. Zero: not ordered.
+     * alone keeps it. Zero, and attempts without instance_id: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -1009,6 +1081,98 @@ private static final long serialVersionUID = 0L;
         options_ = null;
       }
       return optionsBuilder_;
+    }
+
+    private java.lang.Object pageToken_ = "";
+    /**
+     * <pre>
+     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * </pre>
+     *
+     * <code>string page_token = 6 [json_name = "pageToken"];</code>
+     * @return The pageToken.
+     */
+    public java.lang.String getPageToken() {
+      java.lang.Object ref = pageToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        pageToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * </pre>
+     *
+     * <code>string page_token = 6 [json_name = "pageToken"];</code>
+     * @return The bytes for pageToken.
+     */
+    public com.google.protobuf.ByteString
+        getPageTokenBytes() {
+      java.lang.Object ref = pageToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        pageToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * </pre>
+     *
+     * <code>string page_token = 6 [json_name = "pageToken"];</code>
+     * @param value The pageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPageToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      pageToken_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * </pre>
+     *
+     * <code>string page_token = 6 [json_name = "pageToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPageToken() {
+      pageToken_ = getDefaultInstance().getPageToken();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * </pre>
+     *
+     * <code>string page_token = 6 [json_name = "pageToken"];</code>
+     * @param value The bytes for pageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPageTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      pageToken_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

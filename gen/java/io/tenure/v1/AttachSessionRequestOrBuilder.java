@@ -42,7 +42,7 @@ public interface AttachSessionRequestOrBuilder extends
    * <pre>
    * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
    * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-   * alone keeps it. Zero: not ordered.
+   * alone keeps it. Zero, and attempts without instance_id: not ordered.
    * </pre>
    *
    * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -86,4 +86,24 @@ public interface AttachSessionRequestOrBuilder extends
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
    */
   io.tenure.v1.CallOptionsOrBuilder getOptionsOrBuilder();
+
+  /**
+   * <pre>
+   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * </pre>
+   *
+   * <code>string page_token = 6 [json_name = "pageToken"];</code>
+   * @return The pageToken.
+   */
+  java.lang.String getPageToken();
+  /**
+   * <pre>
+   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * </pre>
+   *
+   * <code>string page_token = 6 [json_name = "pageToken"];</code>
+   * @return The bytes for pageToken.
+   */
+  com.google.protobuf.ByteString
+      getPageTokenBytes();
 }

@@ -6,7 +6,9 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * AttachSessionResponse tells what the session has.
+ * AttachSessionResponse tells what the session has: in one answer, or, if that would be larger than 1 MiB, in pages, each of
+ * its own revision. Only the pages together tell what the session has not: a hold that was granted after the revision of the
+ * first one may be missing in all.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.AttachSessionResponse}
@@ -23,6 +25,7 @@ private static final long serialVersionUID = 0L;
   private AttachSessionResponse() {
     holds_ = java.util.Collections.emptyList();
     places_ = java.util.Collections.emptyList();
+    nextPageToken_ = "";
   }
 
   @java.lang.Override
@@ -127,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Hold> holds_;
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -138,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -150,7 +153,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -161,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -172,7 +175,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -188,7 +191,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Place> places_;
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -199,7 +202,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -211,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -222,7 +225,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -233,7 +236,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -257,6 +260,53 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public long getMaxSequence() {
     return maxSequence_;
+  }
+
+  public static final int NEXT_PAGE_TOKEN_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object nextPageToken_ = "";
+  /**
+   * <pre>
+   * Where to go on; empty when everything is told.
+   * </pre>
+   *
+   * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+   * @return The nextPageToken.
+   */
+  @java.lang.Override
+  public java.lang.String getNextPageToken() {
+    java.lang.Object ref = nextPageToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      nextPageToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Where to go on; empty when everything is told.
+   * </pre>
+   *
+   * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+   * @return The bytes for nextPageToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNextPageTokenBytes() {
+    java.lang.Object ref = nextPageToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      nextPageToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -288,6 +338,9 @@ private static final long serialVersionUID = 0L;
     if (maxSequence_ != 0L) {
       output.writeUInt64(5, maxSequence_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nextPageToken_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, nextPageToken_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -316,6 +369,9 @@ private static final long serialVersionUID = 0L;
     if (maxSequence_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(5, maxSequence_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nextPageToken_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, nextPageToken_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -348,6 +404,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getPlacesList())) return false;
     if (getMaxSequence()
         != other.getMaxSequence()) return false;
+    if (!getNextPageToken()
+        .equals(other.getNextPageToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -378,6 +436,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + MAX_SEQUENCE_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getMaxSequence());
+    hash = (37 * hash) + NEXT_PAGE_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getNextPageToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -477,7 +537,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * AttachSessionResponse tells what the session has.
+   * AttachSessionResponse tells what the session has: in one answer, or, if that would be larger than 1 MiB, in pages, each of
+   * its own revision. Only the pages together tell what the session has not: a hold that was granted after the revision of the
+   * first one may be missing in all.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.AttachSessionResponse}
@@ -547,6 +609,7 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000008);
       maxSequence_ = 0L;
+      nextPageToken_ = "";
       return this;
     }
 
@@ -617,6 +680,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.maxSequence_ = maxSequence_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.nextPageToken_ = nextPageToken_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -726,6 +792,11 @@ private static final long serialVersionUID = 0L;
       if (other.getMaxSequence() != 0L) {
         setMaxSequence(other.getMaxSequence());
       }
+      if (!other.getNextPageToken().isEmpty()) {
+        nextPageToken_ = other.nextPageToken_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -797,6 +868,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 50: {
+              nextPageToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1142,7 +1218,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1156,7 +1232,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1170,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1184,7 +1260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1205,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1223,7 +1299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1243,7 +1319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1264,7 +1340,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1282,7 +1358,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1300,7 +1376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1319,7 +1395,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1336,7 +1412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1353,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1364,7 +1440,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1378,7 +1454,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1393,7 +1469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1404,7 +1480,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1416,7 +1492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds.
+     * What it holds, by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1454,7 +1530,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1468,7 +1544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1482,7 +1558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1496,7 +1572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1517,7 +1593,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1535,7 +1611,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1555,7 +1631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1576,7 +1652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1594,7 +1670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1612,7 +1688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1631,7 +1707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1648,7 +1724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1665,7 +1741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1676,7 +1752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1690,7 +1766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1705,7 +1781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1716,7 +1792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1728,7 +1804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues.
+     * Where it queues, by key and owner; they come when all holds are told.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1792,6 +1868,98 @@ private static final long serialVersionUID = 0L;
     public Builder clearMaxSequence() {
       bitField0_ = (bitField0_ & ~0x00000010);
       maxSequence_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object nextPageToken_ = "";
+    /**
+     * <pre>
+     * Where to go on; empty when everything is told.
+     * </pre>
+     *
+     * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+     * @return The nextPageToken.
+     */
+    public java.lang.String getNextPageToken() {
+      java.lang.Object ref = nextPageToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        nextPageToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Where to go on; empty when everything is told.
+     * </pre>
+     *
+     * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+     * @return The bytes for nextPageToken.
+     */
+    public com.google.protobuf.ByteString
+        getNextPageTokenBytes() {
+      java.lang.Object ref = nextPageToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        nextPageToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Where to go on; empty when everything is told.
+     * </pre>
+     *
+     * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+     * @param value The nextPageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextPageToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      nextPageToken_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where to go on; empty when everything is told.
+     * </pre>
+     *
+     * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNextPageToken() {
+      nextPageToken_ = getDefaultInstance().getNextPageToken();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where to go on; empty when everything is told.
+     * </pre>
+     *
+     * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+     * @param value The bytes for nextPageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextPageTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      nextPageToken_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

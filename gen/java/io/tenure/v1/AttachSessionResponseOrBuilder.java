@@ -64,7 +64,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -73,7 +73,7 @@ public interface AttachSessionResponseOrBuilder extends
       getHoldsList();
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -81,7 +81,7 @@ public interface AttachSessionResponseOrBuilder extends
   io.tenure.v1.Hold getHolds(int index);
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -89,7 +89,7 @@ public interface AttachSessionResponseOrBuilder extends
   int getHoldsCount();
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -98,7 +98,7 @@ public interface AttachSessionResponseOrBuilder extends
       getHoldsOrBuilderList();
   /**
    * <pre>
-   * What it holds.
+   * What it holds, by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -108,7 +108,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -117,7 +117,7 @@ public interface AttachSessionResponseOrBuilder extends
       getPlacesList();
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -125,7 +125,7 @@ public interface AttachSessionResponseOrBuilder extends
   io.tenure.v1.Place getPlaces(int index);
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -133,7 +133,7 @@ public interface AttachSessionResponseOrBuilder extends
   int getPlacesCount();
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -142,7 +142,7 @@ public interface AttachSessionResponseOrBuilder extends
       getPlacesOrBuilderList();
   /**
    * <pre>
-   * Where it queues.
+   * Where it queues, by key and owner; they come when all holds are told.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -159,4 +159,24 @@ public interface AttachSessionResponseOrBuilder extends
    * @return The maxSequence.
    */
   long getMaxSequence();
+
+  /**
+   * <pre>
+   * Where to go on; empty when everything is told.
+   * </pre>
+   *
+   * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+   * @return The nextPageToken.
+   */
+  java.lang.String getNextPageToken();
+  /**
+   * <pre>
+   * Where to go on; empty when everything is told.
+   * </pre>
+   *
+   * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
+   * @return The bytes for nextPageToken.
+   */
+  com.google.protobuf.ByteString
+      getNextPageTokenBytes();
 }

@@ -196,115 +196,117 @@ public final class SessionProto {
       "\0132\017.tenure.v1.HoldH\000R\007granted\022%\n\004lost\030\003 " +
       "\001(\0132\017.tenure.v1.HoldH\000R\004lost\022/\n\tcontende" +
       "d\030\004 \001(\0132\017.tenure.v1.HoldH\000R\tcontendedB\006\n" +
-      "\004kind\"\277\001\n\024AttachSessionRequest\022\035\n\nsessio" +
+      "\004kind\"\336\001\n\024AttachSessionRequest\022\035\n\nsessio" +
       "n_id\030\001 \001(\tR\tsessionId\022\037\n\013instance_id\030\002 \001" +
       "(\014R\ninstanceId\022\030\n\007attempt\030\003 \001(\004R\007attempt" +
       "\022\033\n\ttake_over\030\004 \001(\010R\010takeOver\0220\n\007options" +
-      "\030\005 \001(\0132\026.tenure.v1.CallOptionsR\007options\"" +
-      "\354\001\n\025AttachSessionResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\022,\n\007" +
-      "session\030\002 \001(\0132\022.tenure.v1.SessionR\007sessi" +
-      "on\022%\n\005holds\030\003 \003(\0132\017.tenure.v1.HoldR\005hold" +
-      "s\022(\n\006places\030\004 \003(\0132\020.tenure.v1.PlaceR\006pla" +
-      "ces\022!\n\014max_sequence\030\005 \001(\004R\013maxSequence\"\254" +
-      "\001\n\025DestroySessionRequest\022\035\n\nsession_id\030\001" +
-      " \001(\tR\tsessionId\022\024\n\005clean\030\002 \001(\010R\005clean\0220\n" +
-      "\007options\030\003 \001(\0132\026.tenure.v1.CallOptionsR\007" +
-      "options\022\024\n\005force\030\004 \001(\010R\005force\022\026\n\006reason\030" +
-      "\005 \001(\tR\006reason\"\177\n\026DestroySessionResponse\022" +
-      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
-      "erR\006header\022\034\n\tdestroyed\030\002 \001(\010R\tdestroyed" +
-      "\022\024\n\005holds\030\003 \001(\rR\005holds\"^\n\021GetSessionRequ" +
-      "est\022\035\n\nsession_id\030\001 \001(\tR\tsessionId\022*\n\004re" +
-      "ad\030\002 \001(\0132\026.tenure.v1.ReadOptionsR\004read\"\306" +
-      "\001\n\022GetSessionResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022,\n\007sess" +
-      "ion\030\002 \001(\0132\022.tenure.v1.SessionR\007session\022%" +
-      "\n\005holds\030\003 \003(\0132\017.tenure.v1.HoldR\005holds\022(\n" +
-      "\006places\030\004 \003(\0132\020.tenure.v1.PlaceR\006places\"" +
-      "\203\002\n\023ListSessionsRequest\022\033\n\tpage_size\030\001 \001" +
-      "(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpageTo" +
-      "ken\022\037\n\013name_prefix\030\003 \001(\tR\nnamePrefix\022\022\n\004" +
-      "node\030\004 \001(\tR\004node\022\025\n\006no_ttl\030\005 \001(\010R\005noTtl\022" +
-      "8\n\nolder_than\030\006 \001(\0132\031.google.protobuf.Du" +
-      "rationR\tolderThan\022*\n\004read\030\007 \001(\0132\026.tenure" +
-      ".v1.ReadOptionsR\004read\"\241\001\n\024ListSessionsRe" +
-      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
-      "nseHeaderR\006header\022.\n\010sessions\030\002 \003(\0132\022.te" +
-      "nure.v1.SessionR\010sessions\022&\n\017next_page_t" +
-      "oken\030\003 \001(\tR\rnextPageToken\"\351\005\n\007Session\022\035\n" +
-      "\nsession_id\030\001 \001(\tR\tsessionId\022\022\n\004name\030\002 \001" +
-      "(\tR\004name\022\022\n\004node\030\003 \001(\tR\004node\022<\n\010metadata" +
-      "\030\004 \003(\0132 .tenure.v1.Session.MetadataEntry" +
-      "R\010metadata\022+\n\003ttl\030\005 \001(\0132\031.google.protobu" +
-      "f.DurationR\003ttl\0228\n\nlock_delay\030\006 \001(\0132\031.go" +
-      "ogle.protobuf.DurationR\tlockDelay\0226\n\010beh" +
-      "avior\030\007 \001(\0162\032.tenure.v1.SessionBehaviorR" +
-      "\010behavior\022\035\n\nhas_secret\030\010 \001(\010R\thasSecret" +
-      "\022!\n\014peer_address\030\t \001(\tR\013peerAddress\022\024\n\005e" +
-      "poch\030\n \001(\004R\005epoch\022\'\n\017create_revision\030\013 \001" +
-      "(\004R\016createRevision\022;\n\013create_time\030\014 \001(\0132" +
-      "\032.google.protobuf.TimestampR\ncreateTime\022" +
-      "\030\n\007objects\030\r \001(\rR\007objects\0224\n\010ttl_left\030\016 " +
-      "\001(\0132\031.google.protobuf.DurationR\007ttlLeft\022" +
-      "F\n\021last_renewal_time\030\017 \001(\0132\032.google.prot" +
-      "obuf.TimestampR\017lastRenewalTime\022\'\n\003end\030\020" +
-      " \001(\0132\025.tenure.v1.SessionEndR\003end\032;\n\rMeta" +
-      "dataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001" +
-      "(\tR\005value:\0028\001\"\272\002\n\nSessionEnd\0220\n\005cause\030\001 " +
-      "\001(\0162\032.tenure.v1.SessionEndCauseR\005cause\022\026" +
-      "\n\006reason\030\002 \001(\tR\006reason\022\016\n\002by\030\003 \001(\tR\002by\022\032" +
-      "\n\010revision\030\004 \001(\004R\010revision\022.\n\004time\030\005 \001(\013" +
-      "2\032.google.protobuf.TimestampR\004time\022\024\n\005ho" +
-      "lds\030\006 \001(\rR\005holds\022\026\n\006places\030\007 \001(\rR\006places" +
-      "\022%\n\016ephemeral_keys\030\010 \001(\rR\rephemeralKeys\022" +
-      "\033\n\theld_keys\030\t \003(\tR\010heldKeys\022\024\n\005clean\030\n " +
-      "\001(\010R\005clean\"\344\002\n\004Hold\0222\n\tsequencer\030\001 \001(\0132\024" +
-      ".tenure.v1.SequencerR\tsequencer\022\024\n\005owner" +
-      "\030\002 \001(\tR\005owner\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1." +
-      "LockModeR\004mode\022\030\n\007permits\030\004 \001(\rR\007permits" +
-      "\0229\n\ngrant_time\030\005 \001(\0132\032.google.protobuf.T" +
-      "imestampR\tgrantTime\022!\n\014session_name\030\006 \001(" +
-      "\tR\013sessionName\0228\n\ndelay_left\030\007 \001(\0132\031.goo" +
-      "gle.protobuf.DurationR\tdelayLeft\0227\n\tlost" +
-      "_time\030\010 \001(\0132\032.google.protobuf.TimestampR" +
-      "\010lostTime\"\241\002\n\005Place\022\020\n\003key\030\001 \001(\tR\003key\022\024\n" +
-      "\005place\030\002 \001(\004R\005place\022\032\n\010position\030\003 \001(\rR\010p" +
-      "osition\022\035\n\nsession_id\030\004 \001(\tR\tsessionId\022!" +
-      "\n\014session_name\030\005 \001(\tR\013sessionName\022\024\n\005own" +
-      "er\030\006 \001(\tR\005owner\022\'\n\004mode\030\007 \001(\0162\023.tenure.v" +
-      "1.LockModeR\004mode\022\030\n\007permits\030\010 \001(\rR\007permi" +
-      "ts\0229\n\nqueue_time\030\t \001(\0132\032.google.protobuf" +
-      ".TimestampR\tqueueTime*n\n\017SessionBehavior" +
-      "\022 \n\034SESSION_BEHAVIOR_UNSPECIFIED\020\000\022\034\n\030SE" +
-      "SSION_BEHAVIOR_RELEASE\020\001\022\033\n\027SESSION_BEHA" +
-      "VIOR_DELETE\020\002*\253\002\n\017SessionEndCause\022!\n\035SES" +
-      "SION_END_CAUSE_UNSPECIFIED\020\000\022\035\n\031SESSION_" +
-      "END_CAUSE_EXPIRED\020\001\022\037\n\033SESSION_END_CAUSE" +
-      "_DESTROYED\020\002\022\034\n\030SESSION_END_CAUSE_FORCED" +
-      "\020\003\022\'\n#SESSION_END_CAUSE_NODE_DEREGISTERE" +
-      "D\020\004\022(\n$SESSION_END_CAUSE_CHECK_DEREGISTE" +
-      "RED\020\005\022$\n SESSION_END_CAUSE_CHECK_CRITICA" +
-      "L\020\006\022\036\n\032SESSION_END_CAUSE_RESTORED\020\0072\310\004\n\016" +
-      "SessionService\022R\n\rCreateSession\022\037.tenure" +
-      ".v1.CreateSessionRequest\032 .tenure.v1.Cre" +
-      "ateSessionResponse\022O\n\014RenewSession\022\036.ten" +
-      "ure.v1.RenewSessionRequest\032\037.tenure.v1.R" +
-      "enewSessionResponse\022J\n\tKeepAlive\022\033.tenur" +
-      "e.v1.KeepAliveRequest\032\034.tenure.v1.KeepAl" +
-      "iveResponse(\0010\001\022R\n\rAttachSession\022\037.tenur" +
-      "e.v1.AttachSessionRequest\032 .tenure.v1.At" +
-      "tachSessionResponse\022U\n\016DestroySession\022 ." +
-      "tenure.v1.DestroySessionRequest\032!.tenure" +
-      ".v1.DestroySessionResponse\022I\n\nGetSession" +
-      "\022\034.tenure.v1.GetSessionRequest\032\035.tenure." +
-      "v1.GetSessionResponse\022O\n\014ListSessions\022\036." +
-      "tenure.v1.ListSessionsRequest\032\037.tenure.v" +
-      "1.ListSessionsResponseB\230\001\n\014io.tenure.v1B" +
-      "\014SessionProtoP\001Z5github.com/tenure-io/te" +
-      "nure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tT" +
-      "enure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMeta" +
-      "data\352\002\nTenure::V1b\006proto3"
+      "\030\005 \001(\0132\026.tenure.v1.CallOptionsR\007options\022" +
+      "\035\n\npage_token\030\006 \001(\tR\tpageToken\"\224\002\n\025Attac" +
+      "hSessionResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
+      "e.v1.ResponseHeaderR\006header\022,\n\007session\030\002" +
+      " \001(\0132\022.tenure.v1.SessionR\007session\022%\n\005hol" +
+      "ds\030\003 \003(\0132\017.tenure.v1.HoldR\005holds\022(\n\006plac" +
+      "es\030\004 \003(\0132\020.tenure.v1.PlaceR\006places\022!\n\014ma" +
+      "x_sequence\030\005 \001(\004R\013maxSequence\022&\n\017next_pa" +
+      "ge_token\030\006 \001(\tR\rnextPageToken\"\254\001\n\025Destro" +
+      "ySessionRequest\022\035\n\nsession_id\030\001 \001(\tR\tses" +
+      "sionId\022\024\n\005clean\030\002 \001(\010R\005clean\0220\n\007options\030" +
+      "\003 \001(\0132\026.tenure.v1.CallOptionsR\007options\022\024" +
+      "\n\005force\030\004 \001(\010R\005force\022\026\n\006reason\030\005 \001(\tR\006re" +
+      "ason\"\177\n\026DestroySessionResponse\0221\n\006header" +
+      "\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006heade" +
+      "r\022\034\n\tdestroyed\030\002 \001(\010R\tdestroyed\022\024\n\005holds" +
+      "\030\003 \001(\rR\005holds\"^\n\021GetSessionRequest\022\035\n\nse" +
+      "ssion_id\030\001 \001(\tR\tsessionId\022*\n\004read\030\002 \001(\0132" +
+      "\026.tenure.v1.ReadOptionsR\004read\"\306\001\n\022GetSes" +
+      "sionResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
+      ".ResponseHeaderR\006header\022,\n\007session\030\002 \001(\013" +
+      "2\022.tenure.v1.SessionR\007session\022%\n\005holds\030\003" +
+      " \003(\0132\017.tenure.v1.HoldR\005holds\022(\n\006places\030\004" +
+      " \003(\0132\020.tenure.v1.PlaceR\006places\"\203\002\n\023ListS" +
+      "essionsRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageS" +
+      "ize\022\035\n\npage_token\030\002 \001(\tR\tpageToken\022\037\n\013na" +
+      "me_prefix\030\003 \001(\tR\nnamePrefix\022\022\n\004node\030\004 \001(" +
+      "\tR\004node\022\025\n\006no_ttl\030\005 \001(\010R\005noTtl\0228\n\nolder_" +
+      "than\030\006 \001(\0132\031.google.protobuf.DurationR\to" +
+      "lderThan\022*\n\004read\030\007 \001(\0132\026.tenure.v1.ReadO" +
+      "ptionsR\004read\"\241\001\n\024ListSessionsResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022.\n\010sessions\030\002 \003(\0132\022.tenure.v1.S" +
+      "essionR\010sessions\022&\n\017next_page_token\030\003 \001(" +
+      "\tR\rnextPageToken\"\351\005\n\007Session\022\035\n\nsession_" +
+      "id\030\001 \001(\tR\tsessionId\022\022\n\004name\030\002 \001(\tR\004name\022" +
+      "\022\n\004node\030\003 \001(\tR\004node\022<\n\010metadata\030\004 \003(\0132 ." +
+      "tenure.v1.Session.MetadataEntryR\010metadat" +
+      "a\022+\n\003ttl\030\005 \001(\0132\031.google.protobuf.Duratio" +
+      "nR\003ttl\0228\n\nlock_delay\030\006 \001(\0132\031.google.prot" +
+      "obuf.DurationR\tlockDelay\0226\n\010behavior\030\007 \001" +
+      "(\0162\032.tenure.v1.SessionBehaviorR\010behavior" +
+      "\022\035\n\nhas_secret\030\010 \001(\010R\thasSecret\022!\n\014peer_" +
+      "address\030\t \001(\tR\013peerAddress\022\024\n\005epoch\030\n \001(" +
+      "\004R\005epoch\022\'\n\017create_revision\030\013 \001(\004R\016creat" +
+      "eRevision\022;\n\013create_time\030\014 \001(\0132\032.google." +
+      "protobuf.TimestampR\ncreateTime\022\030\n\007object" +
+      "s\030\r \001(\rR\007objects\0224\n\010ttl_left\030\016 \001(\0132\031.goo" +
+      "gle.protobuf.DurationR\007ttlLeft\022F\n\021last_r" +
+      "enewal_time\030\017 \001(\0132\032.google.protobuf.Time" +
+      "stampR\017lastRenewalTime\022\'\n\003end\030\020 \001(\0132\025.te" +
+      "nure.v1.SessionEndR\003end\032;\n\rMetadataEntry" +
+      "\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value" +
+      ":\0028\001\"\272\002\n\nSessionEnd\0220\n\005cause\030\001 \001(\0162\032.ten" +
+      "ure.v1.SessionEndCauseR\005cause\022\026\n\006reason\030" +
+      "\002 \001(\tR\006reason\022\016\n\002by\030\003 \001(\tR\002by\022\032\n\010revisio" +
+      "n\030\004 \001(\004R\010revision\022.\n\004time\030\005 \001(\0132\032.google" +
+      ".protobuf.TimestampR\004time\022\024\n\005holds\030\006 \001(\r" +
+      "R\005holds\022\026\n\006places\030\007 \001(\rR\006places\022%\n\016ephem" +
+      "eral_keys\030\010 \001(\rR\rephemeralKeys\022\033\n\theld_k" +
+      "eys\030\t \003(\tR\010heldKeys\022\024\n\005clean\030\n \001(\010R\005clea" +
+      "n\"\344\002\n\004Hold\0222\n\tsequencer\030\001 \001(\0132\024.tenure.v" +
+      "1.SequencerR\tsequencer\022\024\n\005owner\030\002 \001(\tR\005o" +
+      "wner\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.LockModeR" +
+      "\004mode\022\030\n\007permits\030\004 \001(\rR\007permits\0229\n\ngrant" +
+      "_time\030\005 \001(\0132\032.google.protobuf.TimestampR" +
+      "\tgrantTime\022!\n\014session_name\030\006 \001(\tR\013sessio" +
+      "nName\0228\n\ndelay_left\030\007 \001(\0132\031.google.proto" +
+      "buf.DurationR\tdelayLeft\0227\n\tlost_time\030\010 \001" +
+      "(\0132\032.google.protobuf.TimestampR\010lostTime" +
+      "\"\241\002\n\005Place\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005place\030\002 " +
+      "\001(\004R\005place\022\032\n\010position\030\003 \001(\rR\010position\022\035" +
+      "\n\nsession_id\030\004 \001(\tR\tsessionId\022!\n\014session" +
+      "_name\030\005 \001(\tR\013sessionName\022\024\n\005owner\030\006 \001(\tR" +
+      "\005owner\022\'\n\004mode\030\007 \001(\0162\023.tenure.v1.LockMod" +
+      "eR\004mode\022\030\n\007permits\030\010 \001(\rR\007permits\0229\n\nque" +
+      "ue_time\030\t \001(\0132\032.google.protobuf.Timestam" +
+      "pR\tqueueTime*n\n\017SessionBehavior\022 \n\034SESSI" +
+      "ON_BEHAVIOR_UNSPECIFIED\020\000\022\034\n\030SESSION_BEH" +
+      "AVIOR_RELEASE\020\001\022\033\n\027SESSION_BEHAVIOR_DELE" +
+      "TE\020\002*\253\002\n\017SessionEndCause\022!\n\035SESSION_END_" +
+      "CAUSE_UNSPECIFIED\020\000\022\035\n\031SESSION_END_CAUSE" +
+      "_EXPIRED\020\001\022\037\n\033SESSION_END_CAUSE_DESTROYE" +
+      "D\020\002\022\034\n\030SESSION_END_CAUSE_FORCED\020\003\022\'\n#SES" +
+      "SION_END_CAUSE_NODE_DEREGISTERED\020\004\022(\n$SE" +
+      "SSION_END_CAUSE_CHECK_DEREGISTERED\020\005\022$\n " +
+      "SESSION_END_CAUSE_CHECK_CRITICAL\020\006\022\036\n\032SE" +
+      "SSION_END_CAUSE_RESTORED\020\0072\310\004\n\016SessionSe" +
+      "rvice\022R\n\rCreateSession\022\037.tenure.v1.Creat" +
+      "eSessionRequest\032 .tenure.v1.CreateSessio" +
+      "nResponse\022O\n\014RenewSession\022\036.tenure.v1.Re" +
+      "newSessionRequest\032\037.tenure.v1.RenewSessi" +
+      "onResponse\022J\n\tKeepAlive\022\033.tenure.v1.Keep" +
+      "AliveRequest\032\034.tenure.v1.KeepAliveRespon" +
+      "se(\0010\001\022R\n\rAttachSession\022\037.tenure.v1.Atta" +
+      "chSessionRequest\032 .tenure.v1.AttachSessi" +
+      "onResponse\022U\n\016DestroySession\022 .tenure.v1" +
+      ".DestroySessionRequest\032!.tenure.v1.Destr" +
+      "oySessionResponse\022I\n\nGetSession\022\034.tenure" +
+      ".v1.GetSessionRequest\032\035.tenure.v1.GetSes" +
+      "sionResponse\022O\n\014ListSessions\022\036.tenure.v1" +
+      ".ListSessionsRequest\032\037.tenure.v1.ListSes" +
+      "sionsResponseB\230\001\n\014io.tenure.v1B\014SessionP" +
+      "rotoP\001Z5github.com/tenure-io/tenure/gen/" +
+      "go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312" +
+      "\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTe" +
+      "nure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -384,13 +386,13 @@ public final class SessionProto {
     internal_static_tenure_v1_AttachSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_AttachSessionRequest_descriptor,
-        new java.lang.String[] { "SessionId", "InstanceId", "Attempt", "TakeOver", "Options", });
+        new java.lang.String[] { "SessionId", "InstanceId", "Attempt", "TakeOver", "Options", "PageToken", });
     internal_static_tenure_v1_AttachSessionResponse_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_tenure_v1_AttachSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_AttachSessionResponse_descriptor,
-        new java.lang.String[] { "Header", "Session", "Holds", "Places", "MaxSequence", });
+        new java.lang.String[] { "Header", "Session", "Holds", "Places", "MaxSequence", "NextPageToken", });
     internal_static_tenure_v1_DestroySessionRequest_descriptor =
       getDescriptor().getMessageTypes().get(12);
     internal_static_tenure_v1_DestroySessionRequest_fieldAccessorTable = new

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"cmp"
+	"encoding/binary"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// objectPlace is where one of a session's holds or places stands in what an attach tells: holds come first, each kind by
+// key and owner. A session has no two of a kind with the same key and owner.
+type objectPlace struct {
+	waits      bool
+	key, owner string
+}
+
+// after tells whether the object comes after another.
+func (p objectPlace) after(other objectPlace) bool {
+	if p.waits != other.waits {
+		return p.waits
+	}
+	return cmp.Or(strings.Compare(p.key, other.key), strings.Compare(p.owner, other.owner)) > 0
+}
+
+// text returns the place for a page token.
+func (p objectPlace) text() string {
+	kind := byte('h')
+	if p.waits {
+		kind = 'w'
+	}
+	return string(binary.AppendUvarint([]byte{kind}, uint64(len(p.key)))) + p.key + p.owner
+}
+
+// parseObjectPlace reads what text has written. Whoever sealed it wrote no other.
+func parseObjectPlace(text string) objectPlace {
+	length, n := binary.Uvarint([]byte(text[1:]))
+	rest := text[1+n:]
+	return objectPlace{waits: text[0] == 'w', key: rest[:length], owner: rest[length:]}
+}
+
+// addObjects fills one page of what an attach tells.
+func (a *api) addObjects(
+	s *snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
+) error {
+	query := pageQuery{list: "attach", filters: []string{id.String()}}
+	text, err := query.after(s.at, token)
+	if err != nil {
+		return err
+	}
+	var from objectPlace
+	if text != "" {
+		from = parseObjectPlace(text)
+	}
+	objects, err := s.SessionObjects(id)
+	if err != nil {
+		return err
+	}
+	bytes, last := 0, from
+	full := func(p objectPlace) bool {
+		if bytes >= pageBytesMax {
+			page.NextPageToken = query.token(s.at, last.text())
+			return true
+		}
+		last = p
+		return false
+	}
+	for _, h := range objects.Holds {
+		at := objectPlace{key: h.GetKey(), owner: h.GetOwner()}
+		if !at.after(from) {
+			continue
+		}
+		if full(at) {
+			return nil
+		}
+		hold := holdToProto(h, s.at.HistoryID, a.timers)
+		bytes += proto.Size(hold)
+		page.Holds = append(page.Holds, hold)
+	}
+	for _, w := range objects.Places {
+		at := objectPlace{waits: true, key: w.Key, owner: w.Record.GetOwner()}
+		if !at.after(from) {
+			continue
+		}
+		if full(at) {
+			return nil
+		}
+		position, err := s.Position(w.Key, w.Place)
+		if err != nil {
+			return err
+		}
+		place := placeToProto(w, position)
+		place.SessionName = page.GetSession().GetName()
+		bytes += proto.Size(place)
+		page.Places = append(page.Places, place)
+	}
+	return nil
+}
