@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import grpc.aio
@@ -200,6 +201,67 @@ class FakeMember:
     def client(self) -> aio.Client:
         """Returns a client whose pauses between attempts are short."""
         return aio.Client(f"tenure://{ADDRESS}", rng=Dice())
+
+
+def refuse(times: int, error: Callable[[], errors.TenureError], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Fails so many times, then answers."""
+    left = times
+
+    def answer(request: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise error()
+        return then(request)
+
+    return answer
+
+
+def lost() -> errors.TenureError:
+    return errors.LinkLost("lost", applied=None)
+
+
+def in_queue(member: FakeMember) -> Callable[[Any], AsyncIterator[Any]]:
+    """Queues and grants nothing."""
+
+    async def serve(request: Any) -> AsyncIterator[Any]:
+        yield member.queued(request)
+        await asyncio.Event().wait()
+
+    return serve
+
+
+def at_once(member: FakeMember) -> Callable[[Any], AsyncIterator[Any]]:
+    """Grants without a queue; who holds already finds his hold."""
+    holds: dict[tuple[str, str], lock_pb2.AcquireLockResponse] = {}
+
+    async def serve(request: Any) -> AsyncIterator[Any]:
+        name = (request.key, request.options.owner)
+        if name not in holds:
+            holds[name] = member.granted(request)
+        yield holds[name]
+
+    def release(request: Any) -> Any:
+        return lock_pb2.ReleaseLockResponse(released=holds.pop((request.key, request.options.owner), None) is not None)
+
+    member.calls[_rpc.RELEASE_LOCK.path] = release
+    return serve
+
+
+def run(member: FakeMember, work: Callable[[Any, Any], Awaitable[None]]) -> None:
+    """Runs a test with a client and a session."""
+
+    async def whole() -> None:
+        async with member.client() as client, client.session() as session:
+            await asyncio.wait_for(work(client, session), PATIENCE)
+
+    asyncio.run(whole())
+
+
+async def cancelled(task: asyncio.Future[Any]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
 
 
 @pytest.fixture

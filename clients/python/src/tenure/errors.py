@@ -236,6 +236,11 @@ class AttemptOutdated(ConditionFailed):
 
     reason = "ATTEMPT_OUTDATED"
 
+    @property
+    def attempt(self) -> int:
+        """Number of the later attempt; 0 when the server did not say."""
+        return int(self.metadata.get("attempt", "0"))
+
 
 class CandidateNotFound(ConditionFailed):
     """The named candidate does not wait."""
@@ -386,9 +391,20 @@ class RequestWindowFull(ResourceExhausted):
 
 
 class LimitExceeded(ResourceExhausted):
-    """A named limit is reached; see `metadata`."""
+    """A limit is reached: that of the name `limit`, which is `limit_value` where the server says so."""
 
     reason = "LIMIT_EXCEEDED"
+
+    @property
+    def limit(self) -> str:
+        """Name of the limit."""
+        return self.metadata.get("limit", "")
+
+    @property
+    def limit_value(self) -> int | None:
+        """What the limit is; None when the server did not say."""
+        text = self.metadata.get("limit_value", "")
+        return int(text) if text.isdigit() else None
 
 
 class QuotaExceeded(ResourceExhausted):

@@ -19,7 +19,7 @@ class HoldState:
         self._lease = lease
         self._lapses = lease.lapses
         self.safe_from = safe_from
-        self.granted_at = clock.now()
+        self.doubted = False  # Whether it is being given up, with an outcome that is not known yet.
         self.cause: EndCause | None = None
 
     @property
@@ -32,7 +32,7 @@ class HoldState:
     @property
     def safe(self) -> bool:
         """Whether it is held, by this process, at this moment."""
-        if self.cause is not None or self._lapses != self._lease.lapses:
+        if self.cause is not None or self.doubted or self._lapses != self._lease.lapses:
             return False
         return self.safe_from <= self._clock.now() < self._lease.safe_until
 

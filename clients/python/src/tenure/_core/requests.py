@@ -29,6 +29,13 @@ class RequestWindow:
         """Notes that a request was answered, or that nobody will ever retry it. Twice is once."""
         self._open.pop(sequence, None)
 
+    def renumber(self, sequence: int) -> int:
+        """Gives a request of which nothing was done another number, the last."""
+        self.finish(sequence)
+        sequence, self._next = self._next, self._next + 1
+        self._open[sequence] = None
+        return sequence
+
     @property
     def done_below(self) -> int:
         """Every number below this one has been answered."""

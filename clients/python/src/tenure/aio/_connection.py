@@ -27,6 +27,7 @@ from tenure.types import CloseCause, State, StateChange
 from tenure.v1 import cluster_pb2
 
 if TYPE_CHECKING:
+    from tenure.aio._numbered import Numbered
     from tenure.aio._session_core import SessionCore
 
 log = logging.getLogger("tenure")
@@ -337,11 +338,13 @@ class Connection:
         change: bool = False,
         timeout: float | None = None,
         session: SessionCore | None = None,
+        numbered: Numbered | None = None,
         closing: bool = False,
     ) -> Res:
         """Makes a call, again and again until it has an answer that counts.
 
-        A change must carry what makes it repeatable. A call of something that closes goes on while the client closes.
+        A change must carry what makes it repeatable, or be numbered. A call of something that closes goes on while the
+        client closes.
         """
         self._guard.check()
         if not closing:
@@ -352,10 +355,14 @@ class Connection:
         while True:
             link = await self._await_link(limits)
             seconds = min(limits.left(), ATTEMPT_SECONDS if session else max(1.0, self.timeout / 3))
+            if numbered is not None:
+                numbered.prepare(request.options)  # type: ignore[attr-defined]
             try:
                 return await link.unary(rpc, request, max(seconds, 0.001))
             except errors.TenureError as error:
                 failures += 1
+                if numbered is not None:
+                    numbered.failed(error)
                 if change and error.applied is not False:
                     limits.sent = True
                 await self._after_failure(error, link, limits, backoff, failures)
@@ -366,6 +373,8 @@ class Connection:
         """Raises, or waits as long as is right before the next attempt."""
         decision = decide(error, repeatable=True, failures=failures)
         if not decision.retry:
+            if limits.sent and isinstance(error, errors.QuotaExceeded) and error.applied is False:
+                error.applied = None  # It tells of the last attempt only; one before may have been applied.
             raise error
         if decision.move:
             link.break_off()

@@ -13,9 +13,10 @@ from tenure import _convert, errors
 from tenure._core.backoff import Backoff
 from tenure._core.retry import decide
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
+from tenure.aio._acquire import Want, acquire, new_owner
 from tenure.aio._kv import to_bytes
 from tenure.aio._limits import Limits
-from tenure.aio._lock import Held, Want, acquire, new_owner
+from tenure.aio._lock import Held, until_finished
 from tenure.aio._wait import stop
 from tenure.types import EndCause, LeaderInfo, Mode, Place
 from tenure.v1 import election_pb2
@@ -39,7 +40,8 @@ class Leadership(Held):
     async def resign(self, *, to_session: str = "", to_owner: str = "") -> bool:
         """Gives leadership up, to a named candidate if one is named. Returns whether it was held until now.
 
-        When the candidate does not wait, CandidateNotFound is raised and leadership stays.
+        When the candidate does not wait, CandidateNotFound is raised and leadership stays. Until the answer has come it
+        is not `safe`; without one it is given back.
         """
         if not to_session:
             return await self.release()
@@ -52,8 +54,19 @@ class Leadership(Held):
             to_session_id=to_session,
             to_owner=to_owner,
         )
-        answer = await self.session._change(RESIGN, request, owner=self.owner)
-        self._end(EndCause.RELEASED)
+        self._state.doubted = True
+        return await until_finished(self.session, self._pass_on(request), "resign")
+
+    async def _pass_on(self, request: election_pb2.ResignRequest) -> bool:
+        try:
+            answer = await self.session._change(RESIGN, request, owner=self.owner)
+        except BaseException as error:
+            if isinstance(error, errors.TenureError) and error.applied is False:
+                self._state.doubted = False
+            else:
+                self._end(EndCause.RELEASED, give_back=True)  # It may have been passed on.
+            raise
+        self._end(EndCause.RELEASED if answer.resigned else EndCause.TAKEN_AWAY)
         return answer.resigned
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
@@ -12,12 +12,13 @@ from typing_extensions import Self
 from tenure import errors
 from tenure._core.lease import Lease
 from tenure._rpc import DESTROY_SESSION
+from tenure.aio._holdings import Holdings
 from tenure.aio._kv import KV
 from tenure.aio._lock import Held
 from tenure.aio._session_core import SessionCore
 from tenure.aio._wait import within
 from tenure.types import CloseCause, Credentials, Mode, StateChange
-from tenure.v1 import session_pb2
+from tenure.v1 import session_pb2, types_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tenure.aio._run import ElectionRun
 
 CLOSE_SECONDS_MAX = 10.0
-LOOK_SECONDS = 0.25
+LEAVE_QUEUES_SECONDS = 2.0
 
 
 class Session(SessionCore):
@@ -43,6 +44,7 @@ class Session(SessionCore):
         self, client: Client, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
     ) -> None:
         super().__init__(client, session_id, secret, epoch, instance, lease)
+        self._holdings = Holdings(self)
         self.kv = KV(client, self)
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
@@ -124,7 +126,8 @@ class Session(SessionCore):
         clean = self._client._clock.now() >= self._inherited_from
         seconds = min(CLOSE_SECONDS_MAX, self.ttl or CLOSE_SECONDS_MAX)
         options = self._options()
-        options.request_id.CopyFrom(self._request_id(self._window.next_sequence))
+        sequence = self._window.next_sequence  # Nothing before it will be sent again.
+        options.request_id.CopyFrom(types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=sequence))
         self._stop(CloseCause.CLOSED)
         request = session_pb2.DestroySessionRequest(session_id=self.id, clean=clean, options=options)
         with contextlib.suppress(errors.TenureError):  # Then its TTL ends it.
@@ -137,21 +140,28 @@ class Session(SessionCore):
         await self.close()
 
     async def export(self) -> str:
-        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time."""
+        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time.
+
+        What waits for locks ends, and leaves the queues.
+        """
         self._check_open()
+        self._no_waits.set()
+        with contextlib.suppress(errors.WaitTimeout):
+            await within(self._holdings.until_no_waits(), LEAVE_QUEUES_SECONDS, "the queues were not left")
         self._renew_now()
-        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
-        await asyncio.wait({acknowledged}, timeout=self._machine.lease.silence)  # So that the other process has time.
-        acknowledged.cancel()
+        with contextlib.suppress(errors.WaitTimeout):  # So that the other process has time.
+            await within(self._acknowledged.wait(), self._machine.lease.silence, "the session was not renewed")
         self._check_open()
-        credentials = self.credentials(handed_over=True)
+        # As long as an earlier process may believe in what was inherited, whoever resumes must not.
+        handed_over = self._client._clock.now() >= self._inherited_from
+        credentials = dataclasses.replace(self.credentials(), handed_over=handed_over)
         self._stop(CloseCause.EXPORTED)
         return credentials.to_text()
 
-    def credentials(self, *, handed_over: bool = False) -> Credentials:
+    def credentials(self) -> Credentials:
         """Returns what another process needs to take the session over, should this one crash."""
         self._client._guard.check()
-        return Credentials(self.id, self._secret, self.epoch, self.ttl, handed_over)
+        return Credentials(self.id, self._secret, self.epoch, self.ttl, handed_over=False)
 
     async def holds(self, timeout: float | None = None) -> list[Held]:
         """Returns what a resumed session inherited, once nobody else can believe to hold it."""
@@ -159,18 +169,7 @@ class Session(SessionCore):
         self._check_open()
         return list(self._inherited_helds)
 
-    async def _until_inherited(self) -> None:
-        while True:
-            self._check_open()
-            wait = self._inherited_from - self._client._clock.now()
-            if wait <= 0:
-                return
-            await asyncio.sleep(min(wait, LOOK_SECONDS))
-
-    def _adopt_inherited(self) -> None:
+    def _adopt_inherited(self, holds: Iterable[session_pb2.Hold]) -> None:
         """Makes holds of what was taken over."""
-        for hold in self._inherited:
-            held = Held(self, self._client._converter.hold(hold), self._held_by_me(self._inherited_from))
-            self._register(held)
-            self._inherited_helds.append(held)
-        self._inherited = []
+        for hold in holds:
+            self._inherited_helds.append(self._holdings.keep(hold, Held, self._inherited_from))

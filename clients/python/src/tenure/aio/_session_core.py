@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from tenure import _convert, errors
 from tenure._core.backoff import Backoff
-from tenure._core.hold import HoldState
 from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease, SessionMachine
 from tenure._core.requests import RequestWindow
 from tenure._core.retry import decide
-from tenure._rpc import ATTACH_SESSION, RELEASE_LOCK, Req, Res, Unary
+from tenure._rpc import ATTACH_SESSION, Req, Res, Unary
+from tenure.aio._holdings import Holdings, HoldName, name_of
 from tenure.aio._limits import Limits
+from tenure.aio._numbered import Numbered
 from tenure.types import CloseCause, EndCause, State, StateChange
-from tenure.v1 import lock_pb2, session_pb2, types_pb2
+from tenure.v1 import session_pb2, types_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._connection import Connection
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 RENEW_JITTER = 0.1
 PUT_OFF_SECONDS = 0.1
 RECONCILE_SECONDS = 30.0
-LOST_REMEMBERED_MAX = 1024
+LOOK_SECONDS = 0.25
 
 _CAUSES: dict[type[errors.TenureError], CloseCause] = {
     errors.SessionNotFound: CloseCause.EXPIRED,
@@ -56,6 +57,8 @@ _CLOSED_ERRORS: dict[CloseCause, type[errors.SessionClosed]] = {
 class SessionCore:
     """A session as the library drives it; Session adds what users call."""
 
+    _holdings: Holdings
+
     def __init__(
         self, client: Connection, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
     ) -> None:
@@ -76,10 +79,7 @@ class SessionCore:
         self._renew_at = 0.0
         self._reconciled_at = client._clock.now()
         self._jeopardy_since = float("inf")
-        self._helds: dict[tuple[str, int], Held] = {}  # By full key and lock_index.
-        self._to_release: dict[tuple[str, int], tuple[str, float]] = {}  # Owner, and when it may be given back.
-        self._lost: dict[tuple[str, int], None] = {}
-        self._inherited: list[session_pb2.Hold] = []
+        self._no_waits = asyncio.Event()  # Set when no more waits begin, and those that there are end.
         self._inherited_helds: list[Held] = []
         self._inherited_from = float("-inf")
 
@@ -127,13 +127,17 @@ class SessionCore:
     def _request_id(self, sequence: int) -> types_pb2.RequestID:
         return types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=self._window.done_below)
 
-    async def _begin_request(self) -> int:
-        """Returns the number of a new request, once the window has room."""
+    async def _number(self) -> Numbered:
+        """Numbers a new request, once the window has room."""
         while (sequence := self._window.begin()) is None:
-            self._window_moved.clear()
-            await self._window_moved.wait()
+            await self._until_window_moves()
             self._check_open()
-        return sequence
+        return Numbered(self, sequence)
+
+    async def _until_window_moves(self) -> None:
+        """Waits until a request was answered, or the session is over."""
+        self._window_moved.clear()
+        await self._window_moved.wait()
 
     def _finish_request(self, sequence: int) -> None:
         self._window.finish(sequence)
@@ -150,19 +154,18 @@ class SessionCore:
     ) -> Res:
         """Makes a change exactly once. The request must not carry options."""
         self._check_open()
-        sequence = await self._begin_request()
+        numbered = await self._number()
         try:
             options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
             options.CopyFrom(self._options())
-            options.request_id.CopyFrom(self._request_id(sequence))
             options.owner = owner
             options.guards.extend(guards)
-            return await self._client._call(rpc, request, change=True, timeout=timeout, session=self)
+            return await self._client._call(rpc, request, change=True, timeout=timeout, session=self, numbered=numbered)
         except errors.SessionClosed as error:
             self._take_refusal(error, sure=not options.guards)
             raise
         finally:
-            self._finish_request(sequence)
+            numbered.finish()
 
     def _take_refusal(self, error: errors.TenureError, sure: bool) -> None:
         """Takes an error that says that a session is over: this one, or one that the call named."""
@@ -177,6 +180,12 @@ class SessionCore:
         cause = self._machine.cause
         if cause is not None:
             raise _CLOSED_ERRORS[cause](f"session {self.id} is over: {cause}")
+
+    def _check_waits(self) -> None:
+        """Raises when no more waits begin."""
+        self._check_open()
+        if self._no_waits.is_set():
+            raise errors.SessionClosed(f"session {self.id} is being handed over")
 
     def _limits(self) -> Limits:
         """Returns the limits of a call that waits as long as the session may live."""
@@ -235,7 +244,7 @@ class SessionCore:
         for change in self._machine.take_changes():
             if change.new is State.JEOPARDY:
                 self._jeopardy_since = self._client._clock.now()
-                self._end_all(EndCause.LEASE_RAN_OUT, give_back=True)
+                self._holdings.end_all(EndCause.LEASE_RAN_OUT, give_back=True)
             for listener in self._listeners:
                 self._client._dispatcher.call(listener, change)
             settled, self._settled = self._settled, asyncio.Event()
@@ -250,7 +259,7 @@ class SessionCore:
         """Looks at the clock."""
         self._tick()
         now = self._client._clock.now()
-        if self._helds and now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
+        if self._holdings.any and now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
             self._reconciled_at = now
             self._client._spawn(self._reconcile(), "reconcile")
 
@@ -294,20 +303,32 @@ class SessionCore:
                 await self._ask_what_is_held(link, self._machine.lease.silence)
 
     async def _ask_what_is_held(self, link: Link, timeout: float) -> None:
+        asked_at = self._client._clock.now()
+        held: set[HoldName] = set()
+        page = await self._attach_page(link, timeout, "")
+        revision = page.header.revision
+        held.update(name_of(h) for h in page.holds)
+        while page.next_page_token and not page.places:  # Places come when all holds are told.
+            page = await self._attach_page(link, timeout, page.next_page_token)
+            held.update(name_of(h) for h in page.holds)
+        self._reconciled_at = asked_at
+        self._tick()
+        self._holdings.compare(held, revision)
+
+    async def _attach_page(self, link: Link, timeout: float, token: str) -> session_pb2.AttachSessionResponse:
         self._attempt += 1
         request = session_pb2.AttachSessionRequest(
-            session_id=self.id, instance_id=self._instance, attempt=self._attempt, options=self._options()
+            session_id=self.id,
+            instance_id=self._instance,
+            attempt=self._attempt,
+            options=self._options(),
+            page_token=token,
         )
-        sent_at = self._client._clock.now()
-        answer = await link.unary(ATTACH_SESSION, request, timeout)
-        self._reconciled_at = sent_at
-        self._tick()
-        held = {(h.sequencer.key, h.sequencer.lock_index) for h in answer.holds}
-        for name, mine in list(self._helds.items()):
-            if name not in held and mine._state.granted_at < sent_at:
-                mine._end(EndCause.TAKEN_AWAY)
-        for name in [n for n in self._to_release if n not in held]:
-            del self._to_release[name]
+        try:
+            return await link.unary(ATTACH_SESSION, request, timeout)
+        except errors.AttemptOutdated as error:
+            self._attempt = max(self._attempt, error.attempt)
+            raise
 
     def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
         """Takes the answer to a renewal."""
@@ -326,24 +347,17 @@ class SessionCore:
             acknowledged.set()
             if self._hinted is not self._attached:
                 self._hinted = self._attached
-                if self._helds:  # What happened to them before this stream was told of.
+                if self._holdings.any:  # What happened to them before this stream was told of.
                     self._client._spawn(self._reconcile(), "reconcile")
-            if self._to_release and self.safe:
-                self._client._spawn(self._give_back(), "give-back")
+            if self._holdings.owes and self.safe:
+                self._client._spawn(self._holdings.give_back(), "give-back")
         self._client._wake()
 
     def _hint(self, hint: session_pb2.SessionHint) -> None:
         """Takes a hint about a hold."""
-        if hint.WhichOneof("kind") != "lost":
-            return
-        self._tick()
-        name = (hint.lost.sequencer.key, hint.lost.sequencer.lock_index)
-        if (held := self._helds.get(name)) is not None:
-            held._end(EndCause.TAKEN_AWAY)
-            return
-        self._lost[name] = None  # Perhaps its grant is still on the way.
-        if len(self._lost) > LOST_REMEMBERED_MAX:
-            del self._lost[next(iter(self._lost))]
+        if hint.WhichOneof("kind") == "lost":
+            self._tick()
+            self._holdings.lost(hint.lost)
 
     def _stop(self, cause: CloseCause) -> None:
         """Ends the session here."""
@@ -351,39 +365,18 @@ class SessionCore:
         self._machine.close(cause)
         self._attached = self._hinted = None
         self._client._sessions.pop(self.id, None)
-        self._end_all(_ENDS[cause], give_back=False)
+        self._holdings.end_all(_ENDS[cause], give_back=False)
         self._publish()
         self._window_moved.set()
+        self._no_waits.set()
+        self._holdings.stop()
         self._client._wake()
 
-    # What it holds.
-
-    def _held_by_me(self, safe_from: float = float("-inf")) -> HoldState:
-        return HoldState(self._client._clock, self._machine.lease, safe_from)
-
-    def _register(self, held: Held) -> None:
-        name = (held.sequencer.key, held.sequencer.lock_index)
-        self._helds[name] = held
-        if self._lost.pop(name, False) is None:
-            held._end(EndCause.TAKEN_AWAY)
-
-    def _forget(self, held: Held, give_back: bool) -> None:
-        """Notes that a hold ended. One that the cluster still counts is given back when that is possible."""
-        name = (held.sequencer.key, held.sequencer.lock_index)
-        if self._helds.pop(name, None) is not None and give_back:
-            self._to_release[name] = (held.owner, held._state.safe_from)
-
-    def _end_all(self, cause: EndCause, give_back: bool) -> None:
-        for held in list(self._helds.values()):
-            held._end(cause, give_back=give_back)
-
-    async def _give_back(self) -> None:
-        """Releases holds that the cluster counts but their users gave up."""
-        now = self._client._clock.now()
-        for (key, lock_index), (owner, not_before) in list(self._to_release.items()):
-            if now < not_before or (key, lock_index) not in self._to_release:
-                continue
-            request = lock_pb2.ReleaseLockRequest(key=key, session_id=self.id, lock_index=lock_index)
-            with contextlib.suppress(errors.TenureError):
-                await self._change(RELEASE_LOCK, request, owner=owner)
-                self._to_release.pop((key, lock_index), None)
+    async def _until_inherited(self) -> None:
+        """Waits until what was inherited can be believed."""
+        while True:
+            self._check_open()
+            wait = self._inherited_from - self._client._clock.now()
+            if wait <= 0:
+                return
+            await asyncio.sleep(min(wait, LOOK_SECONDS))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenure import _convert, errors
 from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease
+from tenure._core.retry import decide
 from tenure._rpc import ATTACH_SESSION, CREATE_SESSION
 from tenure.aio._session import Session
 from tenure.types import Behavior, CloseCause, Credentials, State, StateChange
@@ -89,22 +90,41 @@ async def resume_session(
     session = Session(client, credentials.session_id, credentials.secret, answer.session.epoch, instance, lease)
     if not credentials.handed_over:
         session._inherited_from = now + (lease.ttl or JEOPARDY_WAIT_MAX_SECONDS)
-    session._inherited = list(answer.holds)
     session._attempt = TAKE_OVER_ATTEMPTS
     if on_state is not None:
         session._listeners.append(on_state)
     session._begin(None)
     try:
         await session._until_connected(timeout)
+        await _rest(session, answer, timeout)
     except BaseException:
         session._stop(CloseCause.CLOSED)
         raise
-    session._adopt_inherited()
+    session._adopt_inherited(answer.holds)
+    for place in answer.places:  # Whoever waited there is gone: a grant would be nobody's.
+        session._holdings.leave((place.key, place.owner))
     return session
 
 
 # How many attempts taking over may have used.
 TAKE_OVER_ATTEMPTS = 2
+
+
+async def _rest(session: Session, answer: session_pb2.AttachSessionResponse, timeout: float | None) -> None:
+    """Adds what did not fit into the first page of what the session has."""
+    token = answer.next_page_token
+    while token:
+        link = await session._client._await_link(session._limits())
+        try:
+            page = await session._attach_page(link, session._machine.lease.silence, token)
+        except errors.TenureError as error:
+            if not decide(error, repeatable=True, failures=1).retry:
+                raise
+            await session._until_connected(timeout)
+            continue
+        answer.holds.extend(page.holds)
+        answer.places.extend(page.places)
+        token = page.next_page_token
 
 
 async def _take_over(
@@ -126,5 +146,5 @@ async def _take_over(
     except (errors.EpochMismatch, errors.SessionSuperseded) as refused:
         try:
             return await client._call(ATTACH_SESSION, request(False, credentials.epoch + 1, 2), timeout=timeout)
-        except errors.TenureError:
+        except (errors.ConditionFailed, errors.SessionSuperseded):
             raise errors.SessionSuperseded(str(refused), reason=refused.reason, metadata=refused.metadata) from None

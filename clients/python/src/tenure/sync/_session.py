@@ -132,12 +132,15 @@ class Session:
         self.close()
 
     def export(self) -> str:
-        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time."""
+        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time.
+
+        What waits for locks ends, and leaves the queues.
+        """
         return self._portal.run(self._aio.export())
 
-    def credentials(self, *, handed_over: bool = False) -> Credentials:
+    def credentials(self) -> Credentials:
         """Returns what another process needs to take the session over, should this one crash."""
-        return self._aio.credentials(handed_over=handed_over)
+        return self._aio.credentials()
 
     def holds(self, timeout: float | None = None) -> list[Held]:
         """Returns what a resumed session inherited, once nobody else can believe to hold it."""

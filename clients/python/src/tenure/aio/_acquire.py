@@ -1,0 +1,264 @@
+"""Waits for locks, over any reconnect, that leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tenure import _convert, errors
+from tenure._core.backoff import Backoff
+from tenure._core.retry import decide
+from tenure._rpc import ACQUIRE_LOCK, TRY_ACQUIRE_LOCK
+from tenure.aio._wait import stop
+from tenure.types import LockInfo, Mode, Place
+from tenure.v1 import lock_pb2, session_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._holdings import Leaving, OwnName
+    from tenure.aio._link import Link
+    from tenure.aio._lock import Held
+    from tenure.aio._numbered import Numbered
+    from tenure.aio._session import Session
+
+# The cluster's timer ends a wait only if the client's own deadline did not.
+BACKSTOP_SECONDS = 5.0
+# How long a wait that was given up waits for the cluster to know; then that goes on in the background.
+LEAVE_SECONDS = 1.0
+
+_WAIT_ERRORS: dict[int, type[errors.TenureError]] = {
+    lock_pb2.WAIT_END_CAUSE_TIMED_OUT: errors.WaitTimeout,
+    lock_pb2.WAIT_END_CAUSE_SESSION_ENDED: errors.SessionExpired,
+}
+
+H = TypeVar("H", bound="Held")
+
+
+@dataclass(frozen=True)
+class Want:
+    """Who wants which lock."""
+
+    key: str  # with namespace
+    owner: str
+    mode: Mode
+    permits: int = 0
+    limit: int = 0
+    value: bytes | None = None
+
+    @property
+    def own(self) -> OwnName:
+        """What names the hold or place within its session."""
+        return self.key, self.owner
+
+
+def new_owner() -> str:
+    """Returns a name for a hold that no other has."""
+    return secrets.token_hex(8)
+
+
+async def acquire(
+    session: Session,
+    want: Want,
+    timeout: float | None,
+    on_queued: Callable[[Place], Any] | None,
+    kind: type[H],
+) -> H:
+    """Queues for a lock and returns the hold. What ends early leaves nothing behind."""
+    if timeout is not None and timeout <= 0:
+        taken = await attempt(session, want, kind)
+        if isinstance(taken, LockInfo):
+            raise errors.WaitTimeout(f"{want.key!r} is not free")
+        return taken
+    session._check_waits()
+    with session._holdings.waiting(want.own):
+        return await _Wait(session, want, timeout, on_queued).run(kind)
+
+
+async def attempt(session: Session, want: Want, kind: type[H]) -> H | LockInfo:
+    """Takes a lock if it is free and nobody waits; else returns who holds it. What ends early leaves nothing behind."""
+    session._check_waits()
+    holdings = session._holdings
+    request = lock_pb2.TryAcquireLockRequest(
+        key=want.key,
+        session_id=session.id,
+        mode=int(want.mode),  # type: ignore[arg-type]
+        permits=want.permits,
+        limit=want.limit,
+        value=want.value,
+    )
+    with holdings.waiting(want.own):
+        while True:
+            await holdings.until_given_back(want.own)
+            try:
+                answer = await session._change(TRY_ACQUIRE_LOCK, request, owner=want.owner)
+                if not answer.acquired:
+                    return session._client._converter.lock(answer.lock)
+                await holdings.until_believed(answer.hold)
+                if not holdings.goes_back(answer.hold):
+                    return holdings.keep(answer.hold, kind)
+            except BaseException as error:
+                if not (isinstance(error, errors.TenureError) and error.applied is False):
+                    holdings.leave(want.own)
+                raise
+
+
+class _Wait:
+    """One wait for a lock, over as many streams as it takes."""
+
+    def __init__(
+        self, session: Session, want: Want, timeout: float | None, on_queued: Callable[[Place], Any] | None
+    ) -> None:
+        self._session = session
+        self._want = want
+        self._timeout = timeout
+        self._on_queued = on_queued
+        self._numbered: Numbered | None = (
+            None  # Of a stream that has no answer yet; another one for want of it has it, too.
+        )
+        self._sent = False
+        self._queued = False
+        self._settled = False  # Whether there is nothing to give up.
+        self._failures = 0
+
+    async def run(self, kind: type[H]) -> H:
+        """Waits, and returns the hold."""
+        session = self._session
+        end = None if self._timeout is None else session._client._clock.now() + self._timeout
+        while True:
+            hold = await self._until(end)
+            if not session._holdings.goes_back(hold):
+                return session._holdings.keep(hold, kind)
+
+    async def _until(self, end: float | None) -> session_pb2.Hold:
+        """Waits for a grant until then."""
+        session = self._session
+        task = asyncio.ensure_future(self._wait())
+        over = asyncio.ensure_future(session._no_waits.wait())
+        left = None if end is None else max(0.0, end - session._client._clock.now())
+        try:
+            await asyncio.wait({task, over}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+        except asyncio.CancelledError:
+            await self._give_up(task)
+            raise
+        except errors.TenureError as error:
+            if not self._settled and session._machine.cause is None:
+                session._holdings.leave(self._want.own)
+                if self._want.value is not None:
+                    error.applied = None  # A grant that came first wrote the value.
+            raise
+        finally:
+            over.cancel()
+        leaving = await self._give_up(task)
+        session._check_waits()
+        applied = False if self._want.value is None else self._applied(leaving)
+        raise errors.WaitTimeout(f"{self._want.key!r} was not granted within {self._timeout} s", applied=applied)
+
+    async def _give_up(self, task: asyncio.Future[Any]) -> Leaving | None:
+        """Gives up the place, and waits a moment for the cluster to know."""
+        await stop(task)
+        if self._settled or not self._sent:
+            return None
+        leaving = self._session._holdings.leave(self._want.own)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(leaving.over.wait(), LEAVE_SECONDS)
+        return leaving
+
+    @staticmethod
+    def _applied(leaving: Leaving | None) -> bool | None:
+        """Returns whether a grant wrote the value before the place was given up."""
+        if leaving is None:
+            return False
+        return True if leaving.granted else False if leaving.known else None
+
+    async def _wait(self) -> session_pb2.Hold:
+        """Waits for a grant: the place in the queue belongs to session and owner, not to a stream."""
+        session, client = self._session, self._session._client
+        backoff = Backoff(client._rng)
+        try:
+            while True:
+                await session._holdings.until_given_back(self._want.own)
+                link = await client._await_link(session._limits())
+                if self._numbered is None:
+                    self._numbered = await session._number()
+                try:
+                    hold = await self._follow(link)
+                    self._answered()
+                    await session._holdings.until_believed(hold)
+                    return hold
+                except errors.SessionClosed as error:
+                    session._take_refusal(error, sure=True)
+                    raise
+                except errors.TenureError as error:
+                    decision = self._failed(error)
+                    if decision is None:
+                        raise
+                    if decision.move:
+                        link.break_off()
+                    await asyncio.sleep(backoff.next(decision.after))
+        finally:
+            self._answered()
+
+    def _failed(self, error: errors.TenureError) -> Any:
+        """Returns what to do after a stream has failed; None when that is final."""
+        self._failures += 1
+        if self._numbered is not None:
+            self._numbered.failed(error)
+        decision = decide(error, repeatable=True, failures=self._failures)
+        if decision.retry:
+            return decision
+        # An earlier stream may have left a place.
+        self._settled = self._settled or (error.applied is False and not self._queued and self._failures == 1)
+        return None
+
+    def _answered(self) -> None:
+        """Notes that the stream has an answer: from then on session and owner name the wait."""
+        if self._numbered is not None:
+            self._numbered.finish()
+            self._numbered = None
+
+    def _request(self) -> lock_pb2.AcquireLockRequest:
+        session, want = self._session, self._want
+        options = session._options()
+        options.owner = want.owner
+        if self._numbered is not None:
+            self._numbered.prepare(options)
+        return lock_pb2.AcquireLockRequest(
+            key=want.key,
+            session_id=session.id,
+            mode=int(want.mode),  # type: ignore[arg-type]
+            permits=want.permits,
+            limit=want.limit,
+            value=want.value,
+            wait=None if self._timeout is None else _convert.duration(self._timeout + BACKSTOP_SECONDS),
+            options=options,
+        )
+
+    async def _follow(self, link: Link) -> session_pb2.Hold:
+        """Follows one stream to its end."""
+        client = self._session._client
+        self._sent = True
+        stream = link.server_stream(ACQUIRE_LOCK, self._request())
+        try:
+            while (answer := await stream.read()) is not None:
+                self._answered()
+                self._failures = 0
+                step = answer.WhichOneof("step")
+                if step == "granted":
+                    return answer.granted
+                if step == "rejected":
+                    self._settled = True
+                    error = _WAIT_ERRORS.get(answer.rejected.cause, errors.WaitBroken)
+                    reason = answer.rejected.reason
+                    raise error(reason or "the wait was ended", metadata={"reason": reason})
+                if step == "queued" and not self._queued:
+                    self._queued = True
+                    if self._on_queued is not None:
+                        client._dispatcher.call(self._on_queued, client._converter.place(answer.queued.place))
+        finally:
+            stream.cancel()
+        raise errors.LinkLost("the wait's stream ended early", applied=None)

@@ -1,0 +1,283 @@
+"""What a session has in the cluster: what it holds, where it waits, and what is on its way back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tenure import errors
+from tenure._core.backoff import Backoff
+from tenure._core.hold import HoldState
+from tenure._core.retry import decide
+from tenure._rpc import CANCEL_WAIT, RELEASE_LOCK
+from tenure.types import EndCause
+from tenure.v1 import lock_pb2, session_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._lock import Held
+    from tenure.aio._session import Session
+
+REMEMBERED_MAX = 1024
+
+# A hold: its full key, lock_index and token. A lock_index comes again when a lock was forgotten, a token never.
+HoldName = tuple[str, int, int]
+# What an owner has of a lock, a hold or a place: the full key and the owner.
+OwnName = tuple[str, str]
+
+H = TypeVar("H", bound="Held")
+
+
+@dataclass(frozen=True)
+class _Orphan:
+    """A hold that the cluster counts, but its user gave up or must not believe in any more."""
+
+    owner: str
+    token: int
+    not_before: float  # When it may be given back.
+
+
+class Leaving:
+    """A place that is being given up, or the hold that it became."""
+
+    def __init__(self) -> None:
+        self.granted = False  # Whether it became a hold first.
+        self.known = False  # Whether the cluster has said what became of it.
+        self.over = asyncio.Event()  # Set when nothing is left of it, or the session is over.
+
+
+class Holdings:
+    """What one session has in the cluster, and what becomes of it when nobody here wants it any more."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._helds: dict[HoldName, list[Held]] = {}  # Several of one hold share its state.
+        self._orphans: dict[HoldName, _Orphan] = {}
+        self._lost: dict[HoldName, None] = {}  # Of which was told before their grant came.
+        self._given: dict[HoldName, None] = {}  # Which were given up; they are not taken up again.
+        self._waits: Counter[OwnName] = Counter()  # Of calls that wait for a lock or try it.
+        self._leaving: Counter[OwnName] = Counter()  # Of calls that give something back.
+        self._moved = asyncio.Event()  # Set when one of the last three shrinks; the next has another.
+        self._giving_back = False
+
+    # Holds.
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is held."""
+        return bool(self._helds)
+
+    @property
+    def owes(self) -> bool:
+        """Whether something waits for being given back."""
+        return bool(self._orphans)
+
+    def keep(self, hold: session_pb2.Hold, kind: type[H], safe_from: float = float("-inf")) -> H:
+        """Returns what stands for a hold. The same owner may have acquired it before: then both are one."""
+        session = self._session
+        session._check_open()
+        same = self._helds.setdefault(name_of(hold), [])
+        for held in same:
+            if type(held) is kind:
+                return held
+        state = same[0]._state if same else HoldState(session._client._clock, session._machine.lease, safe_from)
+        made = kind(session, session._client._converter.hold(hold), state)
+        same.append(made)
+        if self._lost.pop(made._name, False) is None:
+            made._end(EndCause.TAKEN_AWAY)
+        return made
+
+    def forget(self, held: Held, give_back: bool) -> list[Held]:
+        """Notes that a hold ended, and returns all that stood for it. What the cluster still counts is given back."""
+        name = held._name
+        same = self._helds.pop(name, [])
+        if held not in same:
+            same.append(held)
+        _remember(self._given, name)
+        if give_back:
+            self._orphans[name] = _Orphan(held.owner, held.token, held._state.safe_from)
+        return same
+
+    def end_all(self, cause: EndCause, give_back: bool) -> None:
+        """Ends all holds."""
+        for same in list(self._helds.values()):
+            same[0]._end(cause, give_back=give_back)
+
+    def lost(self, hold: session_pb2.Hold) -> None:
+        """Takes a hint that a hold was lost."""
+        name = name_of(hold)
+        if same := self._helds.get(name):
+            same[0]._end(EndCause.TAKEN_AWAY)
+        else:
+            _remember(self._lost, name)  # Perhaps its grant is still on the way.
+
+    def compare(self, names: set[HoldName], revision: int) -> None:
+        """Takes the truth as of a revision: what was granted later may not be in it."""
+        for name, same in list(self._helds.items()):
+            if name not in names and same[0].token <= revision:
+                same[0]._end(EndCause.TAKEN_AWAY)
+        for name, orphan in list(self._orphans.items()):
+            if name not in names and orphan.token <= revision:
+                self._drop(name)
+
+    def goes_back(self, hold: session_pb2.Hold) -> bool:
+        """Whether a hold was given up here: then it is on its way back, and must be acquired anew."""
+        return name_of(hold) in self._given
+
+    async def until_believed(self, hold: session_pb2.Hold) -> None:
+        """Waits until nobody else can believe in a hold, and the session is certainly alive."""
+        same = self._helds.get(name_of(hold))
+        if same and same[0]._state.safe_from > self._session._client._clock.now():
+            await self._session._until_inherited()
+        await self._session._until_connected(None)
+
+    # Waits.
+
+    @contextlib.contextmanager
+    def waiting(self, own: OwnName) -> Iterator[None]:
+        """Notes that somebody waits for a lock, or tries it, under this name."""
+        self._waits[own] += 1
+        try:
+            yield
+        finally:
+            _less(self._waits, own)
+            self._move()
+
+    def _used(self, own: OwnName) -> bool:
+        """Whether somebody else has or waits for the lock under this name, beside the one who asks."""
+        held = any(same[0].owner == own[1] for name, same in self._helds.items() if name[0] == own[0])
+        return held or self._waits[own] > 1
+
+    async def until_no_waits(self) -> None:
+        """Waits until nobody waits for a lock."""
+        while self._waits:
+            await self._moved.wait()
+
+    async def until_given_back(self, own: OwnName) -> None:
+        """Waits until what was had under this name is given back: an acquire would find it again."""
+        while self._leaving[own] or any(n[0] == own[0] and o.owner == own[1] for n, o in self._orphans.items()):
+            await self._moved.wait()
+            self._session._check_open()
+
+    def _move(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+    # What goes back.
+
+    def leave(self, own: OwnName) -> Leaving:
+        """Gives up a place, or the hold that it became, in the background until the cluster knows.
+
+        Call it inside waiting, after the last request that could make such a place. What somebody else uses stays.
+        """
+        leaving = Leaving()
+        if self._session._machine.cause is not None or self._used(own):
+            leaving.over.set()
+        else:
+            self._leaving[own] += 1
+            last = self._session._window.next_sequence - 1
+            self._session._client._spawn(self._leave(own, last, leaving), "leave-queue")
+        return leaving
+
+    async def _leave(self, own: OwnName, last: int, leaving: Leaving) -> None:
+        session = self._session
+        backoff = Backoff(session._client._rng)
+        try:
+            while session._machine.cause is None:
+                # Once the cluster knows that a request is done it refuses it, however late it comes.
+                mark = session._window.done_below
+                try:
+                    await self._leave_once(own, leaving)
+                except errors.SessionClosed:
+                    return
+                except errors.TenureError as error:
+                    if not decide(error, repeatable=True, failures=1).retry:
+                        raise
+                    await asyncio.sleep(backoff.next(error.retry_after or 0.0))
+                    continue
+                if mark > last:
+                    leaving.known = True
+                    return
+                while session._window.done_below <= last and session._machine.cause is None:
+                    await session._until_window_moves()
+        finally:
+            _less(self._leaving, own)
+            leaving.over.set()
+            self._move()
+
+    async def _leave_once(self, own: OwnName, leaving: Leaving) -> None:
+        session = self._session
+        request = lock_pb2.CancelWaitRequest(key=own[0], session_id=session.id)
+        answer = await session._change(CANCEL_WAIT, request, owner=own[1])
+        if answer.HasField("hold"):
+            leaving.granted = True
+            _remember(self._given, name_of(answer.hold))
+            back = lock_pb2.ReleaseLockRequest(
+                key=own[0], session_id=session.id, lock_index=answer.hold.sequencer.lock_index
+            )
+            await session._change(RELEASE_LOCK, back, owner=own[1])
+
+    async def release(self, held: Held, request: lock_pb2.ReleaseLockRequest) -> bool:
+        """Sends a release. Returns whether the lock was held until now. One that fails is made later, without value."""
+        own = (held._name[0], held.owner)
+        self._leaving[own] += 1
+        try:
+            return (await self._session._change(RELEASE_LOCK, request, owner=held.owner)).released
+        except errors.SessionClosed:
+            return False  # Nothing is held any more.
+        except errors.TenureError:
+            self._orphans[held._name] = _Orphan(held.owner, held.token, held._state.safe_from)
+            raise
+        finally:
+            _less(self._leaving, own)
+            self._move()
+
+    def release_later(self, held: Held) -> None:
+        """Gives a hold back when that may be done."""
+        self._orphans[held._name] = _Orphan(held.owner, held.token, held._state.safe_from)
+
+    async def give_back(self) -> None:
+        """Releases holds that the cluster counts but nobody here wants."""
+        if self._giving_back:
+            return
+        self._giving_back = True
+        session = self._session
+        try:
+            for name, orphan in list(self._orphans.items()):
+                if session._client._clock.now() < orphan.not_before or name not in self._orphans:
+                    continue
+                request = lock_pb2.ReleaseLockRequest(key=name[0], session_id=session.id, lock_index=name[1])
+                with contextlib.suppress(errors.TenureError):
+                    await session._change(RELEASE_LOCK, request, owner=orphan.owner)
+                    self._drop(name)
+        finally:
+            self._giving_back = False
+
+    def _drop(self, name: HoldName) -> None:
+        self._orphans.pop(name, None)
+        self._move()
+
+    def stop(self) -> None:
+        """Lets whoever waits look again: the session is over."""
+        self._move()
+
+
+def name_of(hold: session_pb2.Hold) -> HoldName:
+    """Returns the name of a hold."""
+    return hold.sequencer.key, hold.sequencer.lock_index, hold.sequencer.fencing_token
+
+
+def _remember(names: dict[HoldName, None], name: HoldName) -> None:
+    """Adds a name, and forgets the oldest when there are too many."""
+    names[name] = None
+    if len(names) > REMEMBERED_MAX:
+        del names[next(iter(names))]
+
+
+def _less(counter: Counter[OwnName], own: OwnName) -> None:
+    counter[own] -= 1
+    if counter[own] <= 0:
+        del counter[own]

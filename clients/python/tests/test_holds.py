@@ -1,0 +1,193 @@
+"""Holds that are given back, passed on, and lost. Against a member in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fake import FakeMember, at_once, lost, refuse, run
+
+from tenure import EndCause, _rpc, errors
+from tenure.v1 import election_pb2, session_pb2, types_pb2
+
+ACQUIRE, RELEASE = _rpc.ACQUIRE_LOCK, _rpc.RELEASE_LOCK
+
+
+# Releases.
+
+
+def test_a_release_for_which_there_is_no_room_goes_to_the_end_and_is_tried_again(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        release = member.calls[RELEASE.path]
+        member.calls[RELEASE.path] = refuse(3, lambda: errors.RequestWindowFull(applied=False), release)
+        held = await session.lock("k").acquire()
+        assert await held.release()
+        ids = [r.options.request_id for r in member.requests(RELEASE)]
+        # It is not what keeps the window full: each attempt has another number, and forgets those before.
+        assert [i.sequence for i in ids] == sorted({i.sequence for i in ids})
+        assert all(i.done_below == i.sequence for i in ids)
+
+    run(member, work)
+
+
+def test_a_release_that_may_have_been_applied_keeps_its_number(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        release = member.calls[RELEASE.path]
+        full = refuse(2, lambda: errors.RequestWindowFull(applied=False), release)
+        member.calls[RELEASE.path] = refuse(1, lost, full)
+        held = await session.lock("k").acquire()
+        assert await held.release()
+        assert len({r.options.request_id.sequence for r in member.requests(RELEASE)}) == 1
+
+    run(member, work)
+
+
+def test_a_release_whose_value_is_refused_is_made_without_it(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        release = member.calls[RELEASE.path]
+
+        def answer(request: Any) -> Any:
+            if request.HasField("put"):
+                raise errors.TooLarge("too large", applied=False)
+            return release(request)
+
+        member.calls[RELEASE.path] = answer
+        held = await session.lock("k").acquire()
+        with pytest.raises(errors.TooLarge):
+            await held.release(put=b"much")
+        assert not held.safe
+        session._renew_now()
+        assert not (await member.asked_for(RELEASE, 2)).HasField("put")
+
+    run(member, work)
+
+
+# Resigning.
+
+
+async def lead(member: FakeMember, session: Any) -> Any:
+    member.streams[ACQUIRE.path] = at_once(member)
+    return await session.election("e").campaign()
+
+
+def test_a_leader_that_passes_leadership_on_is_not_safe_until_the_answer(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        leadership = await lead(member, session)
+        safe: list[bool] = []
+
+        def answer(request: Any) -> Any:
+            safe.append(leadership.safe)
+            with pytest.raises(errors.HoldLost, match="given up"):
+                leadership.check()
+            if len(safe) == 1:
+                raise errors.CandidateNotFound("no such candidate", applied=False)
+            return election_pb2.ResignResponse(resigned=True)
+
+        member.calls[_rpc.RESIGN.path] = answer
+        with pytest.raises(errors.CandidateNotFound):
+            await leadership.resign(to_session=session.id)
+        assert leadership.safe
+        assert await leadership.resign(to_session=session.id)
+        assert safe == [False, False]
+        assert leadership.cause is EndCause.RELEASED
+        assert not member.requests(RELEASE)
+
+    run(member, work)
+
+
+@pytest.mark.parametrize("how", ["refused", "cancelled"])
+def test_a_leader_that_does_not_know_whether_it_passed_leadership_on_gives_it_back(
+    member: FakeMember, how: str
+) -> None:
+    async def work(client: Any, session: Any) -> None:
+        leadership = await lead(member, session)
+        go = asyncio.Event()
+
+        async def answer(request: Any) -> Any:
+            await go.wait()
+            raise errors.InternalError("broken", applied=None)
+
+        member.calls[_rpc.RESIGN.path] = answer
+        resigning = asyncio.ensure_future(leadership.resign(to_session=session.id))
+        await member.asked_for(_rpc.RESIGN)
+        if how == "cancelled":
+            resigning.cancel()
+        assert not leadership.safe
+        go.set()
+        with pytest.raises((errors.InternalError, asyncio.CancelledError)):
+            await resigning
+        await leadership.lost.wait()
+        assert leadership.cause is EndCause.RELEASED
+        session._renew_now()
+        await member.asked_for(RELEASE)
+
+    run(member, work)
+
+
+# What is told.
+
+
+def test_a_session_is_renewed_at_once_so_that_hints_of_its_holds_come(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        assert (await member.asked_for(_rpc.KEEP_ALIVE)).renewals[0].session_id == session.id
+
+    run(member, work)
+
+
+def test_what_a_session_holds_may_come_in_pages(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        kept = [await session.lock(f"k{i}").acquire() for i in range(5)]
+        messages = [
+            session_pb2.Hold(sequencer=held.guard.held, owner=held.owner, mode=types_pb2.LOCK_MODE_EXCLUSIVE)
+            for held in kept[:4]  # The last one is lost.
+        ]
+
+        def page(request: Any) -> Any:
+            at = int(request.page_token or 0)
+            answer = member.attached(*messages[at : at + 2])
+            answer.next_page_token = "2" if at == 0 else ""
+            return answer
+
+        member.calls[_rpc.ATTACH_SESSION.path] = page
+        member.cut()
+        await kept[4].lost.wait()
+        assert [held.safe for held in kept] == [True, True, True, True, False]
+        assert kept[4].cause is EndCause.TAKEN_AWAY
+        attempts = [r.attempt for r in member.requests(_rpc.ATTACH_SESSION)]
+        assert attempts == sorted(set(attempts))
+
+    run(member, work)
+
+
+def test_an_attempt_that_is_too_old_is_followed_by_one_that_is_not(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        def answer(request: Any) -> Any:
+            if request.attempt <= 1000:
+                raise errors.AttemptOutdated(applied=False, metadata={"attempt": "1000"})
+            return member.attached()
+
+        member.calls[_rpc.ATTACH_SESSION.path] = answer
+        member.cut()
+        assert (await member.asked_for(_rpc.ATTACH_SESSION, 2)).attempt == 1001
+
+    run(member, work)
+
+
+def test_a_refusal_for_want_of_room_says_nothing_of_an_attempt_before(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        def quota(request: Any) -> Any:
+            raise errors.QuotaExceeded("full", applied=False)
+
+        member.calls[_rpc.PUT.path] = refuse(1, lost, quota)
+        with pytest.raises(errors.QuotaExceeded) as doubted:
+            await session.kv.put("k", "1")
+        with pytest.raises(errors.QuotaExceeded) as certain:
+            await session.kv.put("k", "1")
+        assert (doubted.value.applied, certain.value.applied) == (None, False)
+
+    run(member, work)
