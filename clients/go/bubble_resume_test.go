@@ -2,6 +2,7 @@ package tenure_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -210,6 +211,40 @@ func TestAnInheritedHoldThatIsAcquiredIsNotBelievedEarlier(t *testing.T) {
 		held, err := s.Lock("a", tenure.WithOwner("me")).Acquire(t.Context())
 		if waited := time.Since(begun); err != nil || !held.Safe() || waited < ttl-2*time.Second {
 			t.Errorf("got %v, %v after %v", held, err, waited)
+		}
+	})
+}
+
+func TestWhatASessionHasComesInPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, 1)
+		defer b.close(t)
+		b.mu.Lock()
+		b.locks.pageSize = 2
+		b.mu.Unlock()
+		var helds []*tenure.Held
+		for i := range 5 {
+			held, err := b.session.Lock(fmt.Sprint("k", i)).Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			helds = append(helds, held)
+		}
+		b.each(func(m *fakeMember) { m.Cut() })
+		pass(time.Second)
+		for _, held := range helds {
+			if !held.Safe() {
+				t.Errorf("%s ended: %v", held.Key(), held.Err())
+			}
+		}
+		token, err := b.session.Export(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, end := b.resume(t, token)
+		defer end()
+		if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 5 {
+			t.Errorf("inherited %d, %v, want 5", len(holds), err)
 		}
 	})
 }

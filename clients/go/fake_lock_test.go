@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -22,6 +23,7 @@ type fakeLocks struct {
 	releases []*tenurev1.ReleaseLockRequest
 	released []string
 	full     int           // How many releases find the window full.
+	pageSize int           // Of AttachSession; zero is all.
 	late     chan struct{} // If set, acquires are applied when it is closed, whoever still waits for them.
 }
 
@@ -50,12 +52,20 @@ func (f *fakeCluster) newHold(key, session, owner string) *tenurev1.Hold {
 	}}
 }
 
-// page adds what a session has to an answer.
+// page adds what a session has to an answer, in pages if they are small.
 func (l *fakeLocks) page(answer *tenurev1.AttachSessionResponse, r *tenurev1.AttachSessionRequest) *tenurev1.AttachSessionResponse {
-	for _, hold := range l.holds {
-		if hold.GetSequencer().GetSessionId() == r.GetSessionId() {
+	for key, hold := range l.holds {
+		if hold.GetSequencer().GetSessionId() == r.GetSessionId() && key > r.GetPageToken() {
 			answer.Holds = append(answer.Holds, hold)
 		}
+	}
+	slices.SortFunc(answer.GetHolds(), func(a, b *tenurev1.Hold) int {
+		return strings.Compare(a.GetSequencer().GetKey(), b.GetSequencer().GetKey())
+	})
+	if l.pageSize > 0 && len(answer.GetHolds()) > l.pageSize {
+		answer.Holds = answer.GetHolds()[:l.pageSize]
+		answer.NextPageToken = answer.GetHolds()[l.pageSize-1].GetSequencer().GetKey()
+		return answer
 	}
 	for key, places := range l.places {
 		for i, p := range places {

@@ -31,11 +31,14 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	}
 	sent := c.clock()
 	answer, err := s.takeOver(ctx)
+	if err == nil {
+		s.epoch = answer.GetSession().GetEpoch()
+		err = c.read(ctx, func(ctx context.Context, l *conn.Link) error { return s.morePages(ctx, l, answer) })
+	}
 	if err != nil {
 		s.abort()
 		return nil, underSession(err)
 	}
-	s.epoch = answer.GetSession().GetEpoch()
 	s.lockDelay = answer.GetSession().GetLockDelay().AsDuration()
 	s.setTTL(answer.GetSession().GetTtl().AsDuration(), 0)
 	if !handed {
@@ -108,9 +111,29 @@ func (c *Client) attemptOnce(ctx context.Context, f attempt) error {
 	return r.once(ctx, l, f)
 }
 
-// truth asks what the session has.
+// truth asks what the session has, all pages of it; what was granted after the answer's revision may be missing.
 func (s *Session) truth(ctx context.Context, l *conn.Link) (*tenurev1.AttachSessionResponse, error) {
-	return tenurev1.NewSessionServiceClient(l).AttachSession(ctx, s.attachRequest(s.epoch))
+	answer, err := tenurev1.NewSessionServiceClient(l).AttachSession(ctx, s.attachRequest(s.epoch))
+	if err != nil {
+		return nil, err
+	}
+	return answer, s.morePages(ctx, l, answer)
+}
+
+// morePages adds the pages that are missing in an answer.
+func (s *Session) morePages(ctx context.Context, l *conn.Link, answer *tenurev1.AttachSessionResponse) error {
+	for answer.GetNextPageToken() != "" {
+		request := s.attachRequest(s.epoch)
+		request.PageToken = answer.GetNextPageToken()
+		page, err := tenurev1.NewSessionServiceClient(l).AttachSession(ctx, request)
+		if err != nil {
+			return err
+		}
+		answer.Holds = append(answer.Holds, page.GetHolds()...)
+		answer.Places = append(answer.Places, page.GetPlaces()...)
+		answer.NextPageToken = page.GetNextPageToken()
+	}
+	return nil
 }
 
 // attachRequest asks for the truth about the session.
