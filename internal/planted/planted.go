@@ -39,6 +39,7 @@ const (
 	OldEpochAccepted
 	SnapshotWithoutReceiver
 	CheckpointListsLock
+	FailedSyncIgnored
 	end
 )
 
@@ -78,6 +79,7 @@ var names = [end]string{
 	OldEpochAccepted:        "old-epoch-accepted",
 	SnapshotWithoutReceiver: "snapshot-without-receiver",
 	CheckpointListsLock:     "checkpoint-lists-lock",
+	FailedSyncIgnored:       "failed-sync-ignored",
 }
 
 // Name returns the bug's name.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
@@ -34,6 +35,7 @@ type disk struct {
 	store       *storage.Store
 	snaps       *checkpoint.Catalogue
 	fs          vfs.FS
+	failing     *failing
 }
 
 // apartFS keeps crash clones apart from three operations in which MemFS takes the lock that CrashClone waits for twice:
@@ -63,7 +65,8 @@ func (a apartFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) 
 
 // openDisk opens the member's disk in the order in which raftnode does.
 func (m *member) openDisk() (_ *disk, err error) {
-	d := &disk{fs: apartFS{FS: m.fs, mu: &m.apart}}
+	d := &disk{failing: &failing{}}
+	d.fs = datadir.Ordered(datadir.NewGuard(errorfs.Wrap(apartFS{FS: m.fs, mu: &m.apart}, d.failing)))
 	if d.dir, err = datadir.Open(d.fs, dataDir); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,10 @@ func (w *World) inject(f Fault) {
 		if m != nil {
 			w.forAWhile(length, func(on float64) { m.lag += time.Duration(on) * ms(int64(f.Percent)) })
 		}
+	case "syncs fail", "writes fail", "disk full":
+		if m != nil {
+			m.failDisk(map[string]failure{"syncs fail": failsSyncs, "writes fail": failsWrites, "disk full": isFull}[f.Kind], f.Keep, length)
+		}
 	case "transfer":
 		w.transfer(m)
 	case "checkpoint":
@@ -148,7 +152,7 @@ func (w *World) wipe(m *member) {
 	m.crash(false)
 	m.barred = true
 	m.blanks++
-	m.fs = vfs.NewCrashableMem()
+	m.fs, m.fullUntil = vfs.NewCrashableMem(), 0
 	w.floors.Wipes++
 	w.after(500*time.Millisecond, m.start)
 	if planted.Is(planted.BlankDisk) {

@@ -34,6 +34,8 @@ type Floors struct {
 	Checksums int
 	// What members did with their disks, and in which of it they crashed.
 	Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes, ConfChanges, Compactions int
+	// DiskErrors are members that stopped because a write or a sync failed, DisksFull because there was no room.
+	DiskErrors, DisksFull int
 	// Restores are new clusters from a backup.
 	Restores int
 	// What watches did.
@@ -83,6 +85,8 @@ func (f Floors) Below() []string {
 		{"installations finished after a crash", f.InstallsFinished, n / 100},
 		{"changes of members", f.ConfChanges, n / 4},
 		{"answers of retries compared", f.AnswersCompared, n / 4},
+		{"members stopped by an error of their disk", f.DiskErrors, n / 8},
+		{"members stopped by a full disk", f.DisksFull, n / 16},
 		{"restores", f.Restores, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},

@@ -38,6 +38,8 @@ type life struct {
 	term                uint64 // of the newest applied entry
 	sinceCheckpoint     int
 	unflushed           int // bytes applied since the last flush
+	// survives says what becomes of writes that were not synced when the disk fails, stopping that it did.
+	survives, stopping bool
 
 	queue    *envelope.Queue
 	waiting  []*waiter // for proposals, in the order they came
@@ -263,14 +265,20 @@ func (r *life) kickAppend() {
 	var done core.Appended
 	write := func() bool {
 		var err error
-		if done, err = r.appender.Append(work); errors.Is(err, errCrashed) {
+		ok := r.diskWork("append", func() error {
+			if done, err = r.appender.Append(work); errors.Is(err, errCrashed) {
+				return nil
+			}
+			return err
+		})
+		switch {
+		case errors.Is(err, errCrashed):
 			r.w.crashNow(r)
 			return false
-		} else if err != nil {
-			r.w.violated("disk", "member %d: append: %v", r.m.id, err)
-			return false
+		case !ok && err == nil && done.Synced:
+			r.w.violated("disk", "member %d: a sync that failed was told to have worked", r.m.id)
 		}
-		return true
+		return ok
 	}
 	early := r.dice.IntN(2) == 0
 	if early && !write() {
@@ -379,9 +387,7 @@ func (r *life) keepSmall(done core.Applied) {
 	}
 	if r.unflushed >= flushBytes {
 		r.unflushed = 0
-		if err := r.store.Flush(); err != nil {
-			r.w.violated("disk", "member %d: flush: %v", r.m.id, err)
-		}
+		r.diskWork("flush", r.store.Flush)
 	}
 }
 

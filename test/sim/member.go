@@ -31,6 +31,8 @@ type member struct {
 	removed bool          // by a change of members; it does not come back
 	barred  bool          // its disk was lost; it must not come back under its id
 	lag     time.Duration // what the disk is slowed down by
+	// fullUntil is when there is room on the disk again: until then a member that starts waits.
+	fullUntil time.Duration
 
 	rate   float64 // of its clock
 	offset time.Duration
@@ -109,16 +111,12 @@ func (m *member) crash(keep bool) {
 	}
 	m.w.note("crash", m.id, boolNumber(keep))
 	m.w.floors.Crashes++
-	if keep {
+	if keep && !r.fails() {
 		if err := r.log.NewBatch().Commit(true); err != nil {
 			m.w.violated("disk", "member %d: %v", m.id, err)
 		}
 	}
-	m.apart.Lock()
-	clone := m.fs.CrashClone(vfs.CrashCloneCfg{})
-	m.apart.Unlock()
-	m.end()
-	m.fs = clone
+	m.leave(false)
 }
 
 // end closes what the member has open.
@@ -132,6 +130,10 @@ func (m *member) end() {
 // start begins a life on the member's disk.
 func (m *member) start() {
 	if m.life != nil || m.removed || m.barred && !planted.Is(planted.BlankDisk) {
+		return
+	}
+	if room := m.fullUntil; m.w.now < room && !m.w.quiet {
+		m.w.after(room-m.w.now, m.start)
 		return
 	}
 	m.w.note("start", m.id)

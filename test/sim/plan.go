@@ -181,7 +181,21 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	for at := 1500 + d.Int64N(gap); at < p.FaultsMs; at += d.Int64N(2 * gap) {
 		p.Faults = append(p.Faults, p.drawFault(d, choose(d, kinds...), at))
 	}
+	p.drawDiskFaults(rand.New(rand.NewPCG(p.Seed, 0x6469736b))) //nolint:gosec // It must be repeatable.
 	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
+}
+
+// drawDiskFaults lets disks fail in every third seed. Draws of its own leave the rest of the plan as it is.
+func (p *Plan) drawDiskFaults(d *rand.Rand) {
+	if d.IntN(3) > 0 {
+		return
+	}
+	for range 1 + d.IntN(4) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: choose(d, "syncs fail", "syncs fail", "writes fail", "disk full"), AtMs: 1500 + d.Int64N(p.FaultsMs-1500),
+			ForMs: choose(d, int64(300), 1500, 4000), Member: d.IntN(p.Members + 1), Keep: d.IntN(2) == 0,
+		})
+	}
 }
 
 func (p *Plan) drawFault(d *rand.Rand, kind string, at int64) Fault {

@@ -101,6 +101,9 @@ func (w *World) heal() {
 	for _, m := range w.members {
 		m.lag = 0
 		m.resume()
+		if m.life != nil && m.life.fails() {
+			m.leave(m.life.survives)
+		}
 		m.start()
 	}
 	for _, c := range w.clients {

@@ -50,15 +50,17 @@ func (r *life) makeCheckpoint() {
 	if r.store.Applied().Index <= 1 {
 		return
 	}
-	made, err := r.snaps.Make(func(dir string) (*checkpoint.Manifest, error) {
-		a, err := r.store.Checkpoint(dir)
-		if err != nil {
-			return nil, err
-		}
-		return &checkpoint.Manifest{Index: a.Index, Term: a.Term, ConfState: a.ConfState, ClusterVersion: a.ClusterVersion}, nil
-	})
-	if err != nil {
-		r.w.violated("disk", "member %d: checkpoint: %v", r.m.id, err)
+	var made *checkpoint.Checkpoint
+	if !r.diskWork("checkpoint", func() (err error) {
+		made, err = r.snaps.Make(func(dir string) (*checkpoint.Manifest, error) {
+			a, failed := r.store.Checkpoint(dir)
+			if failed != nil {
+				return nil, failed
+			}
+			return &checkpoint.Manifest{Index: a.Index, Term: a.Term, ConfState: a.ConfState, ClusterVersion: a.ClusterVersion}, nil
+		})
+		return err
+	}) {
 		return
 	}
 	r.w.note("checkpoint", r.m.id, made.Manifest.Index)
@@ -75,12 +77,10 @@ func (r *life) cutLog(made uint64) {
 		to = r.store.Applied().Index
 	}
 	first, ferr := r.log.FirstIndex()
-	if err = errors.Join(err, ferr); err == nil && to >= first {
-		err = r.log.TruncatePrefix(to)
-		r.w.floors.LogCuts++
-	}
-	if err != nil {
+	if err = errors.Join(err, ferr); err != nil {
 		r.w.violated("disk", "member %d: cut log: %v", r.m.id, err)
+	} else if to >= first && r.diskWork("cut log", func() error { return r.log.TruncatePrefix(to) }) {
+		r.w.floors.LogCuts++
 	}
 }
 
@@ -101,9 +101,11 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 		w.after(10*time.Millisecond, func() { report(false) })
 		return
 	}
-	files, err := readCheckpoint(r.disk, held.Manifest)
-	if err = errors.Join(err, r.snaps.Release(held)); err != nil {
-		w.violated("disk", "member %d: read checkpoint: %v", r.m.id, err)
+	var files [][]byte
+	if !r.diskWork("read checkpoint", func() (err error) {
+		files, err = readCheckpoint(r.disk, held.Manifest)
+		return errors.Join(err, r.snaps.Release(held))
+	}) {
 		return
 	}
 	w.note("send snapshot", r.m.id, peer, held.Manifest.Index)
@@ -114,8 +116,8 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 			report(false)
 			return
 		}
-		if err := writeReceived(to.life.disk, manifest, files); err != nil {
-			w.violated("disk", "member %d: receive snapshot: %v", peer, err)
+		if !to.life.diskWork("receive snapshot", func() error { return writeReceived(to.life.disk, manifest, files) }) {
+			report(false)
 			return
 		}
 		to.receive(from, incarnation, c)
