@@ -36,6 +36,9 @@ var (
 	ErrLocked = datadir.ErrLocked
 	// ErrLogLostTail says that the log ends before what was committed or applied: acknowledged entries are missing.
 	ErrLogLostTail = errors.New("raft log ends before entries that were committed")
+	// ErrCommittedLost says that the leader has other entries where this member knows what was committed: most members lost
+	// what was acknowledged.
+	ErrCommittedLost = errors.New("the leader's log contradicts what this member knows to be committed")
 	// ErrLogCutPastState says that the log begins after the state machine's end: entries between them are missing.
 	ErrLogCutPastState = errors.New("raft log begins after the end of the state machine")
 	// ErrWrongCluster says that state machine and data directory belong to different clusters.

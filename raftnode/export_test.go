@@ -70,3 +70,9 @@ func CutLog(t testing.TB, n *Node) {
 		t.Fatal(err)
 	}
 }
+
+// Promised returns the last entry that a member has promised to hold, as this one would tell it.
+func Promised(n *Node, id uint64) (index, term uint64) {
+	_, index, term = n.promised(id)
+	return index, term
+}

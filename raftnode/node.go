@@ -140,7 +140,9 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	if err = n.greet(ctx); err != nil {
-		n.hide()
+		return nil, err
+	}
+	if err = n.start(); err != nil {
 		return nil, err
 	}
 	w.attach(n)
@@ -160,13 +162,7 @@ func (n *Node) AwaitState(ctx context.Context) error {
 }
 
 func newNode(o Options, d *disk, w *wire) (*Node, error) {
-	hs, err := d.check()
-	if err != nil {
-		return nil, err
-	}
-	applied := d.store.Applied()
-	members, err := core.UnmarshalConfState(applied.ConfState)
-	if err != nil {
+	if _, err := d.check(); err != nil {
 		return nil, err
 	}
 	n := &Node{
@@ -182,7 +178,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	n.store.Store(d.store)
 	n.seeded = make(chan struct{})
 	n.seed = sync.OnceFunc(func() { close(n.seeded) })
-	if applied.Index > 0 {
+	if d.store.Applied().Index > 0 {
 		n.seed()
 	}
 	n.janitor = newJanitor(n)
@@ -196,32 +192,46 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
 	}
 	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.reconcile, n.health.lead)
+	if n.o.Transport == nil {
+		n.o.Transport = noPeers{n: n}
+	}
+	return n, errors.Join(n.roster.refresh(), n.mending.load())
+}
+
+// start makes raft of what the disk holds, once nothing is written to the log any more but by raft.
+func (n *Node) start() error {
+	hs, err := n.disk.check()
+	if err != nil {
+		return err
+	}
+	applied := n.Store().Applied()
+	members, err := core.UnmarshalConfState(applied.ConfState)
+	if err != nil {
+		return err
+	}
 	n.core, err = core.New(core.Config{
-		ID:             d.identity.MemberID,
-		Storage:        &raftStorage{Log: d.rlog, hs: hs, members: members, snapshot: n.snapshot},
+		ID:             n.identity.MemberID,
+		Storage:        &raftStorage{Log: n.rlog, hs: hs, members: members, snapshot: n.snapshot},
 		Applied:        applied.Index,
-		Logger:         raftLogger{log: o.Logger},
-		ElectionTicks:  o.ElectionTicks,
-		ReadRetryTicks: int(max(1, readRetry/o.Tick)),
+		Logger:         raftLogger{log: n.log},
+		ElectionTicks:  n.o.ElectionTicks,
+		ReadRetryTicks: int(max(1, readRetry/n.o.Tick)),
 		ReadSeed:       randomUint64(),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
-	n.appender = core.NewAppender(core.AppenderOptions{Log: d.rlog, Install: n.installSnapshot, Faults: o.faults})
+	n.appender = core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installSnapshot, Faults: n.o.faults})
 	n.applier = core.NewApplier(core.ApplierOptions{
 		State:      func() core.StateMachine { return n.Store() },
 		ConfChange: n.applyConfChange,
 	})
 	n.metrics = newMetrics(n)
-	if n.hide, err = n.metrics.register(o.Registerer); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	if n.hide, err = n.metrics.register(n.o.Registerer); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
 	}
-	if n.o.Transport == nil {
-		n.o.Transport = noPeers{n: n}
-	}
-	return n, errors.Join(n.roster.refresh(), n.mending.load())
+	return nil
 }
 
 // Store returns the state machine for reads. It changes when a snapshot is installed: callers ask for it each time.

@@ -2,10 +2,8 @@ package raftnode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -13,7 +11,6 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
-	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/transport"
 )
 
@@ -73,8 +70,9 @@ func (w *witnesses) retire(term, commit uint64) {
 	}
 }
 
-// of returns what a member has promised. The leadership and commit are this member's.
-func (w *witnesses) of(id uint64, lead core.Leadership, commit uint64) (term, index uint64) {
+// of returns what a member has promised to this one, whose leadership is given. While this one leads everything counts that
+// was acknowledged, committed or not: the leader goes on believing in it, and commits entries by it.
+func (w *witnesses) of(id uint64, lead core.Leadership) (term, index uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := w.peers[id]
@@ -83,7 +81,7 @@ func (w *witnesses) of(id uint64, lead core.Leadership, commit uint64) (term, in
 	}
 	index = t.index
 	if lead.Role == core.RoleLeader && lead.Term == t.ackTerm {
-		index = max(index, min(t.ackIndex, commit))
+		index = max(index, t.ackIndex)
 	}
 	return t.term, index
 }
@@ -94,9 +92,8 @@ func (n *Node) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 	if id == 0 {
 		return nil
 	}
-	v := n.view.Load()
 	w := &peerv1.Witness{Member: n.roster.leader(id) != nil, Removed: n.roster.isRemoved(id)}
-	w.Term, w.Index = n.witnesses.of(id, v.lead, v.commit)
+	w.Term, w.Index, w.IndexTerm = n.promised(id)
 	if n.wire != nil {
 		w.Starts = n.wire.Starts(id)
 	}
@@ -108,231 +105,20 @@ func (n *Node) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 	return w
 }
 
-// mend is what a member waits for whose disk does not hold what it has promised: a log that ends before Index, or a vote
-// in a term up to Term that it may not remember.
-type mend struct {
-	Index uint64 `json:"index,string"`
-	Term  uint64 `json:"term,string"`
-}
-
-// mending holds back the votes of a member until its disk holds again what it has promised.
-type mending struct {
-	n     *Node
-	state atomic.Pointer[mend] // nil on a healthy member
-	asked chan struct{}        // 1 slot; there is something to mend
-}
-
-func newMending(n *Node) *mending { return &mending{n: n, asked: make(chan struct{}, 1)} }
-
-// load continues what an earlier run began.
-func (g *mending) load() error {
-	raw, err := g.n.dir.Mend()
-	if err != nil || raw == nil {
-		return err
-	}
-	m := &mend{}
-	if err := json.Unmarshal(raw, m); err != nil {
-		return fmt.Errorf("%w: MEND: %w", datadir.ErrDamaged, err)
-	}
-	g.state.Store(m)
-	g.ask()
-	return nil
-}
-
-// require remembers durably what is to be mended.
-func (g *mending) require(next mend) error {
-	if m := g.state.Load(); m != nil {
-		next = mend{Index: max(next.Index, m.Index), Term: max(next.Term, m.Term)}
-	}
-	if err := g.remember(next); err != nil {
-		return err
-	}
-	g.ask()
-	return nil
-}
-
-// remember makes what is to be mended durable before it counts.
-func (g *mending) remember(next mend) error {
-	raw, err := json.Marshal(next)
+// promised returns what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged.
+// The entry's term is zero when the log here is cut behind it; it is committed then.
+func (n *Node) promised(id uint64) (term, index, indexTerm uint64) {
+	term, index = n.witnesses.of(id, n.view.Load().lead)
+	last, err := n.rlog.LastIndex()
 	if err != nil {
-		return fmt.Errorf("encode MEND: %w", err)
+		return term, 0, 0
 	}
-	if err := g.n.dir.WriteMend(raw); err != nil {
-		return err
+	// The member may have been faster than the disk here.
+	index = min(index, last)
+	if indexTerm, err = n.rlog.Term(index); err != nil {
+		indexTerm = 0
 	}
-	g.state.Store(&next)
-	return nil
-}
-
-func (g *mending) ask() {
-	select {
-	case g.asked <- struct{}{}:
-	default:
-	}
-}
-
-// behind tells whether the log still ends before what the member has acknowledged.
-func (g *mending) behind(m *mend) bool {
-	last, err := g.n.rlog.LastIndex()
-	return err != nil || last < m.Index
-}
-
-// filter takes away what a member that mends must not see: it gives no vote it may have given before, asks for none, and
-// believes no commit index that its log does not reach. It runs on the loop.
-func (g *mending) filter(events []core.Event) []core.Event {
-	m := g.state.Load()
-	if m == nil {
-		g.compare(events)
-		return events
-	}
-	behind := g.behind(m)
-	last, _ := g.n.rlog.LastIndex() // It comes from memory and has no error.
-	// In the terms it may have voted in, and before it knows of them, it does not ask for votes either.
-	passive := behind || g.n.core.Leadership().Term < m.Term
-	kept := events[:0]
-	for _, ev := range events {
-		switch e := ev.(type) {
-		case core.Tick:
-			// Without ticks it does not campaign. Who waits for a proof does not wait for ever.
-			if passive {
-				ev = core.Age{}
-			}
-		case core.Receive:
-			if !g.mayHear(m, behind, e.Message) {
-				continue
-			}
-			ev = core.Receive{Message: clamp(e.Message, last)}
-		}
-		kept = append(kept, ev)
-	}
-	clear(events[len(kept):])
-	return kept
-}
-
-// compare stops a member whose leader knows more of its log than there is. Started again it mends.
-func (g *mending) compare(events []core.Event) {
-	for _, ev := range events {
-		e, ok := ev.(core.Receive)
-		if !ok || e.Message.GetType() != raftpb.MsgHeartbeat {
-			continue
-		}
-		last, err := g.n.rlog.LastIndex()
-		// An older term's heartbeat may come late, of a time before the log was overwritten.
-		if err == nil && e.Message.GetCommit() > last && e.Message.GetTerm() >= g.n.core.Leadership().Term {
-			g.n.fail(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed",
-				ErrLogLostTail, last, e.Message.GetCommit()))
-		}
-	}
-}
-
-func (g *mending) mayHear(m *mend, behind bool, msg *raftpb.Message) bool {
-	switch msg.GetType() {
-	case raftpb.MsgVote:
-		return !behind && msg.GetTerm() > m.Term
-	case raftpb.MsgPreVote, raftpb.MsgTimeoutNow:
-		return !behind
-	default:
-		return true
-	}
-}
-
-// clamp returns a heartbeat that promises no more than the log holds.
-func clamp(m *raftpb.Message, last uint64) *raftpb.Message {
-	if m.GetType() != raftpb.MsgHeartbeat || m.GetCommit() <= last {
-		return m
-	}
-	return &raftpb.Message{
-		Type: m.Type, To: m.To, From: m.From, Term: m.Term, Commit: new(last), Context: m.GetContext(),
-	}
-}
-
-// run asks the leader for a snapshot until nothing is left to mend.
-func (g *mending) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-g.asked:
-		}
-		for {
-			done, err := g.step(ctx)
-			if err != nil {
-				g.n.fail(err)
-				return
-			}
-			if done {
-				break
-			}
-			wait := time.NewTimer(g.n.o.electionTimeout())
-			select {
-			case <-ctx.Done():
-				wait.Stop()
-				return
-			case <-wait.C:
-			}
-		}
-	}
-}
-
-// step asks once, and reports whether all is mended.
-func (g *mending) step(ctx context.Context) (bool, error) {
-	n := g.n
-	m := g.state.Load()
-	if m == nil {
-		return true, nil
-	}
-	if !g.behind(m) {
-		return g.caughtUp(m)
-	}
-	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil && n.wire != nil {
-		call, cancel := context.WithTimeout(ctx, probeTimeout)
-		defer cancel()
-		_, err := n.wire.Transport.Probe(call, leader.GetPeerAddress(), &peerv1.ProbeRequest{Caller: n.wire.header(), Mends: true})
-		if err != nil {
-			n.log.Info("cannot ask the leader for a snapshot", zap.Error(err))
-		}
-	}
-	return false, nil
-}
-
-// caughtUp notes that the log is whole again. The terms in which the member may have voted before stay closed to it until
-// the next election.
-func (g *mending) caughtUp(m *mend) (bool, error) {
-	n := g.n
-	if m.Index > 0 {
-		n.log.Info("the member's disk holds again what it has promised; it votes", zap.Uint64("index", m.Index))
-		return false, g.remember(mend{Term: m.Term})
-	}
-	if n.rlog.HardState().GetTerm() <= m.Term {
-		return false, nil
-	}
-	g.state.Store(nil)
-	return true, n.dir.WriteMend(nil)
-}
-
-// reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
-func (n *Node) reseed(caller *peerv1.PeerHeader) {
-	id := caller.GetFrom()
-	lead := n.view.Load().lead
-	if lead.Role != core.RoleLeader || n.roster.leader(id) == nil {
-		return
-	}
-	_, index := n.witnesses.of(id, lead, n.view.Load().commit)
-	n.background.Go(func() {
-		if m := n.snaps.Newest(); m == nil || m.Index < index {
-			if n.Store().Applied().Index < index {
-				return // It asks again.
-			}
-			if err := n.makeCheckpoint(); err != nil {
-				n.fail(fmt.Errorf("checkpoint: %w", err))
-				return
-			}
-		}
-		n.log.Info("re-seeds a member that lost the end of its log", zap.Uint64("member_id", id))
-		n.couriers.take([]*raftpb.Message{{
-			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.identity.MemberID), Term: new(lead.Term),
-		}})
-	})
+	return term, index, indexTerm
 }
 
 // greetMin is the least time that a starting member gives the others to tell what they know.
@@ -355,30 +141,27 @@ func (n *Node) greet(ctx context.Context) error {
 			return explainRefusal(fmt.Errorf("%w: a newer start of member %x is known, or one on a copy",
 				transport.ErrStaleIncarnation, n.identity.MemberID))
 		}
-		found.Index, found.Term = max(found.Index, w.GetIndex()), max(found.Term, w.GetTerm())
+		found = found.and(mend{Index: w.GetIndex(), IndexTerm: w.GetIndexTerm(), Term: w.GetTerm()})
 	}
 	if err := context.Cause(ctx); err != nil {
 		// Others may refuse this member for good before it has asked.
 		return err
 	}
+	if term := n.rlog.HardState().GetTerm(); found.Term > term {
+		n.log.Info("others have seen this member in a newer term than it remembers; it gives no vote in that one",
+			zap.Uint64("term", term), zap.Uint64("seen_term", found.Term))
+	}
+	if !n.mending.behind(&found) {
+		return n.mending.closeTerms(found.Term)
+	}
 	last, err := n.rlog.LastIndex()
 	if err != nil {
 		return err
 	}
-	term := n.rlog.HardState().GetTerm()
-	switch {
-	case found.Index <= last && found.Term <= term:
-		return nil
-	case found.Index <= last:
-		// A member that crashes as it hears of a new term may not remember it.
-		n.log.Info("others have seen this member in a newer term than it remembers; it gives no vote in that one",
-			zap.Uint64("term", term), zap.Uint64("seen_term", found.Term))
-		return n.mending.require(found)
-	}
 	n.log.Error("the disk of this member does not hold what it has promised others: it lost writes that were synced, or "+
 		"is an older copy. It does not vote until the leader has sent it a snapshot",
 		zap.Uint64("last_index", last), zap.Uint64("acknowledged_index", found.Index),
-		zap.Uint64("term", term), zap.Uint64("seen_term", found.Term))
+		zap.Uint64("acknowledged_term", found.IndexTerm), zap.Uint64("seen_term", found.Term))
 	return n.mending.require(found)
 }
 

@@ -1,0 +1,321 @@
+package raftnode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+)
+
+// mend is what a member has to mend whose disk does not hold what it has promised: a log that ends before an entry, and
+// votes in terms up to Term that it may not remember.
+type mend struct {
+	// Index is the entry's, IndexTerm its term; zero when it is not known.
+	Index     uint64 `json:"index,string"`
+	IndexTerm uint64 `json:"index_term,string"`
+	Term      uint64 `json:"term,string"`
+}
+
+// and returns what mends both. Of two entries the later one of the newer term stands for both: what is committed of the
+// other is in every log that has it.
+func (m mend) and(other mend) mend {
+	term := max(m.Term, other.Term)
+	known := m.IndexTerm > 0 && other.IndexTerm > 0
+	if known && other.IndexTerm > m.IndexTerm || (!known || other.IndexTerm == m.IndexTerm) && other.Index > m.Index {
+		m = other
+	}
+	m.Term = term
+	return m
+}
+
+// mending holds back the votes of a member until its disk holds again what it has promised.
+type mending struct {
+	n     *Node
+	state atomic.Pointer[mend] // nil on a healthy member
+	asked chan struct{}        // 1 slot; there is something to mend
+}
+
+func newMending(n *Node) *mending { return &mending{n: n, asked: make(chan struct{}, 1)} }
+
+// load continues what an earlier run began. It comes before raft reads the log.
+func (g *mending) load() error {
+	raw, err := g.n.dir.Mend()
+	if err != nil || raw == nil {
+		return err
+	}
+	m, err := decodeMend(raw)
+	if err != nil {
+		return err
+	}
+	return g.require(m)
+}
+
+func decodeMend(raw []byte) (m mend, err error) {
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fmt.Errorf("%w: MEND: %w", datadir.ErrDamaged, err)
+	}
+	return m, nil
+}
+
+// require remembers durably what is to be mended, and closes the terms in which the member may have voted. It comes before
+// raft reads the log.
+func (g *mending) require(next mend) error {
+	if m := g.state.Load(); m != nil {
+		next = next.and(*m)
+	}
+	if err := g.remember(next); err != nil {
+		return err
+	}
+	g.ask()
+	return g.closeTerms(next.Term)
+}
+
+// remember makes what is to be mended durable before it counts.
+func (g *mending) remember(next mend) error {
+	raw, err := json.Marshal(next)
+	if err != nil {
+		return fmt.Errorf("encode MEND: %w", err)
+	}
+	if err := g.n.dir.WriteMend(raw); err != nil {
+		return err
+	}
+	g.state.Store(&next)
+	return nil
+}
+
+// closeTerms sees to it that the member gives no vote in a term in which it may have given one that its disk lost, nor in an
+// older one: it votes for itself there, without being a candidate. Raft needs that nobody votes for two candidates in one
+// term. If the lost vote was for another, that one keeps it, and nobody else gets one; the member itself counts no votes
+// that it has not asked for, and asks again only in a later term. A vote that is remembered stands, and it is the only one.
+//
+// The term may have been lost and heard of again since, so that a term without a vote is closed too. It costs an election
+// at most, and nobody has to wait for it: other than a member that stays passive until the term is over, this one can vote
+// and be elected in the next, also when all of a quorum have lost as much.
+func (g *mending) closeTerms(term uint64) error {
+	hs := g.n.rlog.HardState()
+	if hs.GetTerm() > term || hs.GetTerm() == term && (hs.GetVote() != 0 || term == 0) {
+		return nil
+	}
+	b := g.n.rlog.NewBatch()
+	if err := b.SetHardState(&raftpb.HardState{
+		Term: new(term), Vote: new(g.n.identity.MemberID), Commit: new(hs.GetCommit()),
+	}); err != nil {
+		return err
+	}
+	return b.Commit(true)
+}
+
+func (g *mending) ask() {
+	select {
+	case g.asked <- struct{}{}:
+	default:
+	}
+}
+
+// behind tells whether the log still lacks what the member has acknowledged: it ends in an older term than that entry, or
+// before it. A log that ends in a newer term is a later leader's, who had all that was committed.
+func (g *mending) behind(m *mend) bool {
+	last, err := g.n.rlog.LastIndex()
+	if err != nil {
+		return true
+	}
+	if term, err := g.n.rlog.Term(last); err == nil && m.IndexTerm > 0 && term != m.IndexTerm {
+		return term < m.IndexTerm
+	}
+	return last < m.Index
+}
+
+// filter takes away what a member that mends must not see: it gives no vote and asks for none, and believes no commit index
+// that its log does not reach. It runs on the loop.
+func (g *mending) filter(events []core.Event) []core.Event {
+	m := g.state.Load()
+	if m == nil {
+		g.compare(events)
+		return events
+	}
+	if !g.behind(m) {
+		return events
+	}
+	last, _ := g.n.rlog.LastIndex() // It comes from memory and has no error.
+	kept := events[:0]
+	for _, ev := range events {
+		switch e := ev.(type) {
+		case core.Tick:
+			// Without ticks it does not campaign. Who waits for a proof does not wait for ever.
+			ev = core.Age{}
+		case core.Receive:
+			switch e.Message.GetType() {
+			case raftpb.MsgVote, raftpb.MsgPreVote, raftpb.MsgTimeoutNow:
+				continue
+			default:
+				ev = core.Receive{Message: clamp(e.Message, last)}
+			}
+		}
+		kept = append(kept, ev)
+	}
+	clear(events[len(kept):])
+	return kept
+}
+
+// compare stops a member whose leader has another log than there is. What is known to be committed is in every leader's log,
+// so either this disk lost writes, or those of a majority did.
+func (g *mending) compare(events []core.Event) {
+	for _, ev := range events {
+		e, ok := ev.(core.Receive)
+		// An older term's message may come late, of a time before the log was overwritten.
+		if !ok || e.Message.GetTerm() < g.n.core.Leadership().Term {
+			continue
+		}
+		switch e.Message.GetType() {
+		case raftpb.MsgHeartbeat:
+			g.compareEnd(e.Message)
+		case raftpb.MsgApp:
+			g.compareEntries(e.Message)
+		}
+	}
+}
+
+// compareEnd stops a member whose leader knows more of its log than there is. Started again it mends.
+func (g *mending) compareEnd(m *raftpb.Message) {
+	last, err := g.n.rlog.LastIndex()
+	if err != nil || m.GetCommit() <= last {
+		return
+	}
+	// The next start may find nobody who tells it. This is the last thing that the loop does, so it may wait for the disk.
+	err = g.remember(mend{Index: m.GetCommit(), Term: m.GetTerm()})
+	g.n.fail(errors.Join(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed: start the "+
+		"member again, and it mends", ErrLogLostTail, last, m.GetCommit()), err))
+}
+
+// compareEntries stops a member whose leader has other entries where this one has applied what was committed. Raft would
+// take them for those it has, and tell the leader so. What is committed and not applied may not be in the log yet.
+func (g *mending) compareEntries(m *raftpb.Message) {
+	applied := g.n.Store().Applied().Index
+	index, term := m.GetIndex(), m.GetLogTerm()
+	for i := 0; index <= applied; i++ {
+		if own, differs := g.differs(index, term); differs {
+			g.n.fail(fmt.Errorf("%w: entry %d is of term %d there, here of term %d at most: the disks of a majority lost writes "+
+				"that were synced, or are older copies. This directory has what they lost: to keep it stop the other members and "+
+				"see \"tenure recover\"; to give it up, \"tenure member remove\" this member, empty the directory, and start with "+
+				"--join ADDRESS", ErrCommittedLost, index, term, own))
+			return
+		}
+		if i == len(m.GetEntries()) {
+			return
+		}
+		index, term = m.GetEntries()[i].GetIndex(), m.GetEntries()[i].GetTerm()
+	}
+}
+
+// differs tells whether the entry at an index that is applied is of another term here, and of which. Where the log is cut
+// all terms are known not to be newer than the last one.
+func (g *mending) differs(index, term uint64) (own uint64, differs bool) {
+	if cut := g.n.rlog.Truncated(); index < cut.Index {
+		return cut.Term, term > cut.Term
+	}
+	own, err := g.n.rlog.Term(index)
+	return own, err == nil && own != term
+}
+
+// clamp returns a heartbeat that promises no more than the log holds.
+func clamp(m *raftpb.Message, last uint64) *raftpb.Message {
+	if m.GetType() != raftpb.MsgHeartbeat || m.GetCommit() <= last {
+		return m
+	}
+	return &raftpb.Message{
+		Type: m.Type, To: m.To, From: m.From, Term: m.Term, Commit: new(last), Context: m.GetContext(),
+	}
+}
+
+// run asks the leader for a snapshot until nothing is left to mend.
+func (g *mending) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.asked:
+		}
+		for {
+			done, err := g.step(ctx)
+			if err != nil {
+				g.n.fail(err)
+				return
+			}
+			if done {
+				break
+			}
+			wait := time.NewTimer(g.n.o.electionTimeout())
+			select {
+			case <-ctx.Done():
+				wait.Stop()
+				return
+			case <-wait.C:
+			}
+		}
+	}
+}
+
+// step asks once, and reports whether all is mended.
+func (g *mending) step(ctx context.Context) (bool, error) {
+	n := g.n
+	m := g.state.Load()
+	if m == nil {
+		return true, nil
+	}
+	if !g.behind(m) {
+		return g.caughtUp(m)
+	}
+	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil && n.wire != nil {
+		call, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		_, err := n.wire.Transport.Probe(call, leader.GetPeerAddress(), &peerv1.ProbeRequest{Caller: n.wire.header(), Mends: true})
+		if err != nil {
+			n.log.Info("cannot ask the leader for a snapshot", zap.Error(err))
+		}
+	}
+	return false, nil
+}
+
+// caughtUp notes that the log is whole again.
+func (g *mending) caughtUp(m *mend) (bool, error) {
+	if m.Index > 0 {
+		g.n.log.Info("the member's disk holds again what it has promised; it votes", zap.Uint64("index", m.Index))
+	}
+	g.state.Store(nil)
+	return true, g.n.dir.WriteMend(nil)
+}
+
+// reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
+func (n *Node) reseed(caller *peerv1.PeerHeader) {
+	id := caller.GetFrom()
+	lead := n.view.Load().lead
+	if lead.Role != core.RoleLeader || n.roster.leader(id) == nil {
+		return
+	}
+	// Raft takes nothing back that it believes: the snapshot has to reach that far.
+	_, index := n.witnesses.of(id, lead)
+	n.background.Go(func() {
+		if m := n.snaps.Newest(); m == nil || m.Index < index {
+			if n.Store().Applied().Index < index {
+				return // It asks again.
+			}
+			if err := n.makeCheckpoint(); err != nil {
+				n.fail(fmt.Errorf("checkpoint: %w", err))
+				return
+			}
+		}
+		n.log.Info("re-seeds a member that lost the end of its log", zap.Uint64("member_id", id))
+		n.couriers.take([]*raftpb.Message{{
+			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.identity.MemberID), Term: new(lead.Term),
+		}})
+	})
+}
