@@ -47,6 +47,13 @@ func NewProxy(ctx context.Context) (*Proxy, error) {
 // Address returns where the proxy listens.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
+// Connections returns how many connections are passed on at present.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns) / 2
+}
+
 // SetTarget says where to connect to from now on.
 func (p *Proxy) SetTarget(address string) {
 	p.mu.Lock()

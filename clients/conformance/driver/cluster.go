@@ -15,6 +15,8 @@ type Cluster struct {
 	Rig *rig.Cluster
 	// Proxies stand before the members, in their order.
 	Proxies []*rig.Proxy
+
+	joined int // How many of the members were added later.
 }
 
 // StartCluster starts members and proxies.
@@ -64,6 +66,8 @@ func (c *Cluster) fault(ctx context.Context, s *Step, i int) error {
 		m.Kill()
 	case "member.stop":
 		return m.Stop()
+	case "member.remove":
+		return c.remove(ctx, m)
 	case "member.start":
 		m.Restart(ctx)
 		p.SetTarget(m.Addresses.GRPC)
@@ -71,6 +75,8 @@ func (c *Cluster) fault(ctx context.Context, s *Step, i int) error {
 		m.Pause()
 	case "member.resume":
 		m.Resume()
+	case "proxy.used":
+		return c.awaitUsed(ctx, s.Connections)
 	case "proxy.cut":
 		p.Cut()
 	case "proxy.refuse":

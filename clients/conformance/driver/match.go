@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-var variable = regexp.MustCompile(`\$\{([a-zA-Z0-9_.]+)\}`)
+var (
+	variable = regexp.MustCompile(`\$\{([a-zA-Z0-9_.]+)\}`)
+	nested   = regexp.MustCompile(`(\$\{[a-zA-Z0-9_.]+)(\$\{[a-zA-Z0-9_.]+\})`)
+)
 
 // expand puts variables in their places. A text that is one variable and nothing else becomes its value, of whatever type.
 func expand(value any, variables map[string]any) (any, error) {
@@ -39,7 +43,15 @@ func expand(value any, variables map[string]any) (any, error) {
 	}
 }
 
+// expandText is expand for a text. The name of a variable may hold another one: ${at${n}}.
 func expandText(text string, variables map[string]any) (any, error) {
+	for m := nested.FindStringSubmatch(text); m != nil; m = nested.FindStringSubmatch(text) {
+		value, ok := variables[m[2][2:len(m[2])-1]]
+		if !ok {
+			return nil, fmt.Errorf("unknown variable %s", m[2])
+		}
+		text = strings.ReplaceAll(text, m[0], m[1]+plain(value))
+	}
 	var missing error
 	if m := variable.FindString(text); m == text && text != "" {
 		value, ok := variables[text[2:len(text)-1]]
@@ -67,7 +79,7 @@ func plain(value any) string {
 }
 
 // match compares a value with what is expected: what is not mentioned may be anything. It returns the first difference, or "".
-// Texts that begin with > >= < <= != compare with the number or text behind.
+// Texts that begin with > >= < <= != compare with the number or text behind; one that begins with "in" names all that it may be.
 func match(want, got any, where string) string {
 	switch w := want.(type) {
 	case nil:
@@ -108,6 +120,9 @@ func match(want, got any, where string) string {
 // same compares two plain values.
 func same(want, got any) bool {
 	if text, ok := want.(string); ok {
+		if rest, found := strings.CutPrefix(text, "in "); found {
+			return slices.Contains(strings.Fields(rest), plain(got))
+		}
 		for _, operator := range []string{">=", "<=", "!=", ">", "<"} {
 			if rest, found := strings.CutPrefix(text, operator+" "); found {
 				return compare(operator, got, rest)

@@ -81,6 +81,13 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	return nil
 }
 
+// nameHosts names the addresses that clients are told.
+func (r *run) nameHosts() {
+	for i, address := range r.cluster.Addresses() {
+		r.variables[fmt.Sprintf("host%d", i)] = address
+	}
+}
+
 // agent returns the agent of a name, and starts it at its first use.
 func (r *run) agent(name string) (*Agent, error) {
 	if name == "" {
@@ -117,7 +124,11 @@ func title(s *Step) string {
 	return "cycle"
 }
 
-func (r *run) step(s *Step, where string) error {
+func (r *run) step(written *Step, where string) error {
+	s, err := r.named(written)
+	if err != nil {
+		return err
+	}
 	switch {
 	case s.Cycle != nil:
 		for n := range s.Cycle.Times {
@@ -149,6 +160,27 @@ func (r *run) step(s *Step, where string) error {
 	default:
 		return errors.New("a step without anything to do")
 	}
+}
+
+// named returns a step with variables in the names of objects, and of what is saved, put in their places.
+func (r *run) named(written *Step) (*Step, error) {
+	s := *written
+	for _, name := range []*string{&s.On, &s.As, &s.Of, &s.Start, &s.Finish} {
+		text, err := expandText(*name, r.variables)
+		if err != nil {
+			return nil, err
+		}
+		*name = plain(text)
+	}
+	s.Save = map[string]string{}
+	for name, field := range written.Save {
+		text, err := expandText(name, r.variables)
+		if err != nil {
+			return nil, err
+		}
+		s.Save[plain(text)] = field
+	}
+	return &s, nil
 }
 
 // start sends a request.
@@ -300,6 +332,10 @@ func (r *run) fault(s *Step) error {
 		return nil
 	case "agent.pause", "agent.resume", "agent.kill", "agent.restart":
 		return r.agentFault(s)
+	case "member.join":
+		err := r.cluster.join(r.t.Context(), r.t)
+		r.nameHosts()
+		return err
 	}
 	if s.All && s.Fault == "member.start" {
 		r.cluster.startAll(r.t.Context())

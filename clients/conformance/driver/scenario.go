@@ -56,7 +56,9 @@ type Step struct {
 	DelayMs  int    `yaml:"delay_ms"`
 	JitterMs int    `yaml:"jitter_ms"`
 	ForMs    int    `yaml:"for_ms"`
-	Cycle    *Cycle `yaml:"cycle"`
+	// Connections is how many there must be.
+	Connections int    `yaml:"connections"`
+	Cycle       *Cycle `yaml:"cycle"`
 }
 
 // Cycle repeats steps.

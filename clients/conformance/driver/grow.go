@@ -1,0 +1,72 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/test/rig"
+)
+
+// join adds a member, behind a proxy as the others. It serves; it votes soon.
+func (c *Cluster) join(ctx context.Context, t *testing.T) error {
+	t.Helper()
+	p, err := rig.NewProxy(ctx)
+	if err != nil {
+		return err
+	}
+	c.Proxies = append(c.Proxies, p)
+	c.joined++
+	m := c.Rig.Join(ctx, "--advertise", p.Address())
+	p.SetTarget(m.Addresses.GRPC)
+	return nil
+}
+
+// remove takes a member out of the cluster for good, and ends it.
+func (c *Cluster) remove(ctx context.Context, m *rig.Member) error {
+	other := c.Rig.Members[0]
+	if other == m {
+		other = c.Rig.Members[1]
+	}
+	connection := other.Dial()
+	defer func() { _ = connection.Close() }()
+	cluster := tenurev1.NewClusterServiceClient(connection)
+	answer, err := cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
+	if err != nil {
+		return err
+	}
+	for _, member := range answer.GetMembers() {
+		if member.GetName() == m.Name() {
+			if _, err = cluster.RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: member.GetId()}); err != nil {
+				return err
+			}
+			m.Kill()
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is no member", m.Name())
+}
+
+// awaitUsed waits until clients have so many connections to members that joined.
+func (c *Cluster) awaitUsed(ctx context.Context, connections int) error {
+	ctx, cancel := context.WithTimeout(ctx, withinDefault)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		used := 0
+		for _, p := range c.Proxies[len(c.Proxies)-c.joined:] {
+			used += p.Connections()
+		}
+		if used >= connections {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("clients have %d connections to members that joined, want %d", used, connections)
+		}
+	}
+}
