@@ -41,12 +41,15 @@ type relay struct {
 	changed chan struct{} // closed when way changes
 }
 
-// leaderWay leads to a leader for as long as it leads in one term.
+// leaderWay leads to a leader for as long as it leads in one term, at one address.
 type leaderWay struct {
 	leader, term uint64
+	conn         grpc.ClientConnInterface  // nil when this member leads
 	client       peerv1.RelayServiceClient // nil when this member leads
-	ctx          context.Context           //nolint:containedctx // It is the leadership's life, not a call's.
+	ctx          context.Context           //nolint:containedctx // It is the leadership's life and its grace, not a call's.
 	end          context.CancelFunc
+	present      context.Context //nolint:containedctx // It is the leadership's life, without the grace.
+	leave        context.CancelFunc
 }
 
 // here tells whether the way ends at this member.
@@ -79,19 +82,21 @@ func (r *relay) run(ctx context.Context) {
 	}
 }
 
-// look finds the way to the present leader, if it is another than before.
+// look finds the way to the present leader, if it is another than before: another leader, another term, or the same leader
+// at another address.
 func (r *relay) look(ctx context.Context) {
 	s := r.node.Status()
 	r.mu.Lock()
 	was := r.way
 	r.mu.Unlock()
+	same := was != nil && was.leader == s.Leader && was.term == s.Term
 	switch {
 	case s.Leader == 0:
 		if was != nil {
 			r.turn(nil)
 		}
 		return
-	case was != nil && was.leader == s.Leader && was.term == s.Term:
+	case same && was.here():
 		return
 	}
 	w := &leaderWay{leader: s.Leader, term: s.Term}
@@ -105,9 +110,13 @@ func (r *relay) look(ctx context.Context) {
 			}
 			return
 		}
-		w.client = peerv1.NewRelayServiceClient(conn)
+		if same && was.conn == conn {
+			return
+		}
+		w.conn, w.client = conn, peerv1.NewRelayServiceClient(conn)
 	}
-	w.ctx, w.end = context.WithCancel(ctx) //nolint:gosec // turn ends it.
+	w.ctx, w.end = context.WithCancel(ctx)         //nolint:gosec // turn ends it.
+	w.present, w.leave = context.WithCancel(w.ctx) //nolint:gosec // turn ends it.
 	r.turn(w)
 }
 
@@ -117,6 +126,7 @@ func (r *relay) turn(w *leaderWay) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.way != nil {
+		r.way.leave()
 		time.AfterFunc(r.grace, r.way.end)
 	}
 	r.way = w

@@ -188,11 +188,12 @@ func (q *relayedRenewals) sweep() {
 // gauge shows how many wait; mu is held.
 func (q *relayedRenewals) gauge() { q.relay.metrics.waiting.Set(float64(len(q.queue) + len(q.sent))) }
 
-// serve sends renewals and takes verdicts over one stream, until it breaks or its leader is none any more.
+// serve sends renewals and takes verdicts over one stream, until it breaks or its leader is none any more. Nothing waits for
+// what an old leader may still say: a renewal can be asked for again.
 func (q *relayedRenewals) serve(ctx context.Context, w *leaderWay, sweep <-chan time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(w.ctx, cancel) //nolint:contextcheck // The leadership ends the stream too.
+	stop := context.AfterFunc(w.present, cancel) //nolint:contextcheck // The leadership ends the stream too.
 	defer stop()
 	stream, err := w.client.Renew(ctx)
 	if err != nil {

@@ -67,6 +67,13 @@ func (f *follower) elect(id, term uint64) {
 	f.leader, f.term = id, term
 }
 
+// place says over which connection a member is reached.
+func (f *follower) place(id uint64, conn grpc.ClientConnInterface) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.conns[id] = conn
+}
+
 // leaderScript plays a leader: each call gets the next answer, and the last one all others.
 type leaderScript struct {
 	peerv1.UnimplementedRelayServiceServer
@@ -134,7 +141,7 @@ func newRelayRig(t *testing.T) *relayRig {
 }
 
 // member makes a member that answers by a script, and returns what cuts it off.
-func (r *relayRig) member(id uint64, script *leaderScript) (crash func()) {
+func (r *relayRig) member(id uint64, script peerv1.RelayServiceServer) (crash func()) {
 	r.t.Helper()
 	listener := bufconn.Listen(1 << 16)
 	server := grpc.NewServer()
@@ -150,7 +157,7 @@ func (r *relayRig) member(id uint64, script *leaderScript) (crash func()) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.node.conns[id] = conn
+	r.node.place(id, conn)
 	crash = sync.OnceFunc(func() { server.Stop(); <-ended })
 	r.t.Cleanup(func() { _ = conn.Close(); crash() })
 	return crash

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// renewalLeader plays a leader that renews everything, or says nothing.
+type renewalLeader struct {
+	peerv1.UnimplementedRelayServiceServer
+	silent bool
+	came   chan struct{} // one element for each renewal, if there is room
+
+	mu      sync.Mutex // guards streams
+	streams int
+}
+
+func (l *renewalLeader) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]) error {
+	l.mu.Lock()
+	l.streams++
+	l.mu.Unlock()
+	for {
+		request, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		answer := &peerv1.RenewResponse{}
+		for _, r := range request.GetRenewals() {
+			answer.Verdicts = append(answer.Verdicts, &peerv1.RenewalVerdict{Number: r.GetNumber(), TtlMs: 10_000})
+			select {
+			case l.came <- struct{}{}:
+			default:
+			}
+		}
+		if l.silent {
+			continue
+		}
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// renew has the relay renew one session.
+func (r *relayRig) renew() oneVerdict {
+	verdict := make(oneVerdict, 1)
+	r.api.relay.renewals.add([]*relayedRenewal{{sink: verdict}})
+	return verdict
+}
+
+// wantRenewed waits for a verdict.
+func (r *relayRig) wantRenewed(verdict oneVerdict) {
+	r.t.Helper()
+	select {
+	case refused := <-verdict:
+		if refused != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+			r.t.Errorf("refused as %v, want that it is renewed", refused)
+		}
+	case <-time.After(patienceOfTests / 2):
+		r.t.Error("no verdict, want that the next leader renews it")
+	}
+}
+
+// TestRenewalsMoveToTheNextLeaderAtOnce replaces a leader that has fallen silent, as one whose machine is gone does: its
+// connections stay. Renewals do not wait for it as changes do, whose outcome it may still tell.
+func TestRenewalsMoveToTheNextLeaderAtOnce(t *testing.T) {
+	for name, next := range map[string]struct{ at, term uint64 }{
+		"another member leads":            {at: 3, term: 6},
+		"the same member leads elsewhere": {at: 2, term: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRelayRig(t)
+			rig.api.relay.patience, rig.api.relay.grace = 2*patienceOfTests, 2*patienceOfTests
+			silent := &renewalLeader{silent: true, came: make(chan struct{}, 1)}
+			rig.member(2, silent)
+			rig.node.elect(2, 5)
+			verdict := rig.renew()
+			<-silent.came
+			rig.member(next.at, &renewalLeader{})
+			rig.node.elect(next.at, next.term)
+			rig.wantRenewed(verdict)
+			rig.wantRenewed(rig.renew())
+		})
+	}
+}
+
+// TestACallGoesToWhereTheLeaderIsNow moves the leader to another address in the same term.
+func TestACallGoesToWhereTheLeaderIsNow(t *testing.T) {
+	rig := newRelayRig(t)
+	rig.api.relay.patience = patienceOfTests
+	fine := []func(context.Context) error{func(context.Context) error { return nil }}
+	old, now := &leaderScript{answers: fine}, &leaderScript{answers: fine}
+	gone := rig.member(2, old)
+	rig.node.elect(2, 5)
+	rig.awaitWay(2)
+	gone()
+	rig.member(2, now)
+	if _, err := rig.api.order(t.Context(), rig.put(false)); err != nil {
+		t.Errorf("got %v, want that the leader is found at its new address", err)
+	}
+	if old.count() != 0 || now.count() != 1 {
+		t.Errorf("called %d and %d times, want 0 and 1", old.count(), now.count())
+	}
+}
