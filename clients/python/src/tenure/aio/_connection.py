@@ -81,7 +81,7 @@ class Connection:
         self._linked = asyncio.Event()
         self._session_came = asyncio.Event()
         self._keeper: Keeper | None = None
-        self._started = False
+        self._loop: asyncio.AbstractEventLoop | None = None  # The one that it was first used in.
         self._close_begun = False
         self._closing = False  # From now on nothing new is begun.
         self.state = State.CONNECTING
@@ -93,10 +93,13 @@ class Connection:
         self._guard.check()
         if self._closing:
             raise errors.ClientClosed("the client was closed")
-        if not self._started:
-            self._started = True
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
             self._spawn(self._manage(), "manage")
             self._spawn(self._look(), "look")
+        elif self._loop is not loop:
+            raise RuntimeError("this client belongs to another event loop; open one in each")
 
     def _spawn(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Starts a task that close will wait for."""

@@ -29,6 +29,7 @@ class TaskDispatcher:
     def __init__(self) -> None:
         self._queue: asyncio.Queue[tuple[Callable[..., Any], tuple[Any, ...]] | None] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self._calling: asyncio.Future[Any] | None = None  # What a callback returned, while it is awaited.
 
     def call(self, callback: Callable[..., Any], *args: Any) -> None:
         """Takes a callback."""
@@ -42,14 +43,20 @@ class TaskDispatcher:
             try:
                 result = callback(*args)
                 if inspect.isawaitable(result):
-                    await result
+                    self._calling = asyncio.ensure_future(result)
+                    # One that was cancelled, or awaited what was, ends by itself: the next are called all the same.
+                    await asyncio.wait({self._calling})
+                    if not self._calling.cancelled():
+                        self._calling.result()
             except Exception:
                 log.exception("a callback failed")
+            finally:
+                self._calling = None
 
     async def close(self) -> None:
         """Waits until the callbacks taken so far have been called, unless one of them is what closes."""
         if self._task is None:
             return
         self._queue.put_nowait(None)
-        if self._task is not asyncio.current_task():
+        if asyncio.current_task() not in (self._task, self._calling):
             await self._task

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import errors
+from tenure._core.backoff import Backoff
 from tenure.aio._election import Election, Leadership, lead
 from tenure.aio._wait import stop
 from tenure.types import EventType, KeyValue
@@ -23,6 +24,9 @@ log = logging.getLogger("tenure")
 
 # Between two leaderships of a function that returns or fails at once.
 AGAIN_SECONDS = 0.1
+
+# After these, standing again is in vain.
+_FINAL = (errors.ClientClosed, errors.InvalidArgument, errors.PermissionDenied, errors.Unauthenticated)
 
 
 class _Run:
@@ -88,15 +92,19 @@ class ElectionRun(_Run):
 
     async def _run(self) -> None:
         election = Election(self._session, self._key)
+        backoff = Backoff(self._client._rng)
         while not self._closing:
             try:
                 leadership = await election.campaign(self._value)
             except errors.SessionClosed:
                 return
-            except errors.Unavailable as error:
+            except errors.TenureError as error:
+                if isinstance(error, _FINAL):
+                    raise
                 log.warning("standing for %r again: %s", self._key, error)
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(backoff.next(AGAIN_SECONDS))
                 continue
+            backoff.reset()
             self.leadership = leadership
             try:
                 await lead(leadership, self._function)

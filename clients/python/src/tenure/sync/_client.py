@@ -12,7 +12,7 @@ from tenure import aio
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.sync._election import Observer
 from tenure.sync._kv import KV
-from tenure.sync._portal import Portal, ThreadDispatcher
+from tenure.sync._portal import Portal, ThreadDispatcher, let_go
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._session import Session
 from tenure.sync._watch import Cache, KeyWatch, Watch
@@ -66,6 +66,7 @@ class Client:
         """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing."""
         if self._aio._guard.forked or self._portal.closed:
             return
+        let_go()
         self._portal.run(self._aio.close())
         self._portal.close()
         self._dispatcher.join()

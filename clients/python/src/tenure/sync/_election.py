@@ -8,8 +8,8 @@ from typing import Any
 from typing_extensions import Self
 
 from tenure import aio
-from tenure.sync._lock import Held
-from tenure.sync._portal import Portal, in_thread
+from tenure.sync._lock import Held, give_back
+from tenure.sync._portal import Portal, in_thread, let_go
 from tenure.types import LeaderInfo, Place
 
 
@@ -93,7 +93,7 @@ class Election:
     ) -> Leadership:
         """Waits until this session leads. Raises WaitTimeout; then it stands no more."""
         campaign = self._aio.campaign(value, timeout=timeout, owner=owner, on_queued=on_queued)
-        return Leadership(self._portal, self._portal.run(campaign))
+        return Leadership(self._portal, self._portal.run(campaign, undo=give_back))
 
     def leader(self) -> LeaderInfo | None:
         """Returns who leads; None when nobody does."""
@@ -121,7 +121,7 @@ class ElectionRun:
         self._portal = portal
 
         async def lead(leadership: aio.Leadership) -> None:
-            await in_thread(lambda: function(Leadership(portal, leadership)))
+            await in_thread(self, lambda: function(Leadership(portal, leadership)))
 
         self._aio = portal.call(lambda: aio.ElectionRun(session, key, value, lead, resign_first=True))
 
@@ -132,8 +132,12 @@ class ElectionRun:
         return leadership is not None and leadership.safe
 
     def close(self) -> None:
-        """Gives leadership up and stands no more. Waits until the function has returned: it should watch `lost`."""
+        """Gives leadership up and stands no more. Waits until the function has returned: it should watch `lost`.
+
+        The function itself may call it, too; then nobody waits for it.
+        """
         if not self._portal.closed:
+            let_go(self)
             self._portal.run(self._aio.close())
 
     def __enter__(self) -> Self:

@@ -27,11 +27,8 @@ class Held:
         self._aio = held
         self.key = held.key
         self.lost = threading.Event()
-        portal.call(self._mirror)
-
-    def _mirror(self) -> None:
-        self._aio._at_end.append(self.lost.set)
-        if self._aio._state.cause is not None:
+        held._at_end.append(self.lost.set)
+        if held._state.cause is not None:  # Looked at after that: the end is told by one of the two at least.
             self.lost.set()
 
     @property
@@ -130,13 +127,17 @@ class Lock:
         value: bytes | str | None = None,
         on_queued: Callable[[Place], Any] | None = None,
     ) -> Held:
-        """Waits in the queue until the lock is held. Raises WaitTimeout; then nothing is left in the queue."""
-        held = self._portal.run(self._aio.acquire(timeout, value=value, on_queued=on_queued))
-        return Held(self._portal, held)
+        """Waits in the queue until the lock is held. Raises WaitTimeout; then nothing is left in the queue.
+
+        A timeout of 0 takes the lock only if it is free and nobody waits. With a value, `applied` of the error tells
+        whether it was written by a grant that came before the wait was given up.
+        """
+        acquiring = self._aio.acquire(timeout, value=value, on_queued=on_queued)
+        return Held(self._portal, self._portal.run(acquiring, undo=give_back))
 
     def attempt(self, *, value: bytes | str | None = None) -> Held | LockInfo:
         """Takes the lock if it is free and nobody waits; else returns who holds it."""
-        result = self._portal.run(self._aio.attempt(value=value))
+        result = self._portal.run(self._aio.attempt(value=value), undo=give_back)
         return result if isinstance(result, LockInfo) else Held(self._portal, result)
 
     def try_acquire(self, *, value: bytes | str | None = None) -> Held | None:
@@ -159,6 +160,12 @@ class Lock:
         if not mine:
             del self._entered[threading.get_ident()]
         held.release()
+
+
+async def give_back(result: aio.Held | LockInfo) -> None:
+    """Releases what was acquired for a caller that was interrupted."""
+    if isinstance(result, aio.Held):
+        await result.release()
 
 
 class ReadWriteLock:

@@ -8,9 +8,10 @@ import contextlib
 import logging
 import queue
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+from tenure import errors
 from tenure._core.fork import ForkGuard
 
 log = logging.getLogger("tenure")
@@ -25,6 +26,10 @@ class Portal:
 
     def __init__(self) -> None:
         self._guard = ForkGuard()
+        self._lock = threading.Lock()  # Guards what follows.
+        # What is run for whom. What comes too late to be run is closed.
+        self._calls: dict[concurrent.futures.Future[Any], tuple[Coroutine[Any, Any, Any], ...]] = {}
+        self._ended = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="tenure-io", daemon=True)
         self._thread.start()
@@ -36,23 +41,50 @@ class Portal:
             self._loop.run_until_complete(_settle())
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
+            with self._lock:
+                self._ended = True
             self._loop.close()
+            for call, coroutines in list(self._calls.items()):
+                call.cancel()
+                _close(coroutines)
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine and returns its result. When the caller is interrupted, the coroutine is cancelled."""
-        if self._guard.forked or self._loop.is_closed() or threading.current_thread() is self._thread:
+    def run(self, coroutine: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, Any]] | None = None) -> T:
+        """Runs a coroutine and returns its result.
+
+        When the caller is interrupted, the coroutine is cancelled; a result that it had all the same is undone.
+        """
+        if threading.current_thread() is self._thread:
+            coroutine.close()
+            raise RuntimeError("the sync client is called by its own thread")
+        if self._guard.forked:
             coroutine.close()
             self._guard.check()
-            raise RuntimeError("the client was closed, or is called by its own thread")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        results: list[T] = []
+        future = self._begin(_keeping(coroutine, results), coroutine)
         try:
             return future.result()
         except concurrent.futures.CancelledError:
+            raise errors.ClientClosed("the client was closed", applied=None) from None
+        except BaseException as error:
+            if not (future.done() and not future.cancelled() and future.exception() is error):
+                future.cancel()  # The caller was interrupted.
+                if undo is not None:
+                    with contextlib.suppress(errors.ClientClosed):
+                        self._begin(_undoing(results, undo))
             raise
-        except BaseException:
-            if not future.done():
-                future.cancel()
-            raise
+
+    def _begin(
+        self, coroutine: Coroutine[Any, Any, T], *inner: Coroutine[Any, Any, Any]
+    ) -> concurrent.futures.Future[T]:
+        """Begins to run a coroutine, which awaits the others. Raises ClientClosed."""
+        with self._lock:
+            if self._ended:
+                _close((coroutine, *inner))
+                raise errors.ClientClosed("the client was closed")
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            self._calls[future] = (coroutine, *inner)
+        future.add_done_callback(lambda done: self._calls.pop(done, None))
+        return future
 
     def call(self, function: Callable[[], T]) -> T:
         """Calls a function in the loop and returns its result."""
@@ -74,6 +106,25 @@ class Portal:
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+
+def _close(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> None:
+    """Closes coroutines that nobody will run."""
+    for coroutine in coroutines:
+        coroutine.close()
+
+
+async def _keeping(coroutine: Coroutine[Any, Any, T], results: list[T]) -> T:
+    """Runs a coroutine, and keeps its result."""
+    result = await coroutine
+    results.append(result)
+    return result
+
+
+async def _undoing(results: list[T], undo: Callable[[T], Coroutine[Any, Any, Any]]) -> None:
+    """Undoes a result that came though its caller was interrupted."""
+    for result in results:
+        await undo(result)
 
 
 async def _settle() -> None:
@@ -106,7 +157,7 @@ class ThreadDispatcher:
             callback, args = item
             try:
                 callback(*args)
-            except Exception:
+            except BaseException:  # SystemExit, too: the next are called all the same.
                 log.exception("a callback failed")
 
     async def close(self) -> None:
@@ -119,36 +170,67 @@ class ThreadDispatcher:
             self._thread.join()
 
 
-async def in_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a function that may block in a thread of its own. A thread cannot be cancelled: its end is waited for."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[Any] = loop.create_future()
+class Worker(threading.Thread):
+    """A thread that calls a function which may block. A thread cannot be cancelled: its end is waited for."""
 
-    def settle(value: Any, error: BaseException | None) -> None:
-        if result.done():
-            return
-        if error is None:
-            result.set_result(value)
-        else:
-            result.set_exception(error)
+    def __init__(self, owner: object, function: Callable[..., Any], *args: Any) -> None:
+        super().__init__(name="tenure-run", daemon=True)
+        self.owner = owner
+        self._function = function
+        self._args = args
+        self._loop = asyncio.get_running_loop()
+        self._result: asyncio.Future[Any] = self._loop.create_future()
 
-    def work() -> None:
+    def run(self) -> None:
+        """Calls the function."""
         value, error = None, None
         try:
-            value = function(*args)
+            value = self._function(*self._args)
+        except SystemExit:
+            pass  # It ends its thread, as in any other.
         except Exception as raised:
             error = raised
-        with contextlib.suppress(RuntimeError):  # The loop is closed: nobody waits.
-            loop.call_soon_threadsafe(settle, value, error)
+        self._tell(value, error)
 
-    threading.Thread(target=work, name="tenure-run", daemon=True).start()
-    cancelled = False
-    while not result.done():
-        try:
-            await asyncio.wait({result})
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        result.exception()
-        raise asyncio.CancelledError
-    return result.result()
+    def let_go(self) -> None:
+        """Lets nobody wait for the function any more: it is what ends whoever waits."""
+        self._tell(None, None)
+
+    def _tell(self, value: Any, error: BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # The loop is closed: nobody waits.
+            self._loop.call_soon_threadsafe(self._settle, value, error)
+
+    def _settle(self, value: Any, error: BaseException | None) -> None:
+        if self._result.done():
+            return
+        if error is None:
+            self._result.set_result(value)
+        else:
+            self._result.set_exception(error)
+
+    async def wait(self) -> Any:
+        """Returns what the function returned."""
+        cancelled = False
+        while not self._result.done():
+            try:
+                await asyncio.wait({self._result})
+            except asyncio.CancelledError:
+                cancelled = True
+        if cancelled:
+            self._result.exception()
+            raise asyncio.CancelledError
+        return self._result.result()
+
+
+async def in_thread(owner: object, function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function that may block in a thread of its own."""
+    worker = Worker(owner, function, *args)
+    worker.start()
+    return await worker.wait()
+
+
+def let_go(owner: object | None = None) -> None:
+    """Lets nobody wait for the caller, if it is a function that the library runs (for this owner, or for any)."""
+    thread = threading.current_thread()
+    if isinstance(thread, Worker) and owner in (None, thread.owner):
+        thread.let_go()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from typing_extensions import Self
 
-from tenure import aio
+from tenure import aio, errors
 from tenure.sync._portal import Portal
 
 
@@ -108,5 +108,5 @@ class Presence:
             while (state := self._portal.run(following())) is not None:
                 yield state
         finally:
-            with contextlib.suppress(RuntimeError):
+            with contextlib.suppress(RuntimeError, errors.ClientClosed):
                 self._portal.run(states.aclose())

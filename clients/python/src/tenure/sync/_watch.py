@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import Self
 
 from tenure import aio
-from tenure.sync._portal import Portal, in_thread
+from tenure.sync._portal import Portal, in_thread, let_go
 from tenure.types import Event, KeyValue
 
 
@@ -151,13 +151,14 @@ class KeyWatch:
         self._portal = portal
 
         async def tell(kv: KeyValue | None) -> Any:
-            return await in_thread(function, kv)
+            return await in_thread(self, function, kv)
 
         self._aio = portal.call(lambda: aio.KeyWatch(client, key, tell))
 
     def close(self) -> None:
-        """Ends it, and waits for a call that runs. The function itself ends it by returning False."""
+        """Ends it, and waits for a call that runs. The function itself ends it by returning False, or by this."""
         if not self._portal.closed:
+            let_go(self)
             self._portal.run(self._aio.close())
 
     def __enter__(self) -> Self:
