@@ -129,9 +129,10 @@ func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev
 	return nil
 }
 
-// orderAttach refuses an attempt to attach if the same instance made a later one, which only the leader knows.
+// orderAttach refuses an attempt to attach if the same instance made a later one, which only the leader knows. Processes
+// that do not say which instance they are have no common count.
 func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest) error {
-	if r.GetAttempt() == 0 {
+	if r.GetAttempt() == 0 || len(r.GetInstanceId()) == 0 {
 		return nil
 	}
 	latest := uint64(0)

@@ -142,6 +142,18 @@ func TestAttemptsToAttachAreOrderedByTheirNumber(t *testing.T) {
 	want("second", 1, "2")
 }
 
+// TestAttemptsOfStrangersAreNotOrdered attaches processes that do not say who they are, each with a count of its own.
+func TestAttemptsOfStrangersAreNotOrdered(t *testing.T) {
+	m := start(t)
+	id := m.openSession(t, "open")
+	for _, attempt := range []uint64{7, 1, 3} {
+		_, err := m.AttachSession(t.Context(), &tenurev1.AttachSessionRequest{SessionId: id, Attempt: attempt})
+		if err != nil {
+			t.Errorf("attempt %d: %v, want that nobody else's count matters", attempt, err)
+		}
+	}
+}
+
 // TestAWaitEndsWithATakeover lets another process take over a session that waits. The one that waited is told so, and not of
 // the lock, which is granted to the session later.
 func TestAWaitEndsWithATakeover(t *testing.T) {
