@@ -265,7 +265,7 @@ func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.C
 
 // Alarm is a danger that an operator has to look at.
 type Alarm struct {
-	// Name is disk-full or checksum-mismatch, and the heading of a runbook.
+	// Name is disk-full, checksum-mismatch or wiped-disk, and the heading of a runbook.
 	Name string
 	// Member has it; Message says what is the case, in a sentence.
 	Member  uint64
@@ -276,11 +276,12 @@ type Alarm struct {
 const (
 	AlarmDiskFull         = "disk-full"
 	AlarmChecksumMismatch = "checksum-mismatch"
+	AlarmWipedDisk        = "wiped-disk"
 )
 
 // Alarms returns the dangers that this member knows of, its own and those of others.
 func (n *Node) Alarms() []Alarm {
-	var all []Alarm
+	all := n.mending.alarm()
 	h := n.health
 	if h.odd.Load() {
 		all = append(all, Alarm{

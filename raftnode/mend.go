@@ -14,6 +14,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/raftlog"
 )
 
 // mend is what a member has to mend whose disk does not hold what it has promised: a log that ends before an entry, and
@@ -121,17 +122,44 @@ func (g *mending) ask() {
 	}
 }
 
-// behind tells whether the log still lacks what the member has acknowledged: it ends in an older term than that entry, or
-// before it. A log that ends in a newer term is a later leader's, who had all that was committed.
-func (g *mending) behind(m *mend) bool {
-	last, err := g.n.rlog.LastIndex()
+// behind tells whether the log still lacks what the member has acknowledged.
+func (g *mending) behind(m *mend) bool { return m.lacking(g.n.rlog) }
+
+// lacking tells whether a log lacks the entry: it ends in an older term, or before it. A log that ends in a newer term is a
+// later leader's, who had all that was committed.
+func (m mend) lacking(log *raftlog.Log) bool {
+	last, err := log.LastIndex()
 	if err != nil {
 		return true
 	}
-	if term, err := g.n.rlog.Term(last); err == nil && m.IndexTerm > 0 && term != m.IndexTerm {
+	if term, err := log.Term(last); err == nil && m.IndexTerm > 0 && term != m.IndexTerm {
 		return term < m.IndexTerm
 	}
 	return last < m.Index
+}
+
+// lacks returns the last entry that a stopped member has acknowledged and lost; 0 if nothing is known to be lost.
+func (d *disk) lacks() (uint64, error) {
+	raw, err := d.dir.Mend()
+	if err != nil || raw == nil {
+		return 0, err
+	}
+	m, err := decodeMend(raw)
+	if err != nil || !m.lacking(d.rlog) {
+		return 0, err
+	}
+	return m.Index, nil
+}
+
+// alarm tells that the member gives no vote, and why; nil if it does.
+func (g *mending) alarm() []Alarm {
+	m := g.state.Load()
+	if m == nil || !g.behind(m) {
+		return nil
+	}
+	return []Alarm{{Name: AlarmWipedDisk, Member: g.n.identity.MemberID, Message: fmt.Sprintf(
+		"The disk of this member lost entries up to %d that it had acknowledged: it gives no vote until a leader has sent it "+
+			"a snapshot. If none can be elected without it, start the other members first.", m.Index)}}
 }
 
 // filter takes away what a member that mends must not see: it gives no vote and asks for none, and believes no commit index

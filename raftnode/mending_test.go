@@ -85,7 +85,13 @@ func TestALostEndIsRememberedWhenTheLeaderTellsOfIt(t *testing.T) {
 		if err := l.end(); !errors.Is(err, raftnode.ErrLogLostTail) {
 			t.Errorf("it ended with %v, want ErrLogLostTail", err)
 		}
+		if r, err := raftnode.RecoverDir(raftnode.RecoverOptions{FS: l.fs, Dir: "/data", DryRun: true}); r.LostUpTo != 40 || err != nil {
+			t.Errorf("recover says that it lost entries up to %d, %v, want 40", r.LostUpTo, err)
+		}
 		l.run()
+		if got := l.node.Alarms(); len(got) != 1 || got[0].Name != raftnode.AlarmWipedDisk || got[0].Member != 1 {
+			t.Errorf("alarms: got %v, want that of a disk that lost something", got)
+		}
 		for _, term := range []uint64{5, 6, 9} {
 			if l.gives(3, term) {
 				t.Errorf("it votes in term %d with a log that lost its end", term)

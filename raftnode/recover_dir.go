@@ -55,6 +55,9 @@ type Recovery struct {
 	// Index is the last entry that is taken over, Unconfirmed how many of them this member did not know to be committed:
 	// some of them may never have been acknowledged to anybody.
 	Index, Unconfirmed uint64
+	// LostUpTo is the last entry that this member has acknowledged and its disk has lost; zero if nothing is known to be
+	// lost. Another member is the better one to go on from.
+	LostUpTo uint64
 	// Revision is that of the state before, NewRevision the one it goes on with.
 	Revision, NewRevision uint64
 	// LastWrite is the wall clock of the newest command that this member has. What was acknowledged later is lost.
@@ -160,7 +163,12 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	if err != nil {
 		return Recovery{}, err
 	}
+	lost, err := d.lacks()
+	if err != nil {
+		return Recovery{}, err
+	}
 	r := Recovery{
+		LostUpTo: lost,
 		MemberID: d.identity.MemberID, ClusterID: d.identity.ClusterID, Index: last, Unconfirmed: last - hs.GetCommit(),
 		Revision: a.Revision, Keys: a.Keys, Sessions: a.Sessions, LastWrite: time.UnixMilli(a.WallTimeMs),
 	}

@@ -93,7 +93,7 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 	if r.Finished && f.force {
 		return e.printf("Success! A recovery of this directory had been interrupted; it is finished now.\n")
 	}
-	if err := e.printTable([][]string{
+	rows := [][]string{
 		{"Member", fmt.Sprint(r.MemberID)},
 		{"Cluster", fmt.Sprintf("%x", r.ClusterID)},
 		{"Members that are given up", strings.Join(dropped, ", ")},
@@ -102,7 +102,12 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 		{"Last write", r.LastWrite.Format(time.RFC3339)},
 		{"Revision", fmt.Sprint(r.Revision)},
 		{"Keys, sessions", fmt.Sprintf("%d, %d", r.Keys, r.Sessions)},
-	}); err != nil {
+	}
+	if r.LostUpTo > 0 {
+		rows = append(rows, []string{"Lost by its disk", fmt.Sprintf(
+			"entries up to %d, which it had acknowledged: take another member if one is left that has them", r.LostUpTo)})
+	}
+	if err := e.printTable(rows); err != nil {
 		return err
 	}
 	if !f.force {
@@ -125,6 +130,9 @@ func (e *environment) printRecoveryJSON(r raftnode.Recovery) error {
 		"lastIndex": fmt.Sprint(r.Index), "unconfirmedEntries": fmt.Sprint(r.Unconfirmed),
 		"lastWriteTime": r.LastWrite.UTC().Format(time.RFC3339Nano), "revision": fmt.Sprint(r.Revision),
 		"keys": fmt.Sprint(r.Keys), "sessions": fmt.Sprint(r.Sessions), "recovered": r.NewClusterID != [16]byte{},
+	}
+	if r.LostUpTo > 0 {
+		document["lostUpToIndex"] = fmt.Sprint(r.LostUpTo)
 	}
 	if r.NewClusterID != [16]byte{} {
 		document["newClusterId"] = fmt.Sprintf("%x", r.NewClusterID)
