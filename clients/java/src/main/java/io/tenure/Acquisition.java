@@ -31,6 +31,7 @@ final class Acquisition {
   private final CompletableFuture<Held> future = new CompletableFuture<>();
   private long sequence;
   private Stream stream;
+  private boolean sent;
   private boolean queuedOnce;
   private int failures;
   private boolean refused;
@@ -50,7 +51,7 @@ final class Acquisition {
       future.completeExceptionally(session.overError(Applied.NO));
       return future;
     }
-    session.acquiring(this);
+    session.holds.add(this);
     arm(deadline);
     future.whenComplete((h, e) -> session.client.loop.run(() -> ended(h)));
     open();
@@ -71,8 +72,7 @@ final class Acquisition {
       return;
     }
     if (now >= deadline) {
-      giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO,
-          "lock " + session.client.namespace.strip(fullKey) + " was not granted in time"));
+      giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key() + " was not granted in time"));
       return;
     }
     TenureException over = session.patience(queuedOnce);
@@ -92,8 +92,15 @@ final class Acquisition {
       return;
     }
     stopWaiting();
-    session.client.loop.after(LEAVE_NANOS, () -> future.completeExceptionally(why));
-    leave().whenComplete((v, error) -> future.completeExceptionally(why));
+    // A grant wrote the value, whatever becomes of the hold.
+    Applied doubt = sent && options.value().isPresent() ? Applied.UNKNOWN : Applied.NO;
+    session.client.loop.after(LEAVE_NANOS, () -> future.completeExceptionally(why.with(doubt)));
+    leave().whenComplete((hold, error) -> {
+      boolean granted =
+          error == null && options.value().isPresent() && hold.filter(h -> !session.holds.isDoubted(h)).isPresent();
+      Applied applied = granted ? Applied.YES : error == null ? Applied.NO : doubt;
+      future.completeExceptionally(why.with(applied));
+    });
   }
 
   private void stopWaiting() {
@@ -107,26 +114,28 @@ final class Acquisition {
 
   /** Cleans up after the end, whoever brought it about: a grant, a refusal, the deadline, or the user's cancel. */
   private void ended(Held granted) {
-    session.acquiringNoMore(this);
+    session.holds.remove(this);
     stopWaiting();
     if (granted == null && session.state() != SessionState.CLOSED && !refused && !leaving) {
       leave();
     }
   }
 
-  private CompletableFuture<Void> leave() {
+  /** Gives the place up; returns the hold that it became before, which is then given back. */
+  private CompletableFuture<Optional<Hold>> leave() {
     leaving = true;
-    if (session.isUsed(fullKey, owner, this)) {
-      // The hold, or the place, is somebody else's too.
-      return CompletableFuture.completedFuture(null);
+    if (!sent || session.holds.isUsed(fullKey, owner, this)) {
+      // There is none, or it is somebody else's too.
+      return CompletableFuture.completedFuture(Optional.empty());
     }
-    return session.cancelWait(fullKey, owner).handle((hold, error) -> {
+    return session.holds.cancelWait(fullKey, owner).whenComplete((hold, error) -> {
       if (error == null) {
-        hold.ifPresent(h -> session.giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
+        // One that was inherited stays so until it is known to be nobody else's.
+        hold.filter(h -> !session.holds.isDoubted(h)).ifPresent(
+            h -> session.holds.giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
       } else if (session.state() != SessionState.CLOSED) {
-        session.abandon(owner);
+        session.holds.abandon(owner);
       }
-      return null;
     });
   }
 
@@ -142,6 +151,18 @@ final class Acquisition {
     }
   }
 
+  String fullKey() {
+    return fullKey;
+  }
+
+  String owner() {
+    return owner;
+  }
+
+  private String key() {
+    return session.client.namespace.strip(fullKey);
+  }
+
   boolean isFor(String key, String by) {
     return fullKey.equals(key) && owner.equals(by);
   }
@@ -150,6 +171,7 @@ final class Acquisition {
   void restart() {
     if (stream != null && !leaving && !future.isDone()) {
       stopWaiting();
+      queuedOnce = false;
       session.client.loop.after(0, this::open);
     }
   }
@@ -158,7 +180,7 @@ final class Acquisition {
     if (future.isDone() || leaving) {
       return;
     }
-    if (session.isLeaving(fullKey, owner)) {
+    if (session.holds.isLeaving(fullKey, owner)) {
       session.client.loop.after(LOOK_AGAIN_NANOS, this::open);
       return;
     }
@@ -167,12 +189,14 @@ final class Acquisition {
       session.client.link.whenUp(this::open);
       return;
     }
-    if (sequence == 0) {
+    // Once it was queued, session and owner name the place.
+    if (sequence == 0 && !queuedOnce) {
       sequence = session.ids().draw(this::open);
       if (sequence == 0) {
         return;
       }
     }
+    sent = true;
     stream = new Stream(c);
   }
 
@@ -198,19 +222,19 @@ final class Acquisition {
   }
 
   private void granted(Stream s, Hold hold) {
-    session.whenSafe(() -> {
-      if (stream == s && !future.isDone()) {
-        Held held = session.adopt(hold);
-        if (!future.complete(held)) {
-          held.end(EndCause.RELEASED);
-          held.giveBack();
-        }
+    session.holds.believe(hold, () -> stream == s && !future.isDone(), held -> {
+      if (!future.complete(held)) {
+        held.unclaim();
+      }
+    }, why -> {
+      if (stream == s) {
+        refuse(why);
       }
     });
   }
 
   private void rejected(LockRejectedStep step) {
-    String key = session.client.namespace.strip(fullKey);
+    String key = key();
     switch (step.getCause()) {
       case WAIT_END_CAUSE_TIMED_OUT ->
           refuse(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time"));
@@ -282,6 +306,9 @@ final class Acquisition {
       }
       Errors.Failure f = Errors.read(t);
       if (f.retry()) {
+        again(this);
+      } else if (SessionCore.isWindowFull(f.error())) {
+        doneWithId();
         again(this);
       } else if (queuedOnce || failures > 0) {
         // An earlier stream may have left a place.

@@ -8,21 +8,58 @@ import java.util.concurrent.ExecutionException;
 final class Await {
   private Await() {}
 
-  /** Waits for the future. An interrupt cancels what is done and fails as CANCELLED, with the interrupt flag set. */
+  /**
+   * Waits for the future. An interrupt cancels what is done and fails as CANCELLED; a result that was there first is returned
+   * nevertheless, so that nothing is had by nobody. The interrupt flag is set either way.
+   */
   static <T> T of(CompletableFuture<T> future) {
     try {
-      return future.get();
+      return get(future);
     } catch (InterruptedException e) {
-      future.cancel(true);
       Thread.currentThread().interrupt();
-      throw TenureException.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "interrupted while waiting");
+      if (future.cancel(true)) {
+        throw TenureException.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "interrupted while waiting");
+      }
+      return uninterrupted(future);
+    }
+  }
+
+  /** Waits for the end of something that goes on by itself. An interrupt ends the waiting only; the flag is set then. */
+  static void ending(CompletableFuture<?> future) {
+    try {
+      get(future);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits for something that has a bound of its own, whatever interrupts come; the flag is set if any did. */
+  static <T> T uninterrupted(CompletableFuture<T> future) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        try {
+          return get(future);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static <T> T get(CompletableFuture<T> future) throws InterruptedException {
+    try {
+      return future.get();
     } catch (CancellationException e) {
       throw TenureException.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "cancelled");
     } catch (ExecutionException e) {
-      if (e.getCause() instanceof TenureException t) {
-        // The caller's own frames, which the loop's stack trace lacks.
-        t.addSuppressed(new Throwable("called from"));
-        throw t;
+      if (Futures.error(e.getCause()) instanceof TenureException t) {
+        // With the caller's own frames, which the loop's stack trace lacks.
+        throw t.here();
       }
       throw new IllegalStateException("fault in the client", e.getCause());
     }

@@ -157,8 +157,7 @@ final class Calls {
       if (!f.retry()) {
         // A member refuses for want of room before anything is decided; an attempt before may have been applied.
         boolean doubted = sent && f.reason().equals("QUOTA_EXCEEDED") && f.error().applied() == Applied.NO;
-        future.completeExceptionally(doubted ? TenureException.of(f.error().kind(), Applied.UNKNOWN,
-            f.error().getMessage(), f.error().details(), f.error()) : f.error());
+        future.completeExceptionally(doubted ? f.error().with(Applied.UNKNOWN) : f.error());
         return;
       }
       if (f.error().applied() != Applied.NO) {

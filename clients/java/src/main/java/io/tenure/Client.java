@@ -14,12 +14,14 @@ import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
@@ -32,9 +34,11 @@ public final class Client implements AutoCloseable {
   private static final int SECRET_BYTES = 32;
 
   private final ClientCore core;
+  /** Ends when the client is closed; null before that begins. */
+  private final AtomicReference<CompletableFuture<Void>> closing = new AtomicReference<>();
 
-  private Client(ConnectionString at) {
-    this.core = new ClientCore(at, CALL_TIMEOUT);
+  Client(ConnectionString at, BootClock clock) {
+    this.core = new ClientCore(at, CALL_TIMEOUT, clock);
   }
 
   /**
@@ -48,7 +52,7 @@ public final class Client implements AutoCloseable {
 
   /** Makes a client of a cluster. It does not wait for a member. */
   public static Client connect(ConnectionString at) {
-    return new Client(at);
+    return new Client(at, new BootClock());
   }
 
   /** Returns the namespace of all keys; empty for none. */
@@ -82,13 +86,13 @@ public final class Client implements AutoCloseable {
 
   /** Opens a session. */
   public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
-    return core.loop.shown(open(options, CALL_TIMEOUT, c -> { }));
+    return core.loop.shown(open(options, CALL_TIMEOUT, c -> { }), Session::closeAsync);
   }
 
   /** Opens a session within a time; the listener is told its states from the beginning. */
   public CompletableFuture<Session> openSessionAsync(
       SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(open(options, wait, listener));
+    return core.loop.shown(open(options, wait, listener), Session::closeAsync);
   }
 
   /**
@@ -101,7 +105,7 @@ public final class Client implements AutoCloseable {
 
   /** Goes on with a session of another process within a time; see {@link #resume(String)}. */
   public CompletableFuture<Session> resumeAsync(String token, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(resumeInner(token, wait, listener));
+    return core.loop.shown(resumeInner(token, wait, listener), Session::detach);
   }
 
   /** Returns a watch; it begins to work when it is read. */
@@ -180,14 +184,24 @@ public final class Client implements AutoCloseable {
         core.link.current() == null ? "" : core.link.current().address())));
   }
 
-  /** Ends all sessions cleanly, so that others get their locks at once, and everything that runs. */
+  /**
+   * Ends all sessions cleanly, so that others get their locks at once, and everything that runs. It takes no longer than some
+   * seconds, also when no member answers, and is not cut short by an interrupt. Closing it again does nothing.
+   */
   @Override
   public void close() {
-    if (core.closed) {
+    CompletableFuture<Void> mine = new CompletableFuture<>();
+    CompletableFuture<Void> other = closing.compareAndExchange(null, mine);
+    if (other != null) {
+      Await.uninterrupted(other);
       return;
     }
-    Await.of(closeInner());
-    awaitNetwork();
+    try {
+      awaitNetwork(Await.uninterrupted(closeInner()));
+    } finally {
+      core.end();
+      mine.complete(null);
+    }
   }
 
   ClientCore core() {
@@ -198,21 +212,38 @@ public final class Client implements AutoCloseable {
     ByteString secret = ClientCore.randomBytes(SECRET_BYTES);
     ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
     CreateSessionRequest request = request(options, secret, instance);
-    var events = core.loop.serial();
-    events.execute(() -> listener.accept(
-        new SessionChange(SessionState.CONNECTING, SessionState.CONNECTING, java.util.Optional.empty())));
-    return core.onLoop(() -> {
+    var events = connecting(listener);
+    CompletableFuture<Session> opened = new CompletableFuture<>();
+    return core.onLoop(opened, () -> {
+      if (core.keeper.size() >= Keeper.SESSIONS_MAX) {
+        throw TenureException.of(
+            ErrorKind.LIMIT, Applied.NO, "a client can have " + Keeper.SESSIONS_MAX + " sessions; make another client");
+      }
       // The cluster counts from when it made the session, which may be at the first attempt.
       long sentAt = core.clock.nanos();
-      return core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, core.patience(wait))
-          .thenApply(r -> {
+      core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, core.patience(wait))
+          .whenComplete((r, error) -> {
+            if (error != null) {
+              opened.completeExceptionally(error);
+              return;
+            }
             SessionCore s = new SessionCore(core, new SessionCore.Identity(r.getSessionId(), secret, instance,
                 r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
             s.listenLater(listener);
             s.created(sentAt);
-            return new Session(s);
+            if (!opened.complete(new Session(s))) {
+              s.close();
+            }
           });
     });
+  }
+
+  /** Tells the listener that the session is being opened; returns where it is told the rest. */
+  private Executor connecting(Consumer<SessionChange> listener) {
+    Executor events = core.loop.serial();
+    events.execute(() -> listener.accept(
+        new SessionChange(SessionState.CONNECTING, SessionState.CONNECTING, Optional.empty())));
+    return events;
   }
 
   private static Duration renewEvery(Duration said) {
@@ -261,33 +292,51 @@ public final class Client implements AutoCloseable {
 
   private CompletableFuture<Session> resumeInner(String text, Duration wait, Consumer<SessionChange> listener) {
     SessionToken token = SessionToken.parse(text);
-    ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
-    ByteString secret = ByteString.copyFrom(token.secret());
-    AttachSessionRequest request = AttachSessionRequest.newBuilder()
-        .setSessionId(token.sessionId()).setInstanceId(instance).setAttempt(1).setTakeOver(true)
-        .setOptions(io.tenure.v1.CallOptions.newBuilder().setSessionSecret(secret).setEpoch(token.epoch()))
-        .build();
-    var events = core.loop.serial();
-    events.execute(() -> listener.accept(
-        new SessionChange(SessionState.CONNECTING, SessionState.CONNECTING, java.util.Optional.empty())));
-    return core.onLoop(() -> core.calls.call(
-        SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait)).handle((r, error) -> {
-          if (error != null) {
-            throw asSession(error);
-          }
-          return r;
-        }).thenCompose(r -> {
-          Duration ttl = Wire.duration(r.getSession().getTtl());
-          SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
-              r.getSession().getEpoch(), ttl, interval(ttl)), events);
-          s.listenLater(listener);
-          long inheritFrom = token.handedOver() ? core.clock.nanos() : core.clock.nanos() + ttl.toNanos();
-          s.takenOver(!token.handedOver(), inheritFrom);
-          CompletableFuture<Session> ready = new CompletableFuture<>();
-          s.whenSafe(() -> ready.complete(new Session(s)));
-          s.over().thenAccept(c -> ready.completeExceptionally(s.overError(Applied.YES)));
-          return ready;
-        }));
+    Executor events = connecting(listener);
+    CompletableFuture<Session> resumed = new CompletableFuture<>();
+    return core.onLoop(resumed, () -> {
+      ByteString secret = ByteString.copyFrom(token.secret());
+      ByteString instance = core.taker(token);
+      AttachSessionRequest request = AttachSessionRequest.newBuilder()
+          .setSessionId(token.sessionId()).setInstanceId(instance).setAttempt(1).setTakeOver(true)
+          .setOptions(io.tenure.v1.CallOptions.newBuilder().setSessionSecret(secret).setEpoch(token.epoch()))
+          .build();
+      long until = core.clock.nanos() + wait.toNanos();
+      core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait))
+          .whenComplete((r, error) -> {
+            if (error != null) {
+              RuntimeException e = asSession(error);
+              if (e instanceof TenureException.SessionOver) {
+                core.tookOver(token);
+              }
+              resumed.completeExceptionally(e);
+              return;
+            }
+            Duration ttl = Wire.duration(r.getSession().getTtl());
+            SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
+                r.getSession().getEpoch(), ttl, interval(ttl)), events);
+            s.listenLater(listener);
+            s.takenOver(r, !token.handedOver());
+            awaitBelief(token, s, until, resumed);
+          });
+    });
+  }
+
+  /** Waits for the first renewal of a session that was taken over. Without it, whoever has the token may try again. */
+  private void awaitBelief(SessionToken token, SessionCore s, long until, CompletableFuture<Session> resumed) {
+    s.whenSafe(Long.MIN_VALUE, () -> {
+      core.tookOver(token);
+      resumed.complete(new Session(s));
+    }, () -> resumed.completeExceptionally(s.overError(Applied.YES)));
+    ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(
+        TenureException.of(ErrorKind.UNAVAILABLE, Applied.YES,
+            "session " + token.sessionId() + " was taken over, but no member renewed it in time; resume it again")));
+    resumed.whenComplete((session, error) -> {
+      late.cancel(false);
+      if (error != null) {
+        core.loop.run(s::detach);
+      }
+    });
   }
 
   private static Duration interval(Duration ttl) {
@@ -335,36 +384,45 @@ public final class Client implements AutoCloseable {
         });
   }
 
-  private CompletableFuture<Void> closeInner() {
-    return core.onLoop(() -> {
-      List<CompletableFuture<?>> ends = new ArrayList<>();
+  /** Ends what runs; returns the connections, which are being closed. */
+  private CompletableFuture<List<Connection>> closeInner() {
+    CompletableFuture<List<Connection>> done = new CompletableFuture<>();
+    core.loop.execute(() -> {
       for (SessionCore s : List.copyOf(core.sessions)) {
-        ends.add(s.close());
+        s.close();
       }
-      return CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new))
-          .orTimeout(CLOSE_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
-          .handle((v, e) -> null);
-    }).thenRun(() -> core.loop.run(() -> {
-      core.closed = true;
-      for (AutoCloseable part : List.copyOf(core.parts)) {
-        Wire.closeQuietly(part);
-      }
-      core.calls.close(ClientCore.closedError());
-      core.keeper.close();
-      core.link.close();
-    }));
+      CompletableFuture<Void> ends = CompletableFuture.allOf(core.endings.toArray(CompletableFuture[]::new));
+      core.loop.after(CLOSE_TIMEOUT.toNanos(), () -> ends.complete(null));
+      ends.whenComplete((v, e) -> done.complete(closeParts()));
+    });
+    return done;
   }
 
-  private void awaitNetwork() {
-    boolean interrupted = false;
-    for (Connection c : List.copyOf(core.link.opened())) {
-      try {
-        c.awaitClosed(CLOSE_TIMEOUT.toNanos());
-      } catch (InterruptedException e) {
-        interrupted = true;
+  private List<Connection> closeParts() {
+    core.closed = true;
+    for (AutoCloseable part : List.copyOf(core.parts)) {
+      Wire.closeQuietly(part);
+    }
+    core.calls.close(ClientCore.closedError());
+    core.keeper.close();
+    List<Connection> opened = List.copyOf(core.link.opened());
+    core.link.close();
+    return opened;
+  }
+
+  private void awaitNetwork(List<Connection> opened) {
+    boolean interrupted = Thread.interrupted();
+    long until = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
+    for (Connection c : opened) {
+      while (true) {
+        try {
+          c.awaitClosed(Math.max(0, until - System.nanoTime()));
+          break;
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
       }
     }
-    core.end();
     if (interrupted) {
       Thread.currentThread().interrupt();
     }

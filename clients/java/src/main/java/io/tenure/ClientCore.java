@@ -11,7 +11,9 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -25,25 +27,31 @@ final class ClientCore implements Link.Listener {
 
   private static final long MEMBERS_NANOS = 10_000_000_000L;
   private static final long MEMBERS_CALL_NANOS = 3_000_000_000L;
+  private static final int TAKERS_MAX = 256;
   private static final SecureRandom SECRETS = new SecureRandom();
 
   final ConnectionString at;
   final Namespace namespace;
   final Duration callTimeout;
   final Loop loop = new Loop();
-  final BootClock clock = new BootClock();
+  final BootClock clock;
   final Random random = new Random();
   final Link link;
   final Calls calls;
   final Keeper keeper;
   final Set<SessionCore> sessions = new HashSet<>();
+  /** Sessions that the cluster is told the end of. */
+  final Set<CompletableFuture<Void>> endings = new HashSet<>();
   final Set<AutoCloseable> parts = new HashSet<>();
   volatile boolean closed;
   private final Set<CompletableFuture<?>> pending = ConcurrentHashMap.newKeySet();
+  /** By session and epoch, who we said we were when we began to take it over, until that was done. */
+  private final Map<String, ByteString> takers = new LinkedHashMap<>();
   private volatile boolean ended;
 
-  ClientCore(ConnectionString at, Duration callTimeout) {
+  ClientCore(ConnectionString at, Duration callTimeout, BootClock clock) {
     this.at = at;
+    this.clock = clock;
     this.namespace = Namespace.of(at.namespace());
     this.callTimeout = callTimeout;
     this.link = new Link(loop, at, random);
@@ -98,6 +106,20 @@ final class ClientCore implements Link.Listener {
     }
   }
 
+  /** Returns who we are for a takeover: the same as before when one of the same epoch was begun and not finished. */
+  ByteString taker(SessionToken token) {
+    ByteString instance = takers.computeIfAbsent(token.sessionId() + "/" + token.epoch(), k -> randomBytes(ID_BYTES));
+    if (takers.size() > TAKERS_MAX) {
+      takers.remove(takers.keySet().iterator().next());
+    }
+    return instance;
+  }
+
+  /** Says that a takeover is done, or refused for good. */
+  void tookOver(SessionToken token) {
+    takers.remove(token.sessionId() + "/" + token.epoch());
+  }
+
   static ByteString randomBytes(int n) {
     byte[] b = new byte[n];
     SECRETS.nextBytes(b);
@@ -107,6 +129,11 @@ final class ClientCore implements Link.Listener {
   /** Runs work that begins on the loop; the future ends on the loop. */
   <T> CompletableFuture<T> onLoop(Supplier<CompletableFuture<T>> work) {
     CompletableFuture<T> result = new CompletableFuture<>();
+    return onLoop(result, () -> Futures.connect(work.get(), result));
+  }
+
+  /** Runs work that begins on the loop and ends the future there; only so it knows whether its value was taken. */
+  <T> CompletableFuture<T> onLoop(CompletableFuture<T> result, Runnable work) {
     pending.add(result);
     result.whenComplete((v, e) -> pending.remove(result));
     loop.run(() -> {
@@ -115,7 +142,7 @@ final class ClientCore implements Link.Listener {
         return;
       }
       try {
-        Futures.connect(work.get(), result);
+        work.run();
       } catch (RuntimeException e) {
         result.completeExceptionally(e);
       }

@@ -11,5 +11,15 @@ public enum CloseCause {
   /** Another process took it over. */
   SUPERSEDED,
   /** It was handed over to another process. */
-  EXPORTED
+  EXPORTED;
+
+  /** Returns why holds end with a session that ends so. */
+  EndCause ofHolds() {
+    return switch (this) {
+      case CLOSED -> EndCause.SESSION_CLOSED;
+      case EXPIRED, AUTH_FAILED -> EndCause.SESSION_ENDED;
+      case SUPERSEDED -> EndCause.SUPERSEDED;
+      case EXPORTED -> EndCause.EXPORTED;
+    };
+  }
 }

@@ -49,22 +49,13 @@ public final class Election {
   /** Stands, and tells how many candidates are before this one while it waits. */
   public CompletableFuture<Leadership> campaignAsync(
       String value, String owner, Optional<Duration> wait, IntConsumer queued) {
-    Lock lock = lock(value, owner, queued);
-    CompletableFuture<Held> held = wait.map(lock::acquireAsync).orElseGet(lock::acquireAsync);
-    CompletableFuture<Leadership> result = new CompletableFuture<>();
-    Futures.connect(held.thenApply(Leadership::new), result);
-    result.whenComplete((l, e) -> {
-      if (result.isCancelled()) {
-        held.cancel(true);
-      }
-    });
-    return result;
+    return core.loop.shown(lock(value, owner, queued).begin(wait), Leadership::new, Held::unclaim);
   }
 
   /**
    * Leads again and again, until the run is closed or the session ends. The task runs at the beginning of each leadership, on
    * a thread of the client's pool; it should return, and tell others to stop, when {@link Held#isSafe} turns false. Leadership
-   * is given up when it returns.
+   * is given up when it returns. When no member answers it stands again later; what the task throws ends the run.
    */
   public ElectionRun run(String value, Consumer<Leadership> task) {
     ElectionRun run = new ElectionRun(core, session, this, value, task);

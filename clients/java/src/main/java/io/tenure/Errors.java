@@ -47,15 +47,18 @@ final class Errors {
       case "NO_LEADER", "NOT_LEADER", "STOPPING", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS", "DEADLINE_EXCEEDED" -> true;
       default -> false;
     };
-    long retryAfter = 0;
-    try {
-      retryAfter = Long.parseLong(details.getOrDefault("retry_after_ms", "0")) * 1_000_000L;
-    } catch (NumberFormatException e) {
-      // A hint that cannot be read is none.
-      retryAfter = 0;
-    }
+    long retryAfter = number(details.get("retry_after_ms")) * 1_000_000L;
     return new Failure(
-        TenureException.of(kind(reason), applied, message, details, t), reason, retry, retryAfter);
+        TenureException.of(kind(reason), applied, message, details, t).because(reason), reason, retry, retryAfter);
+  }
+
+  /** Reads a number that came with an error; a hint that is missing or cannot be read is 0. */
+  static long number(String text) {
+    try {
+      return text == null ? 0 : Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      return 0;
+    }
   }
 
   /** Returns what the cluster said with the error, if it was the cluster that said it. */
@@ -96,9 +99,14 @@ final class Errors {
     };
   }
 
-  /** Returns what a reason means for a user of this library. */
+  /** Returns what a reason means for a user of this library. One of a later version is an argument that the cluster refuses. */
   static ErrorKind kind(String reason) {
-    return switch (reason) {
+    return known(reason).orElse(ErrorKind.INVALID_ARGUMENT);
+  }
+
+  /** Returns what a reason means; nothing for one that this version does not know. */
+  static Optional<ErrorKind> known(String reason) {
+    return Optional.ofNullable(switch (reason) {
       case "SESSION_EXPIRED" -> ErrorKind.SESSION_EXPIRED;
       case "SESSION_NOT_FOUND" -> ErrorKind.SESSION_NOT_FOUND;
       case "SESSION_SUPERSEDED", "EPOCH_MISMATCH" -> ErrorKind.SESSION_SUPERSEDED;
@@ -126,7 +134,10 @@ final class Errors {
       case "FROZEN" -> ErrorKind.FROZEN;
       case "FEATURE_NOT_ENABLED", "METHOD_NOT_FOUND" -> ErrorKind.NOT_SUPPORTED;
       case "INTERNAL", "REQUEST_ID_REUSED" -> ErrorKind.INTERNAL;
-      default -> ErrorKind.INVALID_ARGUMENT;
-    };
+      case "INVALID_ARGUMENT", "KEY_EMPTY", "KEY_TOO_LONG", "MALFORMED_REQUEST", "UNKNOWN_FIELD", "PAGE_TOKEN_INVALID",
+          "TTL_OUT_OF_RANGE", "LOCK_DELAY_OUT_OF_RANGE", "SESSION_ID_INVALID", "MEMBER_NOT_FOUND",
+          "MEMBERSHIP_REFUSED", "ATTEMPT_OUTDATED" -> ErrorKind.INVALID_ARGUMENT;
+      default -> null;
+    });
   }
 }

@@ -21,6 +21,8 @@ public class Held implements AutoCloseable {
   private final CompletableFuture<EndCause> ended = new CompletableFuture<>();
   private volatile EndCause cause;
   private volatile boolean doubted;
+  /** How many acquires have it. The loop counts. */
+  private int claims;
 
   Held(SessionCore session, Hold hold) {
     this.session = session;
@@ -32,7 +34,7 @@ public class Held implements AutoCloseable {
       case LOCK_MODE_SEMAPHORE -> LockMode.SEMAPHORE;
       default -> LockMode.EXCLUSIVE;
     };
-    session.holds(this);
+    session.holds.add(this);
     if (session.state() == SessionState.CLOSED) {
       end(EndCause.SESSION_CLOSED);
     }
@@ -100,9 +102,12 @@ public class Held implements AutoCloseable {
     return Optional.ofNullable(cause != null ? cause : session.whyOver());
   }
 
-  /** Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. */
+  /**
+   * Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. Callbacks of one
+   * session run one after another: it should be short.
+   */
   public void onEnded(Consumer<EndCause> callback) {
-    ended.thenAcceptAsync(callback, session.events());
+    ended.thenAccept(why -> session.events().execute(() -> callback.accept(why)));
   }
 
   /** Returns a future that ends when the hold does. */
@@ -120,11 +125,13 @@ public class Held implements AutoCloseable {
     return session.client.loop.shown(releaseInner());
   }
 
-  /** Releases the lock, and does nothing if it ended before. */
+  /**
+   * Releases the lock, and does nothing if it ended before. An interrupt ends the waiting for the answer, not the release.
+   */
   @Override
   public void close() {
     try {
-      release();
+      Await.ending(releaseInner());
     } catch (TenureException.SessionOver e) {
       // It ended with its session.
       return;
@@ -158,7 +165,7 @@ public class Held implements AutoCloseable {
   void end(EndCause why) {
     if (cause == null) {
       cause = why;
-      session.holdsNoMore(this);
+      session.holds.remove(this);
       ended.complete(why);
     }
   }
@@ -181,7 +188,7 @@ public class Held implements AutoCloseable {
           result.complete(released);
           return;
         }
-        session.abandon(owner);
+        session.holds.abandon(owner);
         result.completeExceptionally(error);
       });
     });
@@ -189,6 +196,21 @@ public class Held implements AutoCloseable {
   }
 
   CompletableFuture<Boolean> giveBack() {
-    return session.giveBack(sequencer.key(), owner, sequencer.lockIndex());
+    return session.holds.giveBack(sequencer.key(), owner, sequencer.lockIndex());
+  }
+
+  /** Notes that one acquire more has it. */
+  Held claim() {
+    claims++;
+    return this;
+  }
+
+  /** One who acquired it did not take it: it is released unless somebody else has it. Any thread may call it. */
+  void unclaim() {
+    session.client.loop.run(() -> {
+      if (--claims == 0) {
+        releaseInner();
+      }
+    });
   }
 }

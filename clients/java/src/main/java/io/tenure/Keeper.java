@@ -24,6 +24,9 @@ import java.util.Set;
  */
 final class Keeper implements Link.Listener {
   private static final long TICK_NANOS = 25_000_000L;
+  /** How many sessions one client can keep: what a member renews over one stream. */
+  static final int SESSIONS_MAX = 131_072;
+
   private static final int RENEWALS_MAX = 1024;
   private static final long SILENCE_MIN_NANOS = 250_000_000L;
   private static final long SILENCE_MAX_NANOS = 5_000_000_000L;
@@ -62,14 +65,18 @@ final class Keeper implements Link.Listener {
     }
   }
 
-  /** Begins to renew the session, a renewal of which was acknowledged just now. */
+  /** Begins to renew the session, at once: only of what a stream has renewed does it tell what happens. */
   void add(SessionCore session) {
     Kept k = new Kept(session);
-    k.due = clock.nanos() + interval(session);
+    k.due = clock.nanos();
     sessions.put(session.id(), k);
     if (stream == null && link.current() != null) {
       up(link.current());
     }
+  }
+
+  int size() {
+    return sessions.size();
   }
 
   void remove(SessionCore session) {
@@ -251,7 +258,7 @@ final class Keeper implements Link.Listener {
         k.due = now + interval(k.session);
         k.session.renewed(k.sentAt);
       }
-      case ERROR_REASON_SESSION_NOT_FOUND, ERROR_REASON_SESSION_EXPIRED -> k.session.over(CloseCause.EXPIRED);
+      case ERROR_REASON_SESSION_NOT_FOUND, ERROR_REASON_SESSION_EXPIRED, ERROR_REASON_SESSION_ID_INVALID -> k.session.over(CloseCause.EXPIRED);
       case ERROR_REASON_SESSION_SUPERSEDED -> k.session.over(CloseCause.SUPERSEDED);
       case ERROR_REASON_SESSION_SECRET_WRONG, ERROR_REASON_PERMISSION_DENIED, ERROR_REASON_UNAUTHENTICATED ->
           k.session.over(CloseCause.AUTH_FAILED);

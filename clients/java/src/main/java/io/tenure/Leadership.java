@@ -55,7 +55,7 @@ public final class Leadership implements AutoCloseable {
     return held.session().client.loop.shown(resignInner(sessionId, owner));
   }
 
-  /** Resigns, and does nothing if it ended before. */
+  /** Resigns, and does nothing if it ended before; see {@link Held#close}. */
   @Override
   public void close() {
     held.close();
@@ -83,7 +83,7 @@ public final class Leadership implements AutoCloseable {
           } else {
             // It may have been passed on.
             held.end(EndCause.RELEASED);
-            s.abandon(held.owner());
+            s.holds.abandon(held.owner());
           }
           if (error != null) {
             throw Futures.rethrow(error);

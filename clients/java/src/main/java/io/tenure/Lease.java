@@ -14,19 +14,18 @@ final class Lease {
   private static final long MARGIN_MIN_NANOS = 50_000_000L;
   private static final long MARGIN_SHARE = 50;
 
-  private volatile long safeUntil;
+  private static final long NOT_BEGUN = Long.MIN_VALUE;
 
-  /** Begins a lease that is not believed yet. */
-  Lease() {
-    this.safeUntil = Long.MIN_VALUE;
-  }
+  private volatile long safeUntil = NOT_BEGUN;
+  /** Whether somebody saw that it ran out. What was told about it stays true until the loop has dealt with it. */
+  private volatile boolean ranOut;
 
   static long marginNanos(Duration ttl) {
     return Math.max(MARGIN_MIN_NANOS, ttl.toNanos() / MARGIN_SHARE);
   }
 
   /** Takes note of an acknowledged renewal that was sent at that time. An older one changes nothing. */
-  void acknowledged(long sentAt, Duration ttl) {
+  synchronized void acknowledged(long sentAt, Duration ttl) {
     long until = ttl.isZero() ? NEVER : sentAt + ttl.toNanos() - marginNanos(ttl);
     if (until > safeUntil) {
       safeUntil = until;
@@ -34,24 +33,47 @@ final class Lease {
   }
 
   /** Ends the lease for good. */
-  void end() {
-    safeUntil = Long.MIN_VALUE;
+  synchronized void end() {
+    safeUntil = NOT_BEGUN;
+  }
+
+  /** Forgets that it ran out: all that hung on it has ended, and it may be believed again. */
+  synchronized void again() {
+    ranOut = false;
   }
 
   long safeUntil() {
     return safeUntil;
   }
 
+  /** Reports whether it is believed. Once it was not, it is not until {@link #again}. */
   boolean isSafe(long now) {
-    return now < safeUntil;
+    if (ranOut) {
+      return false;
+    }
+    return now < safeUntil || look(now);
+  }
+
+  /** Reports whether it began and ran out. */
+  boolean isOver(long now) {
+    return !isSafe(now) && ranOut;
+  }
+
+  private synchronized boolean look(long now) {
+    // A renewal may have been acknowledged meanwhile.
+    boolean safe = now < safeUntil;
+    if (!safe && safeUntil != NOT_BEGUN) {
+      ranOut = true;
+    }
+    return safe && !ranOut;
   }
 
   /** Returns for how long the session can still be believed; zero when it cannot. */
   Duration left(long now) {
     long until = safeUntil;
-    if (until == NEVER) {
-      return Duration.ofNanos(Long.MAX_VALUE);
+    if (!isSafe(now)) {
+      return Duration.ZERO;
     }
-    return now >= until ? Duration.ZERO : Duration.ofNanos(until - now);
+    return until == NEVER ? Duration.ofNanos(Long.MAX_VALUE) : Duration.ofNanos(Math.max(0, until - now));
   }
 }

@@ -58,12 +58,12 @@ public final class Lock {
 
   /** Waits for the lock; cancelling the future gives the place up, and a hold that came first back. */
   public CompletableFuture<Held> acquireAsync() {
-    return session.client.loop.shown(begin(Optional.empty()));
+    return session.client.loop.shown(begin(Optional.empty()), Held::unclaim);
   }
 
   /** Waits for the lock at most so long; see {@link #acquireAsync()}. */
   public CompletableFuture<Held> acquireAsync(Duration wait) {
-    return session.client.loop.shown(begin(Optional.of(wait)));
+    return session.client.loop.shown(begin(Optional.of(wait)), Held::unclaim);
   }
 
   /** Takes the lock if it is free and nobody waits. */
@@ -73,7 +73,7 @@ public final class Lock {
 
   /** Takes the lock if it is free and nobody waits. */
   public CompletableFuture<TryResult> tryAcquireAsync() {
-    return session.client.loop.shown(tryInner());
+    return session.client.loop.shown(tryInner(), t -> t.held().ifPresent(Held::unclaim));
   }
 
   /** Runs the task with the lock held, and releases it afterwards. */
@@ -83,7 +83,7 @@ public final class Lock {
     }
   }
 
-  private CompletableFuture<Held> begin(Optional<Duration> wait) {
+  CompletableFuture<Held> begin(Optional<Duration> wait) {
     CompletableFuture<Held> result = new CompletableFuture<>();
     if (session.client.closed) {
       result.completeExceptionally(ClientCore.closedError());
@@ -96,7 +96,7 @@ public final class Lock {
         if (error != null) {
           result.completeExceptionally(error);
         } else if (!result.complete(held)) {
-          held.releaseAsync();
+          held.unclaim();
         }
       });
       result.whenComplete((h, e) -> session.client.loop.run(() -> inner.cancel(true)));
@@ -116,10 +116,11 @@ public final class Lock {
 
   private void tryWhenFree(CompletableFuture<TryResult> result) {
     String fullKey = session.client.namespace.key(key);
-    if (session.state() != SessionState.CLOSED && session.isLeaving(fullKey, owner) && !result.isDone()) {
+    if (session.state() != SessionState.CLOSED && session.holds.isLeaving(fullKey, owner) && !result.isDone()) {
       session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(result));
       return;
     }
+    session.holds.takeUp(fullKey, owner);
     session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()
           .setKey(fullKey).setSessionId(session.id()).setMode(options.mode().wire())
@@ -131,19 +132,18 @@ public final class Lock {
         result.completeExceptionally(error);
         if (!(Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO)
             && session.state() != SessionState.CLOSED) {
-          session.abandon(owner);
+          session.holds.abandon(owner);
         }
-      } else if (!r.getAcquired()) {
+      } else if (!r.getAcquired() || session.holds.isDoubted(r.getHold())) {
+        // What the process before this one may still believe in is not had here yet.
         result.complete(new TryResult(
-            Optional.empty(), r.getLock().getHolders(), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
+            Optional.empty(), Math.max(r.getAcquired() ? 1 : 0, r.getLock().getHolders()), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
       } else {
-        session.whenSafe(() -> {
-          Held held = session.adopt(r.getHold());
+        session.holds.believe(r.getHold(), () -> true, held -> {
           if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
-            held.releaseAsync();
+            held.unclaim();
           }
-        });
-        session.over().thenAccept(c -> result.completeExceptionally(session.overError(Applied.YES)));
+        }, result::completeExceptionally);
       }
     });
   }

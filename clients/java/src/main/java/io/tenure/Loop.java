@@ -9,6 +9,8 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * The threads of one client. One thread does all the work on the client's state, so that state needs no locks; it never
@@ -60,14 +62,28 @@ final class Loop implements Executor {
 
   /** Returns a future for the user: it ends as the given one does, on the user's pool. */
   <T> CompletableFuture<T> shown(CompletableFuture<T> inner) {
-    UserFuture<T> shown = new UserFuture<>(inner);
+    return shown(inner, value -> value, value -> { });
+  }
+
+  /** Returns a future for the user; see {@link #shown(CompletableFuture, Function, Consumer)}. */
+  <T> CompletableFuture<T> shown(CompletableFuture<T> inner, Consumer<T> unclaimed) {
+    return shown(inner, value -> value, unclaimed);
+  }
+
+  /**
+   * Returns a future for the user: it ends as the given one does, on the user's pool. When the user ended it before, by
+   * cancel, a time-out or otherwise, the work behind it is cancelled; a value that comes nevertheless goes to {@code unclaimed}.
+   */
+  <T, U> CompletableFuture<U> shown(CompletableFuture<T> inner, Function<T, U> as, Consumer<T> unclaimed) {
+    UserFuture<U> shown = new UserFuture<>();
     inner.whenComplete((value, error) -> onPool(() -> {
       if (error != null) {
-        shown.completeExceptionally(error);
-      } else {
-        shown.complete(value);
+        shown.completeExceptionally(Futures.error(error));
+      } else if (!shown.complete(as.apply(value))) {
+        unclaimed.accept(value);
       }
     }));
+    shown.whenComplete((value, error) -> inner.cancel(true));
     return shown;
   }
 
@@ -93,11 +109,12 @@ final class Loop implements Executor {
     pool.shutdown();
   }
 
-  private static void guarded(Runnable task) {
+  /** Runs the task; what it throws goes to the thread's handler of uncaught exceptions, and the thread goes on. */
+  static void guarded(Runnable task) {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
-      // A fault in our own code: shown, never swallowed, and the loop goes on for the others.
+      // A fault, in our own code or in a callback: shown, never swallowed, and the thread goes on for the others.
       Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
       handler.uncaughtException(Thread.currentThread(), e);
     }
@@ -134,20 +151,8 @@ final class Loop implements Executor {
     }
   }
 
-  /** A future whose cancellation cancels the work behind it. */
+  /** A future whose stages are plain ones: what the user makes of it is the user's. */
   private static final class UserFuture<T> extends CompletableFuture<T> {
-    private final CompletableFuture<T> inner;
-
-    UserFuture(CompletableFuture<T> inner) {
-      this.inner = inner;
-    }
-
-    @Override
-    public boolean cancel(boolean mayInterruptIfRunning) {
-      inner.cancel(mayInterruptIfRunning);
-      return super.cancel(mayInterruptIfRunning);
-    }
-
     @Override
     public <U> CompletableFuture<U> newIncompleteFuture() {
       return new CompletableFuture<>();

@@ -52,11 +52,14 @@ public final class Presence {
       this.put = put;
     }
 
-    /** Leaves the group. A membership of the same name that somebody else took since stays. */
+    /**
+     * Leaves the group. A membership of the same name that somebody else took since stays. An interrupt ends the waiting for the
+     * answer, not the leaving.
+     */
     @Override
     public void close() {
       try {
-        kv.deleteIf(put.key(), put.revision());
+        Await.ending(kv.deleteInner(put.key(), put.revision(), null));
       } catch (TenureException.CompareFailed | TenureException.SessionOver e) {
         // Gone already.
         return;

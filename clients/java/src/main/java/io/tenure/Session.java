@@ -34,7 +34,7 @@ public final class Session implements AutoCloseable {
 
   /** Returns how it is doing. */
   public SessionState state() {
-    return core.state();
+    return core.stateNow();
   }
 
   /** Returns why it is CLOSED; absent otherwise. */
@@ -126,34 +126,51 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Returns what a resumed session holds, once the process before cannot believe in it any more: at once after an export, a
-   * TTL after the resumption otherwise.
+   * Returns what a resumed session inherited and still holds, once the process before cannot believe in it any more: at once
+   * after an export, a TTL after the resumption otherwise. A place in a queue that was inherited is kept for an acquire with
+   * the same owner; those that nobody took up are given up here. Another call returns the same again.
    */
   public List<Held> inherited() {
-    return Await.of(core.client.onLoop(core::inherited));
+    return Await.of(core.client.onLoop(core.holds::inherited));
   }
 
   /** Returns what a resumed session holds; see {@link #inherited}. */
   public CompletableFuture<List<Held>> inheritedAsync() {
-    return core.client.loop.shown(core.client.onLoop(core::inherited));
+    return core.client.loop.shown(core.client.onLoop(core.holds::inherited));
   }
 
-  /** Ends the session: what it holds is free for others at once. Closing it again does nothing. */
+  /**
+   * Ends the session: what it holds is free for others at once. Closing it again does nothing. An interrupt ends the waiting for
+   * the answer, not the end.
+   */
   @Override
   public void close() {
     if (!core.client.closed) {
-      Await.of(core.client.onLoop(core::close));
+      Await.ending(closeInner());
     }
   }
 
   /** Ends the session; see {@link #close}. */
   public CompletableFuture<Void> closeAsync() {
-    return core.client.closed
-        ? CompletableFuture.completedFuture(null) : core.client.loop.shown(core.client.onLoop(core::close));
+    return core.client.closed ? CompletableFuture.completedFuture(null) : core.client.loop.shown(closeInner());
+  }
+
+  /** Stops using the session without ending it. */
+  void detach() {
+    core.client.loop.run(core::detach);
+  }
+
+  private CompletableFuture<Void> closeInner() {
+    return core.client.onLoop(core::close).exceptionally(e -> {
+      if (Futures.error(e) instanceof TenureException t && t.kind() == ErrorKind.CLIENT_CLOSED) {
+        return null; // The client ended it.
+      }
+      throw Futures.rethrow(e);
+    });
   }
 
   @Override
   public String toString() {
-    return "Session[" + core.id() + " " + core.state() + "]";
+    return "Session[" + core.id() + " " + core.stateNow() + "]";
   }
 }

@@ -6,12 +6,7 @@ import io.grpc.MethodDescriptor;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.CallOptions;
-import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.DestroySessionRequest;
-import io.tenure.v1.Hold;
-import io.tenure.v1.LockServiceGrpc;
-import io.tenure.v1.Place;
-import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.RenewSessionRequest;
 import io.tenure.v1.RenewSessionResponse;
 import io.tenure.v1.RequestID;
@@ -19,12 +14,8 @@ import io.tenure.v1.SessionHint;
 import io.tenure.v1.SessionServiceGrpc;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -35,10 +26,11 @@ final class SessionCore {
   private static final Duration JEOPARDY_CALLS_MAX = Duration.ofSeconds(45);
   private static final long AFTER_CLOSE_NANOS = 3_000_000_000L;
   private static final long CLOSE_NANOS = 10_000_000_000L;
-  private static final long GIVE_BACK_AGAIN_NANOS = 1_000_000_000L;
+  private static final long WINDOW_FULL_NANOS = 50_000_000L;
   private static final long ATTACH_NANOS = 2_000_000_000L;
 
   final ClientCore client;
+  final Holds holds = new Holds(this);
   private final String id;
   private final ByteString secret;
   private final ByteString instance;
@@ -47,28 +39,24 @@ final class SessionCore {
   private final Duration renewEvery;
   private final Lease lease = new Lease();
   private final RequestIds ids = new RequestIds();
-  private final Set<Held> held = new HashSet<>();
-  private final Set<Acquisition> acquisitions = new HashSet<>();
-  /** Owners whose holds and places the user gave up, or lost the belief in, while nobody could be told. */
-  private final Set<String> abandoned = new HashSet<>();
-  /** How many calls give back a hold or a place just now, by key and owner. Until they end, nobody else may take it up. */
-  private final Map<String, Integer> leaving = new HashMap<>();
-  private final List<Runnable> whenSafe = new ArrayList<>();
+  private final List<Waiting> waiting = new ArrayList<>();
   private final List<Consumer<SessionChange>> listeners = new ArrayList<>();
   private final Executor events;
-  private final CompletableFuture<CloseCause> over = new CompletableFuture<>();
   private volatile SessionState state = SessionState.CONNECTING;
   private volatile CloseCause cause;
   private long changedAt;
   private long attempts;
   private boolean needsAttach;
-  /** From when on inherited holds can be believed; the end of the old process's lease. */
-  private long inheritFrom;
-  private boolean oldMayRun;
+  /** Until when a process before may believe in what the session holds. */
+  private long oldMayRunUntil = Long.MIN_VALUE;
+  private CompletableFuture<Void> ending;
 
   /** What makes a session what it is. */
   record Identity(
       String id, ByteString secret, ByteString instance, long epoch, Duration ttl, Duration renewEvery) {}
+
+  /** What waits for the lease. */
+  private record Waiting(long notBefore, Runnable task, Runnable over) {}
 
   SessionCore(ClientCore client, Identity who, Executor events) {
     this.client = client;
@@ -105,6 +93,16 @@ final class SessionCore {
     return state;
   }
 
+  /** The state as the clock has it, which the loop may not have looked at yet. */
+  SessionState stateNow() {
+    SessionState known = state;
+    return believed(known) && lease.isOver(client.clock.nanos()) ? SessionState.JEOPARDY : known;
+  }
+
+  private static boolean believed(SessionState s) {
+    return s == SessionState.CONNECTED || s == SessionState.SUSPENDED;
+  }
+
   Optional<CloseCause> cause() {
     return Optional.ofNullable(cause);
   }
@@ -115,10 +113,6 @@ final class SessionCore {
 
   Executor events() {
     return events;
-  }
-
-  CompletableFuture<CloseCause> over() {
-    return over;
   }
 
   boolean isSafe() {
@@ -140,10 +134,11 @@ final class SessionCore {
   }
 
   /** The session was taken over from another process; the next renewal begins its lease here. */
-  void takenOver(boolean mayRun, long inheritFrom) {
-    this.oldMayRun = mayRun;
-    this.inheritFrom = inheritFrom;
-    this.attempts = 1;
+  void takenOver(AttachSessionResponse had, boolean mayRun) {
+    long from = client.clock.nanos() + (mayRun ? ttl.toNanos() : 0);
+    oldMayRunUntil = mayRun ? from : Long.MIN_VALUE;
+    holds.inherit(had, from);
+    attempts = 1;
     client.sessions.add(this);
     client.keeper.add(this);
     client.keeper.hurry(this);
@@ -159,35 +154,33 @@ final class SessionCore {
   void renewed(long sentAt) {
     look(client.clock.nanos());
     lease.acknowledged(sentAt, ttl);
+    // Somebody may have seen it run out between the two.
+    look(client.clock.nanos());
+    if (state == SessionState.JEOPARDY) {
+      if (needsAttach) {
+        // First what became of the holds, then the good news.
+        client.keeper.hurry(this);
+        return;
+      }
+      lease.again();
+    }
     if (state == SessionState.CLOSED || !lease.isSafe(client.clock.nanos())) {
       return;
     }
-    if (state == SessionState.JEOPARDY && needsAttach) {
-      // First what became of the holds, then the good news.
-      client.keeper.hurry(this);
-      return;
-    }
     become(SessionState.CONNECTED);
-    List<Runnable> tasks = List.copyOf(whenSafe);
-    whenSafe.clear();
-    tasks.forEach(Runnable::run);
+    runWaiting(client.clock.nanos());
   }
 
   /** Looks at the clock. */
   void look(long now) {
-    boolean believed = state == SessionState.CONNECTED || state == SessionState.SUSPENDED;
-    if (believed && !lease.isSafe(now)) {
+    if (believed(state) && !lease.isSafe(now)) {
       needsAttach = true;
-      for (Held h : List.copyOf(held)) {
-        abandoned.add(h.owner());
-        h.end(EndCause.LEASE_RAN_OUT);
-      }
+      holds.ranOut();
       become(SessionState.JEOPARDY);
       client.keeper.hurry(this);
     }
-    for (Acquisition a : List.copyOf(acquisitions)) {
-      a.look(now);
-    }
+    runWaiting(now);
+    holds.look(now);
   }
 
   /** The session is over. */
@@ -200,24 +193,12 @@ final class SessionCore {
     lease.end();
     client.keeper.remove(this);
     client.sessions.remove(this);
-    for (Held h : List.copyOf(held)) {
-      h.end(endOf(why));
-    }
+    holds.over(why.ofHolds());
     become(SessionState.CLOSED);
-    for (Acquisition a : List.copyOf(acquisitions)) {
-      a.fail(overError(Applied.UNKNOWN));
-    }
-    whenSafe.clear();
-    over.complete(why);
-  }
-
-  private static EndCause endOf(CloseCause why) {
-    return switch (why) {
-      case CLOSED -> EndCause.SESSION_CLOSED;
-      case EXPIRED, AUTH_FAILED -> EndCause.SESSION_ENDED;
-      case SUPERSEDED -> EndCause.SUPERSEDED;
-      case EXPORTED -> EndCause.EXPORTED;
-    };
+    holds.fail(overError(Applied.UNKNOWN));
+    List<Waiting> left = List.copyOf(waiting);
+    waiting.clear();
+    left.forEach(w -> w.over().run());
   }
 
   /** Returns why nothing is held any more at this moment, by what is known and by the clock; null while something may be. */
@@ -225,23 +206,15 @@ final class SessionCore {
     boolean safe = isSafe(); // Before the cause: a session that is over has one first, and no lease then.
     CloseCause why = cause;
     if (why != null) {
-      return endOf(why);
+      return why.ofHolds();
     }
     return safe ? null : EndCause.LEASE_RAN_OUT;
   }
 
   void hint(SessionHint hint) {
     if (hint.hasLost()) {
-      lost(hint.getLost().getSequencer().getKey(), hint.getLost().getSequencer().getLockIndex());
-    }
-  }
-
-  private void lost(String fullKey, long lockIndex) {
-    look(client.clock.nanos());
-    for (Held h : List.copyOf(held)) {
-      if (h.fullKey().equals(fullKey) && h.lockIndex() == lockIndex) {
-        h.end(EndCause.TAKEN_AWAY);
-      }
+      look(client.clock.nanos());
+      holds.lost(hint.getLost().getSequencer());
     }
   }
 
@@ -278,18 +251,28 @@ final class SessionCore {
 
   /** Asks what the session has, over this connection, and brings what is held here in line with it. */
   CompletableFuture<Void> attach(Connection c) {
-    AttachSessionRequest request = AttachSessionRequest.newBuilder()
-        .setSessionId(id).setInstanceId(instance).setAttempt(++attempts).setOptions(identity()).build();
-    return client.calls.once(c, SessionServiceGrpc.getAttachSessionMethod(), request, ATTACH_NANOS)
+    return client.calls.once(c, SessionServiceGrpc.getAttachSessionMethod(), attachRequest(++attempts), ATTACH_NANOS)
         .handle((response, error) -> {
           if (error != null) {
             refused(Errors.read(error));
             throw Errors.read(error).error();
           }
           needsAttach = false;
-          reconcile(response);
+          holds.reconcile(response);
           return null;
         });
+  }
+
+  /** Returns the request for the truth about the session; attempt 0 stands outside of the order of attempts. */
+  AttachSessionRequest attachRequest(long attempt) {
+    return AttachSessionRequest.newBuilder()
+        .setSessionId(id).setInstanceId(instance).setAttempt(attempt).setOptions(identity()).build();
+  }
+
+  /** Has the truth about the session asked for as soon as possible. */
+  void attachAgain() {
+    needsAttach = true;
+    client.keeper.hurry(this);
   }
 
   private void refused(Errors.Failure f) {
@@ -298,42 +281,12 @@ final class SessionCore {
       case SESSION_SUPERSEDED -> over(CloseCause.SUPERSEDED);
       case AUTH_FAILED -> over(CloseCause.AUTH_FAILED);
       default -> {
-        // Tried again.
+        // Tried again, and not behind what another process of the same name did.
+        if (f.reason().equals("ATTEMPT_OUTDATED")) {
+          attempts = Math.max(attempts, Errors.number(f.error().details().get("attempt")));
+        }
       }
     }
-  }
-
-  private void reconcile(AttachSessionResponse truth) {
-    Set<String> alive = new HashSet<>();
-    for (Hold h : truth.getHoldsList()) {
-      alive.add(name(h.getSequencer().getKey(), h.getSequencer().getLockIndex()));
-      if (abandoned.contains(h.getOwner()) && !isHeld(h)) {
-        giveBack(h.getSequencer().getKey(), h.getOwner(), h.getSequencer().getLockIndex());
-      }
-    }
-    for (Place p : truth.getPlacesList()) {
-      if (abandoned.contains(p.getOwner())) {
-        cancelWait(p.getKey(), p.getOwner()).thenAccept(hold -> hold.ifPresent(
-            h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex())));
-      }
-    }
-    abandoned.clear();
-    for (Held h : List.copyOf(held)) {
-      // What was granted after the answer was made is not in it.
-      boolean shown = Long.compareUnsigned(h.token(), truth.getHeader().getRevision()) <= 0;
-      if (shown && !alive.contains(name(h.fullKey(), h.lockIndex()))) {
-        h.end(EndCause.TAKEN_AWAY);
-      }
-    }
-  }
-
-  private boolean isHeld(Hold h) {
-    return held.stream().anyMatch(known -> known.fullKey().equals(h.getSequencer().getKey())
-        && known.lockIndex() == h.getSequencer().getLockIndex());
-  }
-
-  private static String name(String key, long lockIndex) {
-    return lockIndex + ":" + key;
   }
 
   // Calls under the session.
@@ -377,11 +330,21 @@ final class SessionCore {
       ids.done(sequence);
       if (error == null) {
         result.complete(value);
+      } else if (isWindowFull(error)) {
+        client.loop.after(WINDOW_FULL_NANOS, () -> change(method, request, result));
       } else {
         result.completeExceptionally(underSession(error));
       }
     });
     result.whenComplete((v, e) -> client.loop.run(() -> call.cancel(true)));
+  }
+
+  /**
+   * Whether the cluster keeps as many results for the session as it may. The request was not applied, under none of its
+   * attempts, for its result would have been found; that its number is done makes room, so it goes on under another one.
+   */
+  static boolean isWindowFull(Throwable error) {
+    return error instanceof TenureException e && e.reason().equals("REQUEST_WINDOW_FULL");
   }
 
   RequestID requestId(long sequence) {
@@ -448,137 +411,63 @@ final class SessionCore {
     };
   }
 
-  // Holds.
+  // Waiting for the lease.
 
-  /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
-  boolean isLeaving(String fullKey, String owner) {
-    return abandoned.contains(owner) || leaving.containsKey(owner + '\0' + fullKey);
+  /** Whether what is granted now can be believed at once. */
+  boolean isBelieved() {
+    return state == SessionState.CONNECTED && isSafe();
   }
 
-  /** Whether somebody else here has or waits for the lock under this owner. */
-  boolean isUsed(String fullKey, String owner, Acquisition except) {
-    return held.stream().anyMatch(h -> h.fullKey().equals(fullKey) && h.owner().equals(owner))
-        || acquisitions.stream().anyMatch(a -> a != except && a.isFor(fullKey, owner));
-  }
-
-  /** Notes that a hold or place is on its way back until the call ends; waits of the same owner begin anew after it. */
-  private <T> CompletableFuture<T> leaving(String fullKey, String owner, CompletableFuture<T> call) {
-    String name = owner + '\0' + fullKey;
-    leaving.merge(name, 1, Integer::sum);
-    for (Acquisition a : List.copyOf(acquisitions)) {
-      if (a.isFor(fullKey, owner)) {
-        a.restart();
-      }
+  /** Runs the task once the lease is good, not before that time; {@code over} instead if the session ends before. */
+  void whenSafe(long notBefore, Runnable task, Runnable over) {
+    if (state == SessionState.CLOSED) {
+      over.run();
+      return;
     }
-    call.whenComplete((r, e) -> leaving.computeIfPresent(name, (k, n) -> n == 1 ? null : n - 1));
-    return call;
-  }
-
-  void holds(Held h) {
-    held.add(h);
-  }
-
-  void holdsNoMore(Held h) {
-    held.remove(h);
-  }
-
-  Set<Held> held() {
-    return Set.copyOf(held);
-  }
-
-  void acquiring(Acquisition a) {
-    acquisitions.add(a);
-  }
-
-  void acquiringNoMore(Acquisition a) {
-    acquisitions.remove(a);
-  }
-
-  /** Runs the task once the lease is good; never if the session ends before. */
-  void whenSafe(Runnable task) {
-    if (state == SessionState.CONNECTED && isSafe()) {
+    boolean believed = isBelieved();
+    if (believed && client.clock.nanos() >= notBefore) {
       task.run();
-    } else if (state != SessionState.CLOSED) {
-      whenSafe.add(task);
+      return;
+    }
+    waiting.add(new Waiting(notBefore, task, over));
+    if (!believed) {
       client.keeper.hurry(this);
     }
   }
 
-  /** Has whatever this owner holds or waits for given back when a member answers again. */
-  void abandon(String owner) {
-    abandoned.add(owner);
-    needsAttach = true;
-    client.keeper.hurry(this);
-  }
-
-  CompletableFuture<Boolean> giveBack(String fullKey, String owner, long lockIndex) {
-    CompletableFuture<Boolean> call = change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
-        .setKey(fullKey).setSessionId(id).setLockIndex(lockIndex).setOptions(o.setOwner(owner)).build())
-        .thenApply(r -> r.getReleased());
-    call.whenComplete((r, e) -> {
-      if (e != null && state != SessionState.CLOSED) {
-        client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> abandon(owner));
-      }
-    });
-    return leaving(fullKey, owner, call);
-  }
-
-  CompletableFuture<Optional<Hold>> cancelWait(String fullKey, String owner) {
-    return leaving(fullKey, owner, change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
-        .setKey(fullKey).setSessionId(id).setOptions(o.setOwner(owner)).build())
-        .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty()));
-  }
-
-  /** Waits until inherited holds can be believed and tells them. */
-  CompletableFuture<List<Held>> inherited() {
-    CompletableFuture<List<Held>> result = new CompletableFuture<>();
-    long wait = Math.max(0, inheritFrom - client.clock.nanos());
-    client.loop.after(wait, () -> whenSafe(() -> {
-      AttachSessionRequest request = AttachSessionRequest.newBuilder()
-          .setSessionId(id).setInstanceId(instance).setAttempt(++attempts).setOptions(identity()).build();
-      read(SessionServiceGrpc.getAttachSessionMethod(), request).whenComplete((truth, error) -> {
-        if (error != null) {
-          result.completeExceptionally(underSession(error));
-          return;
-        }
-        oldMayRun = false;
-        List<Held> all = new ArrayList<>();
-        for (Hold h : truth.getHoldsList()) {
-          all.add(adopt(h));
-        }
-        result.complete(all);
-      });
-    }));
-    over.thenAccept(c -> result.completeExceptionally(overError(Applied.NO)));
-    return result;
-  }
-
-  /** Returns the Held of a hold: the one that there is, or a new one. */
-  Held adopt(Hold h) {
-    for (Held known : held) {
-      if (known.fullKey().equals(h.getSequencer().getKey()) && known.lockIndex() == h.getSequencer().getLockIndex()) {
-        return known;
-      }
+  private void runWaiting(long now) {
+    if (waiting.isEmpty() || !isBelieved()) {
+      return;
     }
-    return new Held(this, h);
+    List<Waiting> due = waiting.stream().filter(w -> w.notBefore() <= now).toList();
+    waiting.removeAll(due);
+    due.forEach(w -> w.task().run());
   }
 
   // The end.
 
   CompletableFuture<Void> close() {
     if (state == SessionState.CLOSED) {
-      return CompletableFuture.completedFuture(null);
+      return ending == null ? CompletableFuture.completedFuture(null) : ending.copy();
     }
-    boolean clean = !oldMayRun || client.clock.nanos() >= inheritFrom;
+    boolean clean = client.clock.nanos() >= oldMayRunUntil;
     over(CloseCause.CLOSED);
     long until = client.clock.nanos() + CLOSE_NANOS;
     DestroySessionRequest request =
         DestroySessionRequest.newBuilder().setSessionId(id).setClean(clean).setOptions(identity()).build();
-    return client.calls.call(SessionServiceGrpc.getDestroySessionMethod(), request, sent ->
+    ending = client.calls.call(SessionServiceGrpc.getDestroySessionMethod(), request, sent ->
             client.clock.nanos() > until
                 ? TenureException.of(ErrorKind.UNAVAILABLE, Applied.UNKNOWN, "session left to its TTL") : null)
         // When nobody can be told, the TTL ends it; the user asked for an end and has it.
         .handle((r, e) -> null);
+    client.endings.add(ending);
+    ending.whenComplete((r, e) -> client.endings.remove(ending));
+    return ending.copy();
+  }
+
+  /** Stops using the session without ending it: whoever has its token may go on with it. */
+  void detach() {
+    over(CloseCause.EXPORTED);
   }
 
   CompletableFuture<String> export() {
@@ -595,7 +484,7 @@ final class SessionCore {
         throw t;
       }
       // As long as a process before this one may believe, so may whoever believes this one.
-      return token(!oldMayRun || client.clock.nanos() >= inheritFrom);
+      return token(client.clock.nanos() >= oldMayRunUntil);
     });
   }
 

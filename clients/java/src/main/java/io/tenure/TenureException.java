@@ -12,6 +12,7 @@ public class TenureException extends RuntimeException {
   private final ErrorKind kind;
   private final Applied applied;
   private final transient Map<String, String> details;
+  private String reason = "";
 
   TenureException(ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
     super(message, cause);
@@ -37,6 +38,27 @@ public class TenureException extends RuntimeException {
       case UNAVAILABLE, OUTCOME_UNKNOWN -> new Unavailable(kind, applied, message, details, cause);
       default -> new TenureException(kind, applied, message, details, cause);
     };
+  }
+
+  /** Names the reason that the cluster gave. */
+  TenureException because(String given) {
+    reason = given;
+    return this;
+  }
+
+  /** Returns the same error with the stack of the present thread, and this one as its cause. */
+  TenureException here() {
+    return of(kind, applied, getMessage(), details(), this).because(reason);
+  }
+
+  /** Returns the same error of a change of which something else is known. */
+  TenureException with(Applied known) {
+    return of(kind, known, getMessage(), details(), this).because(reason);
+  }
+
+  /** Returns the reason that the cluster gave, such as KEY_NOT_FOUND; empty when this library found the error. */
+  public String reason() {
+    return reason;
   }
 
   /** Returns what went wrong. */

@@ -58,7 +58,13 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
   /** Waits for the next message. Empty: the watch was closed. */
   public Optional<WatchMessage> next() {
-    return Await.of(core.onLoop(this::pull));
+    return Await.of(nextInner());
+  }
+
+  private CompletableFuture<Optional<WatchMessage>> nextInner() {
+    // The very future that the caller waits for: a message that nobody takes stays where it is.
+    CompletableFuture<Optional<WatchMessage>> f = new CompletableFuture<>();
+    return core.onLoop(f, () -> pull(f));
   }
 
   /**
@@ -67,18 +73,14 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
    * @throws TenureException.TimedOut when none came; the watch goes on
    */
   public Optional<WatchMessage> next(Duration wait) {
-    return Await.of(core.onLoop(() -> {
-      CompletableFuture<Optional<WatchMessage>> f = pull();
-      var timer = core.loop.after(wait.toNanos(), () -> {
-        if (f == reader) {
-          reader = null;
-          f.completeExceptionally(
-              TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + wait));
-        }
-      });
-      f.whenComplete((m, e) -> timer.cancel(false));
-      return f;
-    }));
+    CompletableFuture<Optional<WatchMessage>> f = nextInner();
+    var timer = core.loop.after(wait.toNanos(), () -> f.completeExceptionally(
+        TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + wait)));
+    try {
+      return Await.of(f);
+    } finally {
+      timer.cancel(false);
+    }
   }
 
   /** Iterates over the messages until the watch is closed; fails with a {@link TenureException} when it cannot go on. */
@@ -137,20 +139,20 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   }
 
   CompletableFuture<Optional<WatchMessage>> pull() {
-    if (reader != null) {
-      return CompletableFuture.failedFuture(TenureException.of(
-          ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one reader, and this one has another already"));
-    }
     CompletableFuture<Optional<WatchMessage>> f = new CompletableFuture<>();
+    pull(f);
+    return f;
+  }
+
+  private void pull(CompletableFuture<Optional<WatchMessage>> f) {
+    if (reader != null && !reader.isDone()) {
+      f.completeExceptionally(TenureException.of(
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one reader, and this one has another already"));
+      return;
+    }
     reader = f;
-    f.whenComplete((m, e) -> {
-      if (f.isCancelled()) {
-        core.loop.run(() -> reader = reader == f ? null : reader);
-      }
-    });
     open();
     answerReader();
-    return f;
   }
 
   private void answerReader() {
@@ -160,10 +162,9 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     }
     if (!ready.isEmpty()) {
       reader = null;
-      WatchMessage m = ready.poll();
-      ask();
-      if (!f.complete(Optional.of(m))) {
-        ready.addFirst(m);
+      if (f.complete(Optional.of(ready.peek()))) {
+        ready.poll();
+        ask();
       }
     } else if (failure != null) {
       reader = null;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.v1.ErrorReason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +17,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The parts that need no member. */
@@ -56,11 +58,30 @@ final class PartsTest {
     // A late answer to an older renewal takes nothing back.
     l.acknowledged(500, ttl);
     assertEquals(until, l.safeUntil());
+    l.again();
     l.acknowledged(0, Duration.ZERO);
     assertTrue(l.isSafe(Long.MAX_VALUE - 1));
     l.end();
     assertFalse(l.isSafe(2_000));
     assertEquals(Duration.ofMillis(50).toNanos(), Lease.marginNanos(Duration.ofSeconds(2)));
+  }
+
+  @Test
+  void aLeaseThatWasSeenToRunOutIsNotBelievedAgainBeforeItsHoldsHaveEnded() {
+    Lease l = new Lease();
+    assertFalse(l.isOver(0));
+    l.acknowledged(0, Duration.ofSeconds(10));
+    long late = Duration.ofSeconds(11).toNanos();
+    assertFalse(l.isOver(0));
+    assertTrue(l.isOver(late));
+    // The answer to a renewal comes after somebody asked, and before the loop looked.
+    l.acknowledged(late, Duration.ofSeconds(10));
+    assertFalse(l.isSafe(late));
+    assertEquals(Duration.ZERO, l.left(late));
+    l.again();
+    assertTrue(l.isSafe(late));
+    l.end();
+    assertFalse(l.isSafe(late));
   }
 
   @Test
@@ -81,6 +102,14 @@ final class PartsTest {
     mono[0] += 1_000_000_000L;
     wall[0] += 1_000;
     assertEquals(66_000_000_000L, c.nanos());
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = ErrorReason.class, mode = EnumSource.Mode.EXCLUDE,
+      names = {"ERROR_REASON_UNSPECIFIED", "UNRECOGNIZED"})
+  void everyReasonOfTheClusterMeansSomething(ErrorReason reason) {
+    String name = reason.name().replaceFirst("^ERROR_REASON_", "");
+    assertTrue(Errors.known(name).isPresent(), name);
   }
 
   @Test

@@ -1,0 +1,350 @@
+package io.tenure;
+
+import io.tenure.v1.AttachSessionRequest;
+import io.tenure.v1.AttachSessionResponse;
+import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.Hold;
+import io.tenure.v1.LockServiceGrpc;
+import io.tenure.v1.Place;
+import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.Sequencer;
+import io.tenure.v1.SessionServiceGrpc;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/**
+ * What one session holds, waits for, inherited, and is about to give back. Only the loop touches it.
+ *
+ * <p>A hold is named by key, lock index and token. It becomes a Held only while the lease is good, after the process before
+ * cannot believe in it any more, and unless it was lost meanwhile.
+ */
+final class Holds {
+  private static final long GIVE_BACK_AGAIN_NANOS = 1_000_000_000L;
+  private static final int LOST_EARLY_MAX = 4096;
+
+  private final SessionCore session;
+  private final Set<Held> held = new HashSet<>();
+  private final Set<Acquisition> acquisitions = new HashSet<>();
+  /** Owners whose holds and places the user gave up, or lost the belief in, while nobody could be told. */
+  private final Set<String> abandoned = new HashSet<>();
+  /** How many calls give back a hold or a place just now, by key and owner. Until they end, nobody else may take it up. */
+  private final Map<String, Integer> leaving = new HashMap<>();
+  private final Set<Pending> pending = new HashSet<>();
+  /** Holds whose loss was told before they were known here: the hint came before the grant. */
+  private final Set<String> lostEarly = new LinkedHashSet<>();
+  /** Places in queues that came with the session and that nobody here has taken up. */
+  private final Map<String, Place> places = new HashMap<>();
+  /** What was inherited and has ended here since. */
+  private final Set<String> gone = new HashSet<>();
+  /** From when on inherited holds can be believed; the end of the old process's lease. */
+  private long inheritFrom = Long.MIN_VALUE;
+  /** Grants up to here were made to the process before. */
+  private long inheritRevision;
+
+  Holds(SessionCore session) {
+    this.session = session;
+  }
+
+  /** A grant that cannot be believed yet. */
+  private static final class Pending {
+    final Hold hold;
+    boolean lost;
+
+    Pending(Hold hold) {
+      this.hold = hold;
+    }
+  }
+
+  private static String name(Sequencer s) {
+    return s.getLockIndex() + ":" + Long.toUnsignedString(s.getFencingToken()) + ":" + s.getKey();
+  }
+
+  private static String place(String fullKey, String owner) {
+    return owner + '\0' + fullKey;
+  }
+
+  // What is held.
+
+  void add(Held h) {
+    held.add(h);
+  }
+
+  void remove(Held h) {
+    held.remove(h);
+    if (isInherited(h.token())) {
+      gone.add(name(h.sequencer().wire()));
+    }
+  }
+
+  void add(Acquisition a) {
+    acquisitions.add(a);
+    takeUp(a.fullKey(), a.owner());
+  }
+
+  void remove(Acquisition a) {
+    acquisitions.remove(a);
+  }
+
+  /** Says that somebody here wants the lock under this owner: a place of the process before is that one's now. */
+  void takeUp(String fullKey, String owner) {
+    places.remove(place(fullKey, owner));
+  }
+
+  /** Whether somebody else here has or waits for the lock under this owner. */
+  boolean isUsed(String fullKey, String owner, Acquisition except) {
+    return held.stream().anyMatch(h -> h.fullKey().equals(fullKey) && h.owner().equals(owner))
+        || acquisitions.stream().anyMatch(a -> a != except && a.isFor(fullKey, owner));
+  }
+
+  /** Looks at the clock. */
+  void look(long now) {
+    for (Acquisition a : List.copyOf(acquisitions)) {
+      a.look(now);
+    }
+  }
+
+  /** The lease ran out: what is held has ended, and is given back when a member answers again. */
+  void ranOut() {
+    for (Held h : List.copyOf(held)) {
+      abandoned.add(h.owner());
+      h.end(EndCause.LEASE_RAN_OUT);
+    }
+  }
+
+  /** The session is over. */
+  void over(EndCause why) {
+    for (Held h : List.copyOf(held)) {
+      h.end(why);
+    }
+  }
+
+  /** Ends the waits of a session that is over. */
+  void fail(TenureException why) {
+    for (Acquisition a : List.copyOf(acquisitions)) {
+      a.fail(why);
+    }
+  }
+
+  /** The cluster hints that a hold was lost. */
+  void lost(Sequencer s) {
+    for (Held h : List.copyOf(held)) {
+      if (h.fullKey().equals(s.getKey()) && h.lockIndex() == s.getLockIndex()) {
+        h.end(EndCause.TAKEN_AWAY);
+      }
+    }
+    lostEarly.add(name(s));
+    if (lostEarly.size() > LOST_EARLY_MAX) {
+      Iterator<String> oldest = lostEarly.iterator();
+      oldest.next();
+      oldest.remove();
+    }
+  }
+
+  // What is granted.
+
+  /**
+   * Makes a Held of a grant once it can be believed; fails as NOT_HELD when it was lost before, or as the session does. When it
+   * is not wanted any more by then, nothing happens: whoever gave it up sees to the rest.
+   */
+  void believe(Hold hold, BooleanSupplier wanted, Consumer<Held> take, Consumer<TenureException> fail) {
+    Pending p = new Pending(hold);
+    pending.add(p);
+    session.whenSafe(isInherited(hold.getSequencer().getFencingToken()) ? inheritFrom : Long.MIN_VALUE, () -> {
+      pending.remove(p);
+      if (p.lost || lostEarly.contains(name(hold.getSequencer()))) {
+        fail.accept(TenureException.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
+            + session.client.namespace.strip(hold.getSequencer().getKey()) + " was lost while it was acquired"));
+      } else if (wanted.getAsBoolean()) {
+        take.accept(adopt(hold));
+      }
+    }, () -> {
+      pending.remove(p);
+      fail.accept(session.overError(Applied.YES));
+    });
+  }
+
+  /** Returns the Held of a hold, the one that there is or a new one, with one claim on it more. */
+  private Held adopt(Hold h) {
+    for (Held known : held) {
+      if (known.fullKey().equals(h.getSequencer().getKey()) && known.lockIndex() == h.getSequencer().getLockIndex()) {
+        return known.claim();
+      }
+    }
+    return new Held(session, h).claim();
+  }
+
+  /** Brings what is held here in line with what the cluster says the session has. */
+  void reconcile(AttachSessionResponse truth) {
+    Set<String> alive = new HashSet<>();
+    for (Hold h : truth.getHoldsList()) {
+      alive.add(name(h.getSequencer()));
+      if (abandoned.contains(h.getOwner()) && !isHeld(h) && !isDoubted(h)) {
+        giveBack(h.getSequencer().getKey(), h.getOwner(), h.getSequencer().getLockIndex());
+      }
+    }
+    for (Place p : truth.getPlacesList()) {
+      if (abandoned.contains(p.getOwner())) {
+        cancelWait(p.getKey(), p.getOwner()).thenAccept(hold -> hold.filter(h -> !isDoubted(h)).ifPresent(
+            h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex())));
+      }
+    }
+    abandoned.clear();
+    // What was granted after the answer was made is not in it.
+    long shown = truth.getHeader().getRevision();
+    for (Held h : List.copyOf(held)) {
+      if (Long.compareUnsigned(h.token(), shown) <= 0 && !alive.contains(name(h.sequencer().wire()))) {
+        h.end(EndCause.TAKEN_AWAY);
+      }
+    }
+    for (Pending p : pending) {
+      Sequencer s = p.hold.getSequencer();
+      p.lost |= Long.compareUnsigned(s.getFencingToken(), shown) <= 0 && !alive.contains(name(s));
+    }
+  }
+
+  private boolean isHeld(Hold h) {
+    return held.stream().anyMatch(known -> known.fullKey().equals(h.getSequencer().getKey())
+        && known.lockIndex() == h.getSequencer().getLockIndex());
+  }
+
+  // What is given back.
+
+  /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
+  boolean isLeaving(String fullKey, String owner) {
+    return abandoned.contains(owner) || leaving.containsKey(place(fullKey, owner));
+  }
+
+  /** Notes that a hold or place is on its way back until the call ends; waits of the same owner begin anew after it. */
+  private <T> CompletableFuture<T> leaving(String fullKey, String owner, CompletableFuture<T> call) {
+    String name = place(fullKey, owner);
+    leaving.merge(name, 1, Integer::sum);
+    for (Acquisition a : List.copyOf(acquisitions)) {
+      if (a.isFor(fullKey, owner)) {
+        a.restart();
+      }
+    }
+    call.whenComplete((r, e) -> leaving.computeIfPresent(name, (k, n) -> n == 1 ? null : n - 1));
+    return call;
+  }
+
+  /** Has whatever this owner holds or waits for given back when a member answers again. */
+  void abandon(String owner) {
+    abandoned.add(owner);
+    session.attachAgain();
+  }
+
+  CompletableFuture<Boolean> giveBack(String fullKey, String owner, long lockIndex) {
+    CompletableFuture<Boolean> call =
+        session.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
+            .setKey(fullKey).setSessionId(session.id()).setLockIndex(lockIndex).setOptions(o.setOwner(owner)).build())
+            .thenApply(r -> r.getReleased());
+    call.whenComplete((r, e) -> {
+      if (e != null && session.state() != SessionState.CLOSED) {
+        session.client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> abandon(owner));
+      }
+    });
+    return leaving(fullKey, owner, call);
+  }
+
+  /** Gives up a place; returns the hold that it had become before. */
+  CompletableFuture<Optional<Hold>> cancelWait(String fullKey, String owner) {
+    return leaving(fullKey, owner,
+        session.change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
+            .setKey(fullKey).setSessionId(session.id()).setOptions(o.setOwner(owner)).build())
+            .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty()));
+  }
+
+  // What is inherited.
+
+  /** Takes note of what the session had when it was taken over, and from when on that can be believed. */
+  void inherit(AttachSessionResponse had, long from) {
+    inheritFrom = from;
+    inheritRevision = had.getHeader().getRevision();
+    had.getPlacesList().forEach(p -> places.put(place(p.getKey(), p.getOwner()), p));
+  }
+
+  private boolean isInherited(long token) {
+    return Long.compareUnsigned(token, inheritRevision) <= 0;
+  }
+
+  /** Whether the process before may believe in the hold still: then nobody here may, and it must not be released either. */
+  boolean isDoubted(Hold h) {
+    return isInherited(h.getSequencer().getFencingToken()) && session.client.clock.nanos() < inheritFrom;
+  }
+
+  /**
+   * Waits until inherited holds can be believed and tells them. Places that nobody took up are given up, for there is nobody to
+   * be told of a grant; one that was granted before is among the holds.
+   */
+  CompletableFuture<List<Held>> inherited() {
+    CompletableFuture<List<Held>> result = new CompletableFuture<>();
+    inheritedWhenSafe(inheritFrom, result);
+    return result;
+  }
+
+  private void inheritedWhenSafe(long notBefore, CompletableFuture<List<Held>> result) {
+    session.whenSafe(notBefore, () -> settlePlaces(result),
+        () -> result.completeExceptionally(session.overError(Applied.NO)));
+  }
+
+  private void settlePlaces(CompletableFuture<List<Held>> result) {
+    if (result.isDone()) {
+      return;
+    }
+    Set<String> granted = new HashSet<>();
+    List<CompletableFuture<?>> ends = new ArrayList<>();
+    for (Place p : List.copyOf(places.values())) {
+      ends.add(cancelWait(p.getKey(), p.getOwner()).handle((hold, error) -> {
+        if (error == null) {
+          takeUp(p.getKey(), p.getOwner());
+          hold.ifPresent(h -> granted.add(name(h.getSequencer())));
+          return null;
+        }
+        throw Futures.rethrow(error);
+      }));
+    }
+    CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((v, error) -> {
+      if (error != null) {
+        result.completeExceptionally(session.underSession(Futures.error(error)));
+      } else {
+        settleHolds(granted, result);
+      }
+    });
+  }
+
+  private void settleHolds(Set<String> granted, CompletableFuture<List<Held>> result) {
+    // Without a number: the order of attempts is the keeper's, and this call is sent again as it is.
+    AttachSessionRequest request = session.attachRequest(0);
+    session.read(SessionServiceGrpc.getAttachSessionMethod(), request).whenComplete((truth, error) -> {
+      if (error != null) {
+        result.completeExceptionally(session.underSession(Futures.error(error)));
+        return;
+      }
+      if (!session.isBelieved()) {
+        inheritedWhenSafe(Long.MIN_VALUE, result);
+        return;
+      }
+      List<Held> all = new ArrayList<>();
+      for (Hold h : truth.getHoldsList()) {
+        String name = name(h.getSequencer());
+        boolean ours = isInherited(h.getSequencer().getFencingToken()) || granted.contains(name);
+        boolean ended = gone.contains(name) || lostEarly.contains(name)
+            || isLeaving(h.getSequencer().getKey(), h.getOwner());
+        if (ours && !ended) {
+          all.add(adopt(h));
+        }
+      }
+      result.complete(List.copyOf(all));
+    });
+  }
+}

@@ -1,0 +1,270 @@
+package io.tenure;
+
+import com.google.protobuf.Any;
+import com.google.rpc.Code;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.Status;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.AcquireLockRequest;
+import io.tenure.v1.AcquireLockResponse;
+import io.tenure.v1.AttachSessionRequest;
+import io.tenure.v1.AttachSessionResponse;
+import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.CancelWaitResponse;
+import io.tenure.v1.ClusterServiceGrpc;
+import io.tenure.v1.CreateSessionRequest;
+import io.tenure.v1.CreateSessionResponse;
+import io.tenure.v1.DestroySessionRequest;
+import io.tenure.v1.DestroySessionResponse;
+import io.tenure.v1.Hold;
+import io.tenure.v1.KVServiceGrpc;
+import io.tenure.v1.KeepAliveRequest;
+import io.tenure.v1.KeepAliveResponse;
+import io.tenure.v1.ListMembersRequest;
+import io.tenure.v1.ListMembersResponse;
+import io.tenure.v1.LockMode;
+import io.tenure.v1.LockQueuedStep;
+import io.tenure.v1.LockServiceGrpc;
+import io.tenure.v1.PutRequest;
+import io.tenure.v1.PutResponse;
+import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.ReleaseLockResponse;
+import io.tenure.v1.RenewalVerdict;
+import io.tenure.v1.ResponseHeader;
+import io.tenure.v1.Sequencer;
+import io.tenure.v1.Session;
+import io.tenure.v1.SessionHint;
+import io.tenure.v1.SessionServiceGrpc;
+import io.tenure.v1.TryAcquireLockRequest;
+import io.tenure.v1.TryAcquireLockResponse;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+
+/** A member that does what a test says, for what a real one does only at an unlucky moment. */
+final class FakeMember implements AutoCloseable {
+  static final long SOON_SECONDS = 30;
+
+  private final Server server;
+  private final BlockingQueue<Object> seen = new LinkedBlockingQueue<>();
+  private final List<SessionHint> hints = new ArrayList<>();
+  private volatile boolean silent;
+  volatile Duration ttl = Duration.ofSeconds(10);
+  volatile Duration renewEvery = Duration.ofMillis(100);
+  volatile BiConsumer<CreateSessionRequest, StreamObserver<CreateSessionResponse>> create = this::createAtOnce;
+  volatile BiConsumer<AttachSessionRequest, StreamObserver<AttachSessionResponse>> attach = (r, o) -> reply(o, truth(r));
+  volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
+  volatile BiConsumer<TryAcquireLockRequest, StreamObserver<TryAcquireLockResponse>> tryAcquire;
+  volatile BiConsumer<ReleaseLockRequest, StreamObserver<ReleaseLockResponse>> release =
+      (r, o) -> reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
+  volatile BiConsumer<CancelWaitRequest, StreamObserver<CancelWaitResponse>> cancelWait =
+      (r, o) -> reply(o, CancelWaitResponse.getDefaultInstance());
+
+  /** One AcquireLock stream. */
+  record Acquire(AcquireLockRequest request, StreamObserver<AcquireLockResponse> out) {
+    void queued() {
+      out.onNext(AcquireLockResponse.newBuilder().setQueued(LockQueuedStep.getDefaultInstance()).build());
+    }
+
+    void grant(Hold hold) {
+      out.onNext(AcquireLockResponse.newBuilder().setGranted(hold).build());
+      out.onCompleted();
+    }
+
+    Hold hold(long token) {
+      return Hold.newBuilder().setOwner(request.getOptions().getOwner()).setMode(LockMode.LOCK_MODE_EXCLUSIVE)
+          .setSequencer(Sequencer.newBuilder().setKey(request.getKey()).setSessionId(request.getSessionId())
+              .setLockIndex(token).setFencingToken(token)).build();
+    }
+  }
+
+  /** One renewal. */
+  record Renewal(String session, long number) {}
+
+  FakeMember() throws IOException {
+    server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+        .addService(new Sessions()).addService(new Locks()).addService(new Keys()).addService(new Members())
+        .build().start();
+  }
+
+  String uri() {
+    return "tenure://127.0.0.1:" + server.getPort();
+  }
+
+  static String token() {
+    return new SessionToken(UUID.randomUUID().toString(), new byte[32], 1, Duration.ofSeconds(10), true).text();
+  }
+
+  /** Waits for the next request of a kind; what is of another kind is forgotten. */
+  <T> T next(Class<T> kind) throws InterruptedException {
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(SOON_SECONDS);
+    while (true) {
+      Object o = seen.poll(Math.max(0, until - System.nanoTime()), TimeUnit.NANOSECONDS);
+      if (o == null) {
+        throw new AssertionError("no " + kind.getSimpleName() + " within " + SOON_SECONDS + " s");
+      }
+      if (kind.isInstance(o)) {
+        return kind.cast(o);
+      }
+    }
+  }
+
+  /** Answers no renewals any more. */
+  void fallSilent() {
+    silent = true;
+  }
+
+  /** Answers renewals again. */
+  void speak() {
+    silent = false;
+  }
+
+  /** Sends a hint with the next verdict. */
+  void hint(SessionHint hint) {
+    synchronized (hints) {
+      hints.add(hint);
+    }
+  }
+
+  static <T> void reply(StreamObserver<T> to, T answer) {
+    to.onNext(answer);
+    to.onCompleted();
+  }
+
+  static StatusRuntimeException refusal(int code, String reason, String... facts) {
+    ErrorInfo.Builder info = ErrorInfo.newBuilder().setDomain("tenure.io").setReason(reason).putMetadata("applied", "no");
+    for (int i = 0; i < facts.length; i += 2) {
+      info.putMetadata(facts[i], facts[i + 1]);
+    }
+    return StatusProto.toStatusRuntimeException(Status.newBuilder().setCode(code).setMessage(reason)
+        .addDetails(Any.pack(info.build())).build());
+  }
+
+  static StatusRuntimeException windowFull() {
+    return refusal(Code.RESOURCE_EXHAUSTED_VALUE, "REQUEST_WINDOW_FULL");
+  }
+
+  void createAtOnce(CreateSessionRequest r, StreamObserver<CreateSessionResponse> o) {
+    reply(o, CreateSessionResponse.newBuilder().setSessionId(UUID.randomUUID().toString()).setEpoch(1)
+        .setTtl(Wire.duration(ttl)).setKeepaliveInterval(Wire.duration(renewEvery)).build());
+  }
+
+  AttachSessionResponse truth(AttachSessionRequest r, Hold... holds) {
+    return AttachSessionResponse.newBuilder().setHeader(ResponseHeader.newBuilder().setRevision(1))
+        .setSession(Session.newBuilder().setSessionId(r.getSessionId()).setTtl(Wire.duration(ttl))
+            .setEpoch(r.getTakeOver() ? r.getOptions().getEpoch() + 1 : r.getOptions().getEpoch()))
+        .addAllHolds(List.of(holds)).build();
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    server.shutdownNow();
+    server.awaitTermination();
+  }
+
+  private final class Sessions extends SessionServiceGrpc.SessionServiceImplBase {
+    @Override
+    public void createSession(CreateSessionRequest r, StreamObserver<CreateSessionResponse> o) {
+      seen.add(r);
+      create.accept(r, o);
+    }
+
+    @Override
+    public void attachSession(AttachSessionRequest r, StreamObserver<AttachSessionResponse> o) {
+      seen.add(r);
+      attach.accept(r, o);
+    }
+
+    @Override
+    public void destroySession(DestroySessionRequest r, StreamObserver<DestroySessionResponse> o) {
+      seen.add(r);
+      reply(o, DestroySessionResponse.getDefaultInstance());
+    }
+
+    @Override
+    public StreamObserver<KeepAliveRequest> keepAlive(StreamObserver<KeepAliveResponse> out) {
+      return new StreamObserver<>() {
+        @Override
+        public void onNext(KeepAliveRequest request) {
+          KeepAliveResponse.Builder answer = KeepAliveResponse.newBuilder();
+          request.getRenewalsList().forEach(r -> {
+            seen.add(new Renewal(r.getSessionId(), r.getNumber()));
+            answer.addVerdicts(RenewalVerdict.newBuilder().setSessionId(r.getSessionId()).setNumber(r.getNumber())
+                .setTtl(Wire.duration(ttl)));
+          });
+          synchronized (hints) {
+            answer.addAllHints(hints);
+            hints.clear();
+          }
+          if (!silent) {
+            out.onNext(answer.build());
+          }
+        }
+
+        @Override
+        public void onError(Throwable t) {
+          // The client ended it.
+        }
+
+        @Override
+        public void onCompleted() {
+          out.onCompleted();
+        }
+      };
+    }
+  }
+
+  private final class Locks extends LockServiceGrpc.LockServiceImplBase {
+    @Override
+    public void acquireLock(AcquireLockRequest r, StreamObserver<AcquireLockResponse> o) {
+      ((ServerCallStreamObserver<AcquireLockResponse>) o).setOnCancelHandler(() -> { });
+      seen.add(new Acquire(r, o));
+    }
+
+    @Override
+    public void tryAcquireLock(TryAcquireLockRequest r, StreamObserver<TryAcquireLockResponse> o) {
+      seen.add(r);
+      tryAcquire.accept(r, o);
+    }
+
+    @Override
+    public void releaseLock(ReleaseLockRequest r, StreamObserver<ReleaseLockResponse> o) {
+      seen.add(r);
+      release.accept(r, o);
+    }
+
+    @Override
+    public void cancelWait(CancelWaitRequest r, StreamObserver<CancelWaitResponse> o) {
+      seen.add(r);
+      cancelWait.accept(r, o);
+    }
+  }
+
+  private final class Keys extends KVServiceGrpc.KVServiceImplBase {
+    @Override
+    public void put(PutRequest r, StreamObserver<PutResponse> o) {
+      seen.add(r);
+      put.accept(r, o);
+    }
+  }
+
+  private static final class Members extends ClusterServiceGrpc.ClusterServiceImplBase {
+    @Override
+    public void listMembers(ListMembersRequest r, StreamObserver<ListMembersResponse> o) {
+      reply(o, ListMembersResponse.getDefaultInstance());
+    }
+  }
+
+}
