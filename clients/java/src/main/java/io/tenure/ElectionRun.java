@@ -12,9 +12,11 @@ public final class ElectionRun implements AutoCloseable {
   private final String value;
   private final Consumer<Leadership> task;
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
+  // Guarded by this.
   private CompletableFuture<Leadership> campaign;
   private Leadership leading;
   private boolean closed;
+  private int failures;
 
   ElectionRun(ClientCore core, SessionCore session, Election election, String value, Consumer<Leadership> task) {
     this.core = core;
@@ -25,7 +27,15 @@ public final class ElectionRun implements AutoCloseable {
   }
 
   void start() {
+    AutoCloseable part = this::clientCloses;
+    core.loop.run(() -> core.parts.add(part));
+    ended.whenComplete((v, e) -> core.loop.run(() -> core.parts.remove(part)));
     stand();
+  }
+
+  private synchronized void clientCloses() {
+    closed = true;
+    ended.complete(null);
   }
 
   private synchronized void stand() {
@@ -35,44 +45,72 @@ public final class ElectionRun implements AutoCloseable {
     }
     campaign = election.campaignAsync(value, null, Optional.empty());
     campaign.whenComplete((leadership, error) -> {
-      if (error != null) {
-        Throwable e = Futures.error(error);
-        if (e instanceof TenureException t && t.kind() == ErrorKind.WAIT_ENDED) {
-          stand();
-        } else if (e instanceof TenureException.SessionOver || e instanceof java.util.concurrent.CancellationException) {
-          ended.complete(null);
-        } else {
-          ended.completeExceptionally(e);
-        }
-        return;
+      if (error == null) {
+        core.loop.onPool(() -> lead(leadership));
+      } else {
+        failed(Futures.error(error));
       }
-      core.loop.onPool(() -> lead(leadership));
     });
+  }
+
+  private synchronized void failed(Throwable error) {
+    if (closed || error instanceof TenureException.SessionOver
+        || error instanceof TenureException t && t.kind() == ErrorKind.CLIENT_CLOSED) {
+      ended.complete(null);
+    } else if (error instanceof TenureException t && mayPass(t.kind())) {
+      core.loop.after(Backoff.pauseNanos(failures++, core.random), this::stand);
+    } else {
+      ended.completeExceptionally(error);
+    }
+  }
+
+  /** Whether a campaign that failed so may be won another time. */
+  private static boolean mayPass(ErrorKind kind) {
+    return switch (kind) {
+      case UNAVAILABLE, OUTCOME_UNKNOWN, WAIT_ENDED, NOT_HELD, LIMIT, TIMEOUT, INTERNAL -> true;
+      default -> false;
+    };
   }
 
   private void lead(Leadership leadership) {
     synchronized (this) {
       leading = leadership;
+      failures = 0;
       if (closed) {
-        leadership.close();
+        resign(leadership);
         ended.complete(null);
         return;
       }
     }
+    Throwable thrown = null;
     try {
       task.accept(leadership);
-    } catch (RuntimeException e) {
-      leadership.close();
-      ended.completeExceptionally(e);
-      return;
+    } catch (RuntimeException | Error e) {
+      thrown = e;
     }
-    leadership.close();
-    stand();
+    resign(leadership);
+    if (thrown == null) {
+      stand();
+    } else {
+      ended.completeExceptionally(thrown);
+    }
   }
 
-  /** Returns a future that ends when it stands no more: after close, with the session, or with what the task threw. */
+  /** Gives leadership up. That nobody could be told is no reason to stop: the library tells it later, or the session ends. */
+  private static void resign(Leadership leadership) {
+    try {
+      leadership.close();
+    } catch (TenureException e) {
+      return;
+    }
+  }
+
+  /**
+   * Returns a future that ends when it stands no more: after close, with the session, or with what the task threw, or with why
+   * it cannot stand at all.
+   */
   public CompletableFuture<Void> ended() {
-    return ended.copy();
+    return core.loop.shown(ended.copy());
   }
 
   /** Resigns, and stands no more. A task that runs is not interrupted; it sees its leadership end. */
@@ -89,7 +127,7 @@ public final class ElectionRun implements AutoCloseable {
       waiting.cancel(true);
     }
     if (now != null) {
-      now.close();
+      resign(now);
     }
   }
 }

@@ -1,0 +1,332 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.rpc.Code;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.AttachSessionRequest;
+import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.CancelWaitResponse;
+import io.tenure.v1.CreateSessionResponse;
+import io.tenure.v1.DestroySessionRequest;
+import io.tenure.v1.Hold;
+import io.tenure.v1.PutRequest;
+import io.tenure.v1.PutResponse;
+import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.SessionHint;
+import io.tenure.v1.TryAcquireLockRequest;
+import io.tenure.v1.TryAcquireLockResponse;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a member does only at an unlucky moment, by one that does what it is told. */
+@Timeout(120)
+final class FaultsTest {
+  private FakeMember member;
+  private Client client;
+
+  @BeforeEach
+  void start() throws IOException {
+    member = new FakeMember();
+    client = Client.connect(member.uri());
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    client.close();
+    member.close();
+  }
+
+  private static <T> T get(CompletableFuture<T> f) throws Exception {
+    return f.get(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private static TenureException failure(CompletableFuture<?> f) {
+    ExecutionException e = assertThrows(ExecutionException.class, () -> get(f));
+    return assertInstanceOf(TenureException.class, e.getCause());
+  }
+
+  @Test
+  void aWaitThatTheCallersTimeOutEndsLeavesTheQueue() throws Exception {
+    CompletableFuture<Held> wait =
+        client.openSession().lock("k").acquireAsync().orTimeout(300, TimeUnit.MILLISECONDS);
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.queued();
+    assertInstanceOf(TimeoutException.class, assertThrows(ExecutionException.class, () -> get(wait)).getCause());
+    assertEquals(stream.request().getOptions().getOwner(), member.next(CancelWaitRequest.class).getOptions().getOwner());
+  }
+
+  @Test
+  void aGrantThatCameBeforeTheCancelIsGivenBack() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.queued();
+    Hold hold = stream.hold(7);
+    member.cancelWait = (r, o) -> FakeMember.reply(o, CancelWaitResponse.newBuilder().setHold(hold).build());
+    wait.cancel(true);
+    member.next(CancelWaitRequest.class);
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  @Test
+  void aTryThatWasCancelledLeavesTheHoldOfItsHandleAlone() throws Exception {
+    Lock lock = client.openSession().lock("k");
+    CompletableFuture<Held> wait = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    Hold hold = stream.hold(7);
+    stream.grant(hold);
+    Held held = get(wait);
+    BlockingQueue<StreamObserver<TryAcquireLockResponse>> asked = new LinkedBlockingQueue<>();
+    member.tryAcquire = (r, o) -> asked.add(o);
+    CompletableFuture<TryResult> attempt = lock.tryAcquireAsync();
+    StreamObserver<TryAcquireLockResponse> answer = asked.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
+    attempt.cancel(true);
+    FakeMember.reply(answer, TryAcquireLockResponse.newBuilder().setAcquired(true).setHold(hold).build());
+    // The next call is answered after the one before was dealt with.
+    client.openSession().kv().put("x", "");
+    assertTrue(held.isSafe());
+    assertTrue(held.release());
+  }
+
+  @Test
+  void aSessionThatNobodyTookIsEnded() throws Exception {
+    BlockingQueue<StreamObserver<CreateSessionResponse>> asked = new LinkedBlockingQueue<>();
+    member.create = (r, o) -> asked.add(o);
+    CompletableFuture<Session> opening = client.openSessionAsync(SessionOptions.defaults());
+    StreamObserver<CreateSessionResponse> answer = asked.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
+    opening.cancel(true);
+    member.createAtOnce(null, answer);
+    assertTrue(member.next(DestroySessionRequest.class).getClean());
+  }
+
+  @Test
+  void aResumeWithoutRenewalEndsInTimeAndMayBeTriedAgain() throws Exception {
+    member.fallSilent();
+    String token = FakeMember.token();
+    CompletableFuture<Session> first = client.resumeAsync(token, Duration.ofMillis(500), c -> { });
+    AttachSessionRequest takeover = member.next(AttachSessionRequest.class);
+    TenureException e = failure(first);
+    assertEquals(ErrorKind.UNAVAILABLE, e.kind());
+    assertEquals(Applied.YES, e.applied());
+    assertEquals(0, get(client.core().onLoop(() -> CompletableFuture.completedFuture(client.core().keeper.size()))));
+    member.speak();
+    CompletableFuture<Session> again = client.resumeAsync(token, Duration.ofSeconds(30), c -> { });
+    AttachSessionRequest same = member.next(AttachSessionRequest.class);
+    while (!same.getTakeOver()) {
+      same = member.next(AttachSessionRequest.class);
+    }
+    assertEquals(takeover.getInstanceId(), same.getInstanceId());
+    assertEquals(2, get(again).epoch());
+    // Done with: a third one is another instance, which the cluster refuses.
+    client.resumeAsync(token, Duration.ofSeconds(30), c -> { });
+    AttachSessionRequest other = member.next(AttachSessionRequest.class);
+    assertFalse(takeover.getInstanceId().equals(other.getInstanceId()));
+  }
+
+  @Test
+  void askingForWhatWasInheritedStandsOutsideOfTheOrderOfAttempts() throws Exception {
+    Session session = client.resume(FakeMember.token());
+    long[] latest = {0};
+    member.attach = (r, o) -> {
+      synchronized (latest) {
+        if (r.getAttempt() != 0 && r.getAttempt() < latest[0]) {
+          o.onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "ATTEMPT_OUTDATED", "attempt", "9"));
+        } else if (latest[0] == 0) {
+          // The answer is lost, and the session was attached anew meanwhile.
+          latest[0] = 9;
+          o.onError(Status.UNAVAILABLE.asRuntimeException());
+        } else {
+          FakeMember.reply(o, member.truth(r));
+        }
+      }
+    };
+    assertEquals(List.of(), get(session.inheritedAsync()));
+  }
+
+  @Test
+  void aFullWindowIsWaitedForUnderAnotherNumber() throws Exception {
+    Session session = client.openSession();
+    int[] refusals = {2};
+    member.put = (r, o) -> {
+      if (refusals[0]-- > 0) {
+        o.onError(FakeMember.windowFull());
+      } else {
+        FakeMember.reply(o, PutResponse.getDefaultInstance());
+      }
+    };
+    session.kv().put("k", "v");
+    long before = 0;
+    for (int i = 0; i < 3; i++) {
+      PutRequest r = member.next(PutRequest.class);
+      assertTrue(r.getOptions().getRequestId().getSequence() > before);
+      assertTrue(r.getOptions().getRequestId().getDoneBelow() > before);
+      before = r.getOptions().getRequestId().getSequence();
+    }
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire refused = member.next(FakeMember.Acquire.class);
+    refused.out().onError(FakeMember.windowFull());
+    FakeMember.Acquire next = member.next(FakeMember.Acquire.class);
+    assertTrue(next.request().getOptions().getRequestId().getDoneBelow()
+        > refused.request().getOptions().getRequestId().getSequence());
+    next.grant(next.hold(7));
+    assertTrue(get(wait).isSafe());
+  }
+
+  @Test
+  void aPlaceThatIsFoundAgainNeedsNoNumber() throws Exception {
+    CompletableFuture<Held> wait = client.openSession().lock("k").acquireAsync();
+    FakeMember.Acquire first = member.next(FakeMember.Acquire.class);
+    assertTrue(first.request().getOptions().hasRequestId());
+    first.queued();
+    first.out().onError(Status.UNAVAILABLE.asRuntimeException());
+    FakeMember.Acquire second = member.next(FakeMember.Acquire.class);
+    assertFalse(second.request().getOptions().hasRequestId());
+    assertEquals(first.request().getOptions().getOwner(), second.request().getOptions().getOwner());
+    second.grant(second.hold(7));
+    assertTrue(get(wait).isSafe());
+  }
+
+  @Test
+  void aTimeOutSaysWhetherTheValueWasWritten() throws Exception {
+    Session session = client.openSession();
+    assertEquals(Applied.NO, timeOut(session, (r, o) -> FakeMember.reply(o, CancelWaitResponse.getDefaultInstance())));
+    assertEquals(Applied.YES, timeOut(session, (r, o) -> FakeMember.reply(o, CancelWaitResponse.newBuilder()
+        .setHold(Hold.newBuilder().setOwner(r.getOptions().getOwner())).build())));
+    assertEquals(Applied.UNKNOWN, timeOut(session, (r, o) -> { }));
+  }
+
+  private Applied timeOut(Session session,
+      java.util.function.BiConsumer<CancelWaitRequest, StreamObserver<CancelWaitResponse>> leave) throws Exception {
+    member.cancelWait = leave;
+    LockOptions options = LockOptions.exclusive().withValue("v".getBytes(StandardCharsets.UTF_8));
+    CompletableFuture<Held> wait = session.lock("k", options).acquireAsync(Duration.ofMillis(500));
+    member.next(FakeMember.Acquire.class).queued();
+    TenureException e = failure(wait);
+    assertEquals(ErrorKind.TIMEOUT, e.kind());
+    return e.applied();
+  }
+
+  @Test
+  void aHoldWhoseLossWasToldBeforeItsGrantIsNotHad() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    Hold hold = stream.hold(7);
+    member.hint(SessionHint.newBuilder().setSessionId(session.id()).setLost(hold).build());
+    // The hint comes with the answer to one of these; before the last it was taken note of.
+    for (int i = 0; i < 3; i++) {
+      member.next(FakeMember.Renewal.class);
+    }
+    stream.grant(hold);
+    assertEquals(ErrorKind.NOT_HELD, failure(wait).kind());
+  }
+
+  @Test
+  void aNewSessionIsRenewedAtOnceSoThatItIsToldWhatHappens() throws Exception {
+    member.renewEvery = Duration.ofHours(1);
+    for (int i = 0; i < 2; i++) {
+      Session session = client.openSession();
+      assertEquals(session.id(), member.next(FakeMember.Renewal.class).session());
+    }
+  }
+
+  @Test
+  void aRunStandsAgainThoughItCouldNotResign() throws Exception {
+    Session session = client.openSession();
+    member.release = (r, o) -> o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL"));
+    try (ElectionRun run = session.election("svc").run("v", l -> { })) {
+      FakeMember.Acquire first = member.next(FakeMember.Acquire.class);
+      first.grant(first.hold(7));
+      FakeMember.Acquire second = member.next(FakeMember.Acquire.class);
+      assertFalse(run.ended().isDone());
+      second.out().onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL"));
+      FakeMember.Acquire third = member.next(FakeMember.Acquire.class);
+      assertFalse(run.ended().isDone());
+      member.release = (r, o) -> FakeMember.reply(o, io.tenure.v1.ReleaseLockResponse.getDefaultInstance());
+      third.out().onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "LOCK_MODE_MISMATCH"));
+      assertEquals(ErrorKind.MODE_MISMATCH, failure(run.ended()).kind());
+    }
+  }
+
+  @Test
+  void aRunEndsWithItsClient() throws Exception {
+    ElectionRun run = client.openSession().election("svc").run("v", l -> { });
+    member.next(FakeMember.Acquire.class);
+    client.close();
+    get(run.ended());
+  }
+
+  @Test
+  void anInterruptedThreadClosesEverything() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(wait);
+    Thread.currentThread().interrupt();
+    held.close();
+    assertTrue(Thread.interrupted());
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+    Thread.currentThread().interrupt();
+    session.close();
+    client.close();
+    assertTrue(Thread.interrupted());
+    assertTrue(member.next(DestroySessionRequest.class).getClean());
+    assertThrows(TenureException.class, () -> client.openSession());
+    // From any thread, as often as one likes.
+    client.close();
+  }
+
+  @Test
+  void aResultThatWasThereBeforeTheInterruptIsHad() {
+    Thread.currentThread().interrupt();
+    assertEquals("had", Await.of(new CompletableFuture<>() {
+      @Override
+      public Object get() throws InterruptedException {
+        if (Thread.interrupted()) {
+          complete("had");
+          throw new InterruptedException();
+        }
+        return getNow(null);
+      }
+    }));
+    assertTrue(Thread.interrupted());
+  }
+
+  @Test
+  void whatIsShownIsTakenOrReturned() throws Exception {
+    Loop loop = new Loop();
+    BlockingQueue<Integer> returned = new LinkedBlockingQueue<>();
+    int taken = 0;
+    int times = 2_000;
+    for (int i = 0; i < times; i++) {
+      CompletableFuture<Integer> inner = new CompletableFuture<>();
+      CompletableFuture<Integer> shown = loop.shown(inner, returned::add);
+      inner.complete(i);
+      taken += shown.cancel(true) ? 0 : 1;
+    }
+    for (int i = taken; i < times; i++) {
+      assertTrue(returned.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS) != null);
+    }
+    loop.shutdown();
+    assertEquals(0, returned.size());
+  }
+}
