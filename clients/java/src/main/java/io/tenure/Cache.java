@@ -1,7 +1,6 @@
 package io.tenure;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,7 +63,10 @@ public final class Cache implements AutoCloseable {
     return Optional.ofNullable(failure);
   }
 
-  /** Has the listener told every message after it was applied, in order. */
+  /**
+   * Has the listener told every message after it was applied, in order, on a thread of the client's pool. What it throws goes to
+   * that thread's handler of uncaught exceptions.
+   */
   public void listen(Consumer<WatchMessage> listener) {
     listeners.add(listener);
   }
@@ -131,9 +133,10 @@ public final class Cache implements AutoCloseable {
       KeyWait.apply(keys, m);
     }
     heardAt = core.clock.nanos();
-    for (Consumer<WatchMessage> l : new ArrayList<>(listeners)) {
-      l.accept(m);
-    }
     filled.complete(null);
+    for (Consumer<WatchMessage> l : listeners) {
+      // One that throws keeps neither the others nor the cache from what comes.
+      Loop.guarded(() -> l.accept(m));
+    }
   }
 }
