@@ -22,7 +22,8 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   private final Deque<LeaderChange> ready = new ArrayDeque<>();
   private Stream stream;
   private long demand;
-  private boolean over;
+  private boolean telling;
+  private volatile boolean over;
   private boolean broken;
   private int failures;
 
@@ -91,15 +92,32 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   }
 
   private void deliver() {
-    while (demand > 0 && !ready.isEmpty()) {
+    if (demand > 0 && !telling && !ready.isEmpty()) {
       demand--;
+      telling = true;
       LeaderChange change = ready.poll();
-      calls.execute(() -> subscriber.onNext(change));
+      calls.execute(() -> tell(change));
     }
     if (stream != null && ready.isEmpty() && !stream.asked) {
       stream.asked = true;
       stream.in.request(1);
     }
+  }
+
+  /** Tells the subscriber, and then the next. One that throws is told no more. */
+  private void tell(LeaderChange change) {
+    try {
+      if (!over) {
+        subscriber.onNext(change);
+      }
+    } catch (RuntimeException | Error e) {
+      cancel();
+      throw e;
+    }
+    core.loop.run(() -> {
+      telling = false;
+      deliver();
+    });
   }
 
   private void again() {

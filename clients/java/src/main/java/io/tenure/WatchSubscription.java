@@ -56,7 +56,6 @@ final class WatchSubscription implements Flow.Subscription {
     }
     pulling = true;
     pull.get().whenComplete((m, error) -> core.loop.run(() -> {
-      pulling = false;
       if (over) {
         return;
       }
@@ -68,9 +67,24 @@ final class WatchSubscription implements Flow.Subscription {
         calls.execute(subscriber::onComplete);
       } else {
         demand--;
-        calls.execute(() -> subscriber.onNext(m.get()));
-        step();
+        calls.execute(() -> tell(m.get()));
       }
     }));
+  }
+
+  /** Tells the subscriber; only then is the next one fetched, whatever it asked for. One that throws is told no more. */
+  private void tell(WatchMessage m) {
+    try {
+      if (!over) {
+        subscriber.onNext(m);
+      }
+    } catch (RuntimeException | Error e) {
+      cancel();
+      throw e;
+    }
+    core.loop.run(() -> {
+      pulling = false;
+      step();
+    });
   }
 }
