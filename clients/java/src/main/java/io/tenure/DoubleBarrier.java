@@ -35,7 +35,7 @@ public final class DoubleBarrier {
   /**
    * Waits until all parties have come, at most so long.
    *
-   * @throws TenureException.TimedOut when they did not; this party has then left
+   * @throws TenureException.TimedOut when they did not. Whenever this fails, this party has left
    */
   public void enter(Duration wait) {
     enter(Optional.of(wait));
@@ -52,8 +52,8 @@ public final class DoubleBarrier {
   }
 
   void enter(Optional<Duration> wait) {
-    kv.put(own, NOTHING, PutOptions.defaults().ephemeral());
     try {
+      kv.put(own, NOTHING, PutOptions.defaults().ephemeral());
       Map<String, KeyValue> seen = KeyWait.until(session.client,
           WatchOptions.key(ready).andPrefix(members), wait, keys -> {
             if (keys.containsKey(ready)) {
@@ -65,9 +65,18 @@ public final class DoubleBarrier {
             return false;
           });
       readyRevision = seen.get(ready).modRevision();
-    } catch (TenureException.TimedOut e) {
-      kv.delete(own);
+    } catch (TenureException e) {
+      withdraw(e);
       throw e;
+    }
+  }
+
+  /** Takes this party out again, whatever kept it from entering; else the others would count one who does not come. */
+  private void withdraw(TenureException why) {
+    try {
+      Await.ending(kv.deleteInner(own, null, null));
+    } catch (TenureException e) {
+      why.addSuppressed(e);
     }
   }
 

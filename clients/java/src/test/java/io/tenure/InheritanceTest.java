@@ -1,0 +1,195 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tenure.testing.TenureServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+
+/** What a session brings along when another process goes on with it, against a real member. */
+@Timeout(120)
+final class InheritanceTest {
+  private static final Duration TTL = Duration.ofSeconds(2);
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private static TenureServer server;
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = TenureServer.start();
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    server.close();
+  }
+
+  private static Client client(TestInfo info) {
+    return Client.connect(
+        server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + TTL.toSeconds() + "s");
+  }
+
+  private static <T> T get(CompletableFuture<T> f) throws Exception {
+    return f.get(SOON.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  private static LockOptions named() {
+    return LockOptions.exclusive().withOwner("worker-1");
+  }
+
+  @Test
+  void aLockOfAProcessThatMayStillRunIsNotHadUnderItsNameBeforeItsLeaseIsOver(TestInfo info) {
+    try (Client one = client(info); Client two = client(info)) {
+      Session old = one.openSession();
+      old.lock("k", named()).acquire();
+      String token = old.token();
+      long begun = System.nanoTime();
+      try (Session resumed = two.resume(token)) {
+        assertTrue(resumed.lock("k", named()).tryAcquire().held().isEmpty());
+        assertThrows(TenureException.TimedOut.class, () -> resumed.lock("k", named()).acquire(Duration.ofMillis(50)));
+        assertEquals(1, two.lockInfo("k").holders().size());
+        Held held = resumed.lock("k", named()).acquire(SOON);
+        assertTrue(System.nanoTime() - begun >= TTL.toNanos());
+        assertTrue(held.isSafe());
+        assertTrue(two.check(held.sequencer()));
+        assertEquals(1, resumed.inherited().size());
+        assertSame(held, resumed.inherited().get(0));
+        assertSame(held, resumed.lock("k", named()).tryAcquire().held().orElseThrow());
+        held.close();
+        assertEquals(List.of(), resumed.inherited());
+      }
+    }
+  }
+
+  @Test
+  void aPlaceThatNobodyTakesUpIsGivenUpAndOneThatIsTakenUpIsKept(TestInfo info) throws Exception {
+    try (Client one = client(info); Client two = client(info)) {
+      Session holder = two.openSession();
+      Held a = holder.lock("a").acquire();
+      Held b = holder.lock("b").acquire();
+      Session old = one.openSession();
+      CountDownLatch queued = new CountDownLatch(2);
+      old.lock("a", LockOptions.exclusive().onQueued(p -> queued.countDown())).acquireAsync();
+      old.lock("b", named().onQueued(p -> queued.countDown())).acquireAsync();
+      assertTrue(queued.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      try (Session resumed = two.resume(old.token())) {
+        CompletableFuture<Held> kept = resumed.lock("b", named()).acquireAsync();
+        assertEquals(List.of(), resumed.inherited());
+        assertEquals(0, two.lockInfo("a").waiters());
+        assertEquals(1, two.lockInfo("b").waiters());
+        a.close();
+        b.close();
+        assertTrue(get(kept).isSafe());
+        assertTrue(holder.lock("a").tryAcquire().held().isPresent());
+      }
+    }
+  }
+
+  @Test
+  void aPlaceThatWasGrantedMeanwhileIsAmongTheHolds(TestInfo info) throws Exception {
+    try (Client one = client(info); Client two = client(info)) {
+      Session holder = two.openSession();
+      Held a = holder.lock("a").acquire();
+      Session old = one.openSession();
+      CountDownLatch queued = new CountDownLatch(1);
+      old.lock("a", LockOptions.exclusive().onQueued(p -> queued.countDown())).acquireAsync();
+      assertTrue(queued.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      try (Session resumed = two.resume(old.token())) {
+        a.close();
+        List<Held> all = resumed.inherited();
+        assertEquals(1, all.size());
+        assertTrue(all.get(0).isSafe());
+        assertTrue(two.check(all.get(0).sequencer()));
+      }
+    }
+  }
+
+  @Test
+  void aPartyThatIsInterruptedAtTheBarrierIsNotCounted(TestInfo info) throws Exception {
+    try (Client client = client(info); Session s = client.openSession()) {
+      CompletableFuture<TenureException> failure = new CompletableFuture<>();
+      Thread party = new Thread(() -> failure.complete(
+          assertThrows(TenureException.class, () -> s.doubleBarrier("round", 2, "a").enter())));
+      party.start();
+      KeyWait.until(client.core(), WatchOptions.prefix("round/members/"), java.util.Optional.of(SOON),
+          keys -> !keys.isEmpty());
+      party.interrupt();
+      assertEquals(ErrorKind.CANCELLED, get(failure).kind());
+      KeyWait.until(client.core(), WatchOptions.prefix("round/members/"), java.util.Optional.of(SOON),
+          keys -> keys.isEmpty());
+    }
+  }
+
+  @Test
+  void aListenerThatThrowsKeepsNobodyFromWhatComes(TestInfo info) throws Exception {
+    try (Client client = client(info); Cache cache = client.cache("")) {
+      CountDownLatch told = new CountDownLatch(1);
+      cache.listen(m -> {
+        throw new IllegalStateException("meant to be seen in the log of this test");
+      });
+      cache.listen(m -> {
+        if (cache.get("b").isPresent()) {
+          told.countDown();
+        }
+      });
+      cache.begin();
+      client.kv().put("a", "1");
+      client.kv().put("b", "2");
+      assertTrue(told.await(SOON.toSeconds(), TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void aSubscriberThatThrowsIsToldNoMore(TestInfo info) throws Exception {
+    try (Client client = client(info)) {
+      CountDownLatch told = new CountDownLatch(1);
+      client.kv().put("a", "1");
+      client.watch(WatchOptions.all().withInitial()).publisher().subscribe(new java.util.concurrent.Flow.Subscriber<>() {
+        @Override
+        public void onSubscribe(java.util.concurrent.Flow.Subscription s) {
+          s.request(Long.MAX_VALUE);
+        }
+
+        @Override
+        public void onNext(WatchMessage m) {
+          told.countDown();
+          throw new IllegalStateException("meant to be seen in the log of this test");
+        }
+
+        @Override
+        public void onError(Throwable t) {
+          throw new AssertionError(t);
+        }
+
+        @Override
+        public void onComplete() {
+          throw new AssertionError("completed");
+        }
+      });
+      assertTrue(told.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      long until = System.nanoTime() + SOON.toNanos();
+      while (parts(client) > 0 && System.nanoTime() < until) {
+        Thread.onSpinWait();
+      }
+      assertEquals(0, parts(client));
+      assertFalse(client.members().isEmpty());
+    }
+  }
+
+  private static int parts(Client client) throws Exception {
+    return get(client.core().onLoop(() -> CompletableFuture.completedFuture(client.core().parts.size())));
+  }
+}
