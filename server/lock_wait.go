@@ -74,10 +74,12 @@ func (a *api) AcquireLock(
 	}
 	done := result.GetAcquireLock()
 	if hold := done.GetHold(); hold != nil {
-		return stream.Send(&tenurev1.AcquireLockResponse{
-			Header: a.headerOf(result),
-			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, a.history(), a.timers)},
-		})
+		step, stepErr := a.grantedStep(acquire, hold)
+		if stepErr != nil {
+			return stepErr
+		}
+		step.Header = a.headerOf(result)
+		return stream.Send(step)
 	}
 	w := newWaiting(acquire, result)
 	place, err := a.placeOf(w)
@@ -197,9 +199,11 @@ func (t *placeTeller) look(e *storev1.Event) error {
 	case *storev1.Event_SessionTakenOver:
 		return t.superseded(kind.SessionTakenOver.GetEpoch())
 	case *storev1.Event_LockGranted:
-		return t.end(e.GetRevision(), &tenurev1.AcquireLockResponse{
-			Step: &tenurev1.AcquireLockResponse_Granted{Granted: grantedToProto(e, t.api)},
-		})
+		step, err := t.api.grantedStep(t.waiting.acquire, grantOf(e))
+		if err != nil {
+			return err
+		}
+		return t.end(e.GetRevision(), step)
 	case *storev1.Event_LockLeft:
 		lock, err := t.api.lockNow(t.waiting.acquire.GetKey())
 		if err != nil {
@@ -229,8 +233,13 @@ func (t *placeTeller) superseded(epoch uint64) error {
 
 // grantedToProto returns the hold that a grant's event tells of.
 func grantedToProto(e *storev1.Event, a *api) *tenurev1.Hold {
+	return holdToProto(grantOf(e), a.history(), a.timers)
+}
+
+// grantOf returns the hold that a grant's event tells of.
+func grantOf(e *storev1.Event) *storev1.HoldState {
 	g := e.GetLockGranted()
-	return holdToProto(&storev1.HoldState{
+	return &storev1.HoldState{
 		Key:          g.GetKey(),
 		LockIndex:    g.GetLockIndex(),
 		FencingToken: e.GetRevision(),
@@ -240,7 +249,7 @@ func grantedToProto(e *storev1.Event, a *api) *tenurev1.Hold {
 		Permits:      g.GetPermits(),
 		GrantTimeMs:  e.GetWallTimeMs(),
 		SessionName:  g.GetSessionName(),
-	}, a.history(), a.timers)
+	}
 }
 
 // end sends the last message.
