@@ -64,18 +64,6 @@ func (w *World) inject(f Fault) {
 		if m != nil {
 			w.separate(func(id uint64) bool { return id == m.id }, "", length)
 		}
-	case "loss":
-		w.forAWhile(length, func(on float64) { w.net.loss += on * float64(f.Percent) / 100 })
-	case "slow network":
-		w.forAWhile(length, func(on float64) { w.net.slow += time.Duration(on) * ms(int64(f.Percent)) })
-	case "slow disk":
-		if m != nil {
-			w.forAWhile(length, func(on float64) { m.lag += time.Duration(on) * ms(int64(f.Percent)) })
-		}
-	case "syncs fail", "writes fail", "disk full":
-		if m != nil {
-			m.failDisk(map[string]failure{"syncs fail": failsSyncs, "writes fail": failsWrites, "disk full": isFull}[f.Kind], f.Keep, length)
-		}
 	case "transfer":
 		w.transfer(m)
 	case "checkpoint":
@@ -93,6 +81,36 @@ func (w *World) inject(f Fault) {
 		w.changeMembers()
 	case "wipe":
 		w.wipe(m)
+	default:
+		w.degrade(f, m)
+	}
+}
+
+// degrade lets networks and disks be worse than they are for some time.
+func (w *World) degrade(f Fault, m *member) {
+	length, slower := ms(f.ForMs), ms(int64(f.Percent))
+	switch f.Kind {
+	case "loss":
+		w.forAWhile(length, func(on float64) { w.net.loss += on * float64(f.Percent) / 100 })
+		return
+	case "slow network":
+		w.forAWhile(length, func(on float64) { w.net.slow += time.Duration(on) * slower })
+		return
+	}
+	if m == nil {
+		return
+	}
+	switch f.Kind {
+	case "slow links":
+		w.forAWhile(length, func(on float64) { w.net.slowTo[m.id] += time.Duration(on) * slower })
+	case "slow disk":
+		w.forAWhile(length, func(on float64) { m.lag += time.Duration(on) * slower })
+	case "syncs fail":
+		m.failDisk(failsSyncs, f.Keep, length)
+	case "writes fail":
+		m.failDisk(failsWrites, f.Keep, length)
+	case "disk full":
+		m.failDisk(isFull, f.Keep, length)
 	}
 }
 

@@ -16,6 +16,7 @@ type network struct {
 	// What faults add; each is the sum of those that last.
 	loss, dup float64
 	slow      time.Duration
+	slowTo    map[uint64]time.Duration // members to which the others' messages take long
 	fifo      bool
 	last      map[[2]uint64]time.Duration // when the last message of a link arrives
 }
@@ -23,12 +24,22 @@ type network struct {
 func newNetwork(w *World) *network {
 	return &network{
 		w: w, dice: w.dice("network"), cut: map[[2]uint64]int{}, last: map[[2]uint64]time.Duration{}, fifo: w.plan.FIFO,
+		slowTo: map[uint64]time.Duration{},
 	}
 }
 
 // delay draws how long a message takes.
 func (n *network) delay() time.Duration {
 	return 200*time.Microsecond + expo(n.dice, 300*time.Microsecond) + expo(n.dice, n.slow)
+}
+
+// takes draws how long a message from one end to another takes.
+func (n *network) takes(from, to uint64) time.Duration {
+	d := n.delay()
+	if slow := n.slowTo[to]; from != 0 && slow > 0 {
+		d += expo(n.dice, slow)
+	}
+	return d
 }
 
 // lost says whether a message from one member to another is lost. Clients have id 0 and reach everybody, as far as
@@ -60,12 +71,12 @@ func (n *network) again() time.Duration {
 // call brings something from one end to another once, or not at all, as a stream does. Clients have id 0.
 func (n *network) call(from, to uint64, arrive func()) {
 	if !n.lost(from, to) {
-		n.w.after(n.delay(), arrive)
+		n.w.after(n.takes(from, to), arrive)
 	}
 }
 
 func (n *network) arrival(from, to uint64) time.Duration {
-	d := n.delay()
+	d := n.takes(from, to)
 	if !n.fifo {
 		return d
 	}

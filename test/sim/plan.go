@@ -182,7 +182,22 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 		p.Faults = append(p.Faults, p.drawFault(d, choose(d, kinds...), at))
 	}
 	p.drawDiskFaults(rand.New(rand.NewPCG(p.Seed, 0x6469736b))) //nolint:gosec // It must be repeatable.
+	p.drawSlowLinks(rand.New(rand.NewPCG(p.Seed, 0x6c696e6b)))  //nolint:gosec // As above.
 	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
+}
+
+// drawSlowLinks lets members lag in every third seed: what the others commit meanwhile is news to them, and what they ask
+// the leader is answered late. Draws of its own leave the rest of the plan as it is.
+func (p *Plan) drawSlowLinks(d *rand.Rand) {
+	if d.IntN(3) > 0 {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: "slow links", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(3000), 9000),
+			Member: 1 + d.IntN(p.Members), Percent: choose(d, 20, 100, 300), // milliseconds
+		})
+	}
 }
 
 // drawDiskFaults lets disks fail in every third seed. Draws of its own leave the rest of the plan as it is.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tenure-io/tenure/internal/planted"
+	"github.com/tenure-io/tenure/test/check"
 	"github.com/tenure-io/tenure/test/sim"
 )
 
@@ -33,6 +34,22 @@ func TestPlantedOne(t *testing.T) {
 	}
 }
 
+// told returns the violation that shows a bug, nil if there is none. A bug that makes reads stale has to be seen as a stale
+// read, not by what follows from it.
+func told(bug planted.Bug, r *sim.Result) *check.Violation {
+	for i, v := range r.Violations {
+		switch bug {
+		case planted.ReadIndexReused, planted.LeaseReads, planted.ReadWithoutProof:
+			if v.Checker == "linearizable" || v.Checker == "replay" {
+				return &r.Violations[i]
+			}
+		default:
+			return &r.Violations[i]
+		}
+	}
+	return nil
+}
+
 // Every planted bug is found. The table says how many seeds it took, and what told.
 func TestPlantedBugsAreFound(t *testing.T) {
 	defer planted.Set(planted.None)
@@ -43,7 +60,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		planted.Set(bug)
 		var found *sim.Result
 		sim.Many(1, *withinFlag, func(r *sim.Result) bool {
-			if r.Failed() && (found == nil || r.Plan.Seed < found.Plan.Seed) {
+			if told(bug, r) != nil && (found == nil || r.Plan.Seed < found.Plan.Seed) {
 				found = r
 			}
 			return found == nil
@@ -52,6 +69,6 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			t.Errorf("| `%s` | not found in %d seeds | |", bug.Name(), *withinFlag)
 			continue
 		}
-		t.Logf("| `%s` | %d | %s |", bug.Name(), found.Plan.Seed, found.Violations[0].Checker)
+		t.Logf("| `%s` | %d | %s |", bug.Name(), found.Plan.Seed, told(bug, found).Checker)
 	}
 }

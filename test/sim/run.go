@@ -97,6 +97,7 @@ func (w *World) heal() {
 	w.note("heal")
 	w.quiet = true
 	clear(w.net.cut)
+	clear(w.net.slowTo)
 	w.net.loss, w.net.slow, w.net.dup = 0, 0, 0
 	for _, m := range w.members {
 		m.lag = 0
