@@ -13,15 +13,16 @@
 //   - A change of members whose call returned nil is applied here. One that a lost leader left half done is put in order
 //     by the next. A removed member ends with ErrRemoved.
 //   - A full disk refuses what makes the state grow and stops nothing else; a member whose state differs from that of a
-//     quorum ends with ErrStateDiffers.
+//     quorum ends with ErrStateDiffers, and its directory is not opened again.
 //   - After a crash at any moment Open finds every acknowledged command. A log that lost its end, or was cut past the
 //     state machine, is refused by name.
 //
 // It needs: a data directory of its own, callbacks that do not block, and callers who accept that an error of the disk
 // stops the member. Nothing is retried on a disk that failed once.
 //
-// The core (package core) is a step function. Here three goroutines drive it: the loop owns it and does no I/O, one
-// appends to the log (package raftlog), one applies to the store. A fourth makes checkpoints (package checkpoint) and
+// The core (package core) is a step function. Here three goroutines drive it: the loop owns it and does no I/O, except
+// that it reads some MiB of the log for a member that lacks old entries; one appends to the log (package raftlog), one
+// applies to the store. A fourth makes checkpoints (package checkpoint) and
 // cuts the log, a fifth runs the leader tasks; others send snapshots (package transfer), look at the disk and compare
 // states. The directory's layout is package datadir's.
 package raftnode
