@@ -11,8 +11,9 @@ import (
 // lostBeforeTold is the reason for a caller who was granted the lock, and lost it before it was told.
 const lostBeforeTold = "the lock was granted, and lost again before this answer"
 
-// grantedStep is the last message for a caller who was granted a lock. The grant may be remembered, or be found in history:
-// a live session that does not hold any more must not be told that it does.
+// grantedStep is the last message for a waiter who was granted a lock. The grant may be found in history, by a call that came
+// again: a live session that does not hold any more must not be told that it does. (A request that was granted at once, and
+// comes again with its request id, gets its first answer, as every change does.)
 func (a *api) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*tenurev1.AcquireLockResponse, error) {
 	hold, err := a.holdNow(acquire, granted)
 	if err != nil {

@@ -74,12 +74,10 @@ func (a *api) AcquireLock(
 	}
 	done := result.GetAcquireLock()
 	if hold := done.GetHold(); hold != nil {
-		step, stepErr := a.grantedStep(acquire, hold)
-		if stepErr != nil {
-			return stepErr
-		}
-		step.Header = a.headerOf(result)
-		return stream.Send(step)
+		return stream.Send(&tenurev1.AcquireLockResponse{
+			Header: a.headerOf(result),
+			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, a.history(), a.timers)},
+		})
 	}
 	w := newWaiting(acquire, result)
 	place, err := a.placeOf(w)
