@@ -36,6 +36,7 @@ type api struct {
 	arrivals *arrivals
 	hints    *hinter
 	relay    *relay
+	currency *currency
 	proofs   proofs
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	limits   requestLimits

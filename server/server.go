@@ -345,6 +345,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		arrivals: r.arrivals,
 		hints:    r.hints,
 		relay:    relay,
+		currency: newCurrency(r.node),
 		stopping: stopping,
 		limits:   limits,
 		self: member{
@@ -365,6 +366,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
 	r.background(context.WithoutCancel(stopping), relay.run)
+	r.background(stopping, r.api.currency.run)
 	return nil
 }
 

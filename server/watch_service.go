@@ -64,6 +64,7 @@ func (a *api) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[
 		Selectors: plan.selectors,
 		After:     plan.after,
 		Progress:  plan.progress,
+		Prove:     a.currency.prove,
 	}, w.send))
 }
 

@@ -69,6 +69,7 @@ type Hub struct {
 	mu      sync.Mutex // guards what follows, and members of groups; before a group's mu and the ring's
 	groups  map[string]*group
 	index   *index
+	passed  chan struct{} // closed by the next pass; nil when nobody waits for one
 	stopped chan struct{} // closed when Run has ended
 }
 
@@ -157,12 +158,34 @@ func (h *Hub) pass() bool {
 		g.add(&round{slots: g.found, to: c.to, revision: c.revision}, tail)
 		g.found = nil
 	}
-	h.notified.Store(&mark{slot: c.to, revision: c.revision})
+	h.notify(mark{slot: c.to, revision: c.revision})
 	h.metrics.wakes.Add(float64(len(touched)))
 	for _, g := range touched {
 		g.wake()
 	}
 	return c.to < end
+}
+
+// notify moves the mark up to which watchers look. The caller holds mu.
+func (h *Hub) notify(m mark) {
+	h.notified.Store(&m)
+	if h.passed != nil {
+		close(h.passed)
+		h.passed = nil
+	}
+}
+
+// passing returns a channel that is closed when the mark moves after this call, if that is wanted.
+func (h *Hub) passing(wanted bool) <-chan struct{} {
+	if !wanted {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.passed == nil {
+		h.passed = make(chan struct{})
+	}
+	return h.passed
 }
 
 // skip goes on at the end of the ring when events were dropped before this goroutine saw them. All watchers look for
@@ -172,7 +195,7 @@ func (h *Hub) skip() {
 	for _, g := range h.groups {
 		g.reset(slot)
 	}
-	h.notified.Store(&mark{slot: slot, revision: revision})
+	h.notify(mark{slot: slot, revision: revision})
 	for _, g := range h.groups {
 		g.wake()
 	}

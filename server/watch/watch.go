@@ -22,6 +22,9 @@ type Request struct {
 	After Position
 	// Progress is after how long without a batch an empty one is sent; 0 is never.
 	Progress time.Duration
+	// Prove asks whether the store is current. An empty batch then waits for the proof, and shows what the proof does at
+	// least; while there is none, nothing is sent. Nil needs no proof. Prove never waits.
+	Prove func() *Proof
 }
 
 // Batch is what a watch delivers.
@@ -56,14 +59,10 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 	}
 	defer h.leave(g)
 	w := &watcher{hub: h, group: g, after: r.After}
-	var progress *time.Timer
-	var due <-chan time.Time
-	if r.Progress > 0 {
-		progress = time.NewTimer(r.Progress)
-		defer progress.Stop()
-		due = progress.C
-	}
+	p := newPace(r)
+	defer p.stop()
 	for ctx.Err() == nil {
+		passed := h.passing(p.behind(w.after))
 		changed := g.waiter()
 		batch, more, err := w.next(ctx)
 		if err != nil {
@@ -73,11 +72,10 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 			if more {
 				changed = nil
 			}
-			ready, err := h.sleep(ctx, changed, due)
-			if err != nil {
-				return err
-			}
-			if !ready || w.after.Index != Whole {
+			if more || !p.ready(w.after) {
+				if err := h.sleep(ctx, changed, passed, p); err != nil {
+					return err
+				}
 				continue
 			}
 			// Nothing came for long: the batch says how far nothing was missed.
@@ -86,33 +84,30 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 		if err := emit(batch); err != nil {
 			return err
 		}
-		if progress != nil {
-			progress.Reset(r.Progress)
-		}
+		p.begin()
 	}
 	return context.Cause(ctx)
 }
 
-// sleep waits until something changed, or progress is due. A nil changed does not wait.
-func (h *Hub) sleep(ctx context.Context, changed <-chan struct{}, due <-chan time.Time) (progress bool, err error) {
-	select {
-	case <-due:
-		return true, nil
-	default:
-		if changed == nil {
-			return false, nil
-		}
+// sleep waits until something changed, or the pace goes on. A nil changed does not wait.
+func (h *Hub) sleep(ctx context.Context, changed, passed <-chan struct{}, p *pace) error {
+	if changed == nil {
+		p.look()
+		return nil
 	}
 	select {
 	case <-changed:
-		return false, nil
-	case <-due:
-		return true, nil
+	case <-passed:
+	case <-p.due:
+		p.ask()
+	case <-p.proved():
+		p.look()
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return context.Cause(ctx)
 	case <-h.stopped:
-		return false, ErrStopped
+		return ErrStopped
 	}
+	return nil
 }
 
 // next returns what comes after the cursor. more says that there may be more to look at now.

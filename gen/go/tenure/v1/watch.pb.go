@@ -716,7 +716,8 @@ func (x *WatchEvents) GetMore() bool {
 	return false
 }
 
-// WatchProgress says that every event up to the header's revision was sent.
+// WatchProgress says that every event up to the header's revision was sent, and that this was all that the cluster had
+// committed when the member asked it, after the last message. A member that is cut off sends none.
 type WatchProgress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -6,7 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchProgress says that every event up to the header's revision was sent.
+ * WatchProgress says that every event up to the header's revision was sent, and that this was all that the cluster had
+ * committed when the member asked it, after the last message. A member that is cut off sends none.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchProgress}
@@ -191,7 +192,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchProgress says that every event up to the header's revision was sent.
+   * WatchProgress says that every event up to the header's revision was sent, and that this was all that the cluster had
+   * committed when the member asked it, after the last message. A member that is cut off sends none.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchProgress}
