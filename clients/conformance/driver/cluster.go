@@ -75,8 +75,6 @@ func (c *Cluster) fault(ctx context.Context, s *Step, i int) error {
 		m.Pause()
 	case "member.resume":
 		m.Resume()
-	case "proxy.used":
-		return c.awaitUsed(ctx, s.Connections)
 	case "proxy.cut":
 		p.Cut()
 	case "proxy.refuse":

@@ -10,12 +10,15 @@ import (
 	"github.com/tenure-io/tenure/test/rig"
 )
 
-// join adds a member, behind a proxy as the others. It serves; it votes soon.
-func (c *Cluster) join(ctx context.Context, t *testing.T) error {
+// join adds a member, behind a proxy as the others, which may refuse all connections. It serves; it votes soon.
+func (c *Cluster) join(ctx context.Context, t *testing.T, refuse bool) error {
 	t.Helper()
 	p, err := rig.NewProxy(ctx)
 	if err != nil {
 		return err
+	}
+	if refuse {
+		p.Refuse()
 	}
 	c.Proxies = append(c.Proxies, p)
 	c.joined++
@@ -49,24 +52,28 @@ func (c *Cluster) remove(ctx context.Context, m *rig.Member) error {
 	return fmt.Errorf("%s is no member", m.Name())
 }
 
-// awaitUsed waits until clients have so many connections to members that joined.
-func (c *Cluster) awaitUsed(ctx context.Context, connections int) error {
+// awaitUsed waits until clients have so many connections to members that joined, in all, or to each member there is.
+func (c *Cluster) awaitUsed(ctx context.Context, connections int, each bool) error {
 	ctx, cancel := context.WithTimeout(ctx, withinDefault)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		used := 0
-		for _, p := range c.Proxies[len(c.Proxies)-c.joined:] {
-			used += p.Connections()
+		joined, least := 0, c.Proxies[0].Connections()
+		for i, p := range c.Proxies {
+			n := p.Connections()
+			least = min(least, n)
+			if i >= len(c.Proxies)-c.joined {
+				joined += n
+			}
 		}
-		if used >= connections {
+		if each && least >= connections || !each && joined >= connections {
 			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("clients have %d connections to members that joined, want %d", used, connections)
+			return fmt.Errorf("clients have %d connections to members that joined, and %d to one, want %d", joined, least, connections)
 		}
 	}
 }

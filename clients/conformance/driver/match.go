@@ -79,7 +79,8 @@ func plain(value any) string {
 }
 
 // match compares a value with what is expected: what is not mentioned may be anything. It returns the first difference, or "".
-// Texts that begin with > >= < <= != compare with the number or text behind; one that begins with "in" names all that it may be.
+// Texts that begin with > >= < <= != compare with the number or text behind; one that begins with "in" names all that it may be,
+// one that begins with ~ is a pattern.
 func match(want, got any, where string) string {
 	switch w := want.(type) {
 	case nil:
@@ -122,6 +123,10 @@ func same(want, got any) bool {
 	if text, ok := want.(string); ok {
 		if rest, found := strings.CutPrefix(text, "in "); found {
 			return slices.Contains(strings.Fields(rest), plain(got))
+		}
+		if pattern, found := strings.CutPrefix(text, "~ "); found {
+			matched, err := regexp.MatchString(pattern, plain(got))
+			return matched && err == nil
 		}
 		for _, operator := range []string{">=", "<=", "!=", ">", "<"} {
 			if rest, found := strings.CutPrefix(text, operator+" "); found {

@@ -333,9 +333,11 @@ func (r *run) fault(s *Step) error {
 	case "agent.pause", "agent.resume", "agent.kill", "agent.restart":
 		return r.agentFault(s)
 	case "member.join":
-		err := r.cluster.join(r.t.Context(), r.t)
+		err := r.cluster.join(r.t.Context(), r.t, s.Way == "refuse")
 		r.nameHosts()
 		return err
+	case "proxy.used":
+		return r.cluster.awaitUsed(r.t.Context(), s.Connections, s.All)
 	}
 	if s.All && s.Fault == "member.start" {
 		r.cluster.startAll(r.t.Context())
