@@ -157,8 +157,8 @@ func (a *api) await(ctx context.Context, w *waiting, send func(*tenurev1.Acquire
 	}
 	selectors = selectors.Normal()
 	for {
-		err := a.hub.Watch(ctx, watch.Request{Selectors: selectors, After: w.after}, teller.take)
-		if errors.Is(err, watch.ErrCompacted) {
+		err := a.hub.Watch(ctx, watch.Request{Selectors: selectors, After: w.after, Near: true}, teller.take)
+		if errors.Is(err, watch.ErrCompacted) || errors.Is(err, watch.ErrFar) {
 			err = teller.lookUp()
 		}
 		if err != nil {
@@ -320,7 +320,8 @@ func (t *placeTeller) close() {
 	}
 }
 
-// lookUp finds out in the state what happened to a place whose events are forgotten. It returns nil if the wait goes on.
+// lookUp finds out in the state what happened to a place whose events are forgotten, or are too many to look through, as
+// after a snapshot was installed. It returns nil if the wait goes on.
 func (t *placeTeller) lookUp() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,6 +14,9 @@ import (
 // scanEventsMax is how many events one search of the ring or of history looks at; the last revision may have more.
 const scanEventsMax = 8192
 
+// nearEventsMax is how many events a watch that stays near reads of history before it ends with ErrFar.
+const nearEventsMax = 1024
+
 // Request says what to watch and from where.
 type Request struct {
 	// Selectors are the wanted events, in normal form.
@@ -25,6 +28,8 @@ type Request struct {
 	// Prove asks whether the store is current. An empty batch then waits for the proof, and shows what the proof does at
 	// least; while there is none, nothing is sent. Nil needs no proof. Prove never waits.
 	Prove func() *Proof
+	// Near ends the watch with ErrFar where much of history would have to be read, for who can as well look at the present.
+	Near bool
 }
 
 // Batch is what a watch delivers.
@@ -46,19 +51,20 @@ type watcher struct {
 	// live says that slot is where the ring goes on after the position.
 	live bool
 	slot uint64
+	near bool
 	// caughtUp says that the position is the end of what a snapshot of the store showed.
 	caughtUp bool
 }
 
-// Watch delivers batches to emit, one after the other, until ctx ends, emit fails, or history is forgotten before it was
-// delivered (ErrCompacted). While emit runs nothing is kept for this watch.
+// Watch delivers batches to emit, one after the other, until ctx ends, emit fails, history is forgotten before it was
+// delivered (ErrCompacted), or a watch that stays near is far behind (ErrFar). While emit runs nothing is kept for this watch.
 func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) error {
 	g, err := h.join(r.Selectors)
 	if err != nil {
 		return err
 	}
 	defer h.leave(g)
-	w := &watcher{hub: h, group: g, after: r.After}
+	w := &watcher{hub: h, group: g, after: r.After, near: r.Near}
 	p := newPace(r)
 	defer p.stop()
 	for ctx.Err() == nil {
@@ -222,10 +228,14 @@ func (w *watcher) catchUp(ctx context.Context) (Batch, bool, error) {
 		scanned   int
 		last      uint64
 		exhausted = true
+		far       = false
 	)
 	revision, err := w.hub.o.History(w.after, func(e *storev1.Event) bool {
 		if e.GetRevision() != last && (bytes >= batchBytesMax || scanned >= scanEventsMax) {
 			exhausted = false
+			return false
+		}
+		if far = w.near && scanned >= nearEventsMax; far {
 			return false
 		}
 		scanned++
@@ -241,6 +251,9 @@ func (w *watcher) catchUp(ctx context.Context) (Batch, bool, error) {
 			err = fmt.Errorf("%w: %w", ErrCompacted, err)
 		}
 		return Batch{}, false, err
+	}
+	if far {
+		return Batch{}, false, ErrFar
 	}
 	if exhausted {
 		last = revision
