@@ -35,7 +35,7 @@ def run(code: str, member: Member, *arguments: str, python: str = sys.executable
 @pytest.mark.parametrize("number", range(len(examples(PAGE))))
 def test_an_example_of_the_page_runs(number: int, tenure_member: Member) -> None:
     told = run(examples(PAGE)[number], tenure_member)
-    wants = ["with token", "", "is stale", "leader: http", "SYNCED", "1"]
+    wants = ["with token", "", "is stale", "leader: http", "SYNCED", "still mine: disk True", "1"]
     assert wants[number] in told
 
 
