@@ -38,6 +38,7 @@ public final class Barrier {
   /**
    * Waits until the barrier is open, at most so long.
    *
+   * @param wait how long to wait at most
    * @throws TenureException.TimedOut when it stayed closed
    */
   public void await(Duration wait) {

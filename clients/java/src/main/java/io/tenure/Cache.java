@@ -33,39 +33,53 @@ public final class Cache implements AutoCloseable {
     this.prefix = prefix;
   }
 
-  /** Begins, and waits until it is filled. */
+  /**
+   * Begins, and waits until it is filled.
+   *
+   * @return the cache
+   */
   public Cache begin() {
     return Await.of(beginInner());
   }
 
-  /** Begins; the future ends when it is filled. */
+  /**
+   * Begins; the future ends when it is filled.
+   *
+   * @return a future of the cache
+   */
   public CompletableFuture<Cache> beginAsync() {
     return core.loop.shown(beginInner());
   }
 
-  /** Returns a key as it was a moment ago. */
+  /**
+   * {@return a key as it was a moment ago}
+   *
+   * @param key the key, without the namespace
+   */
   public Optional<KeyValue> get(String key) {
     return Optional.ofNullable(keys.get(key));
   }
 
-  /** Returns all keys as they were a moment ago, in order. */
+  /** {@return all keys as they were a moment ago, in order} */
   public Map<String, KeyValue> all() {
     return new TreeMap<>(keys);
   }
 
-  /** Returns how long ago the cache last heard that it was up to date. It is never zero; about a second is usual. */
+  /** {@return how long ago the cache last heard that it was up to date} It is never zero; about a second is usual. */
   public Duration staleFor() {
     return Duration.ofNanos(Math.max(1, core.clock.nanos() - heardAt));
   }
 
-  /** Returns why the cache follows no more; absent while it does. */
+  /** {@return why the cache follows no more; absent while it does} */
   public Optional<TenureException> failure() {
     return Optional.ofNullable(failure);
   }
 
   /**
-   * Has the listener told every message after it was applied, in order, on a thread of the client's pool. What it throws goes to
-   * that thread's handler of uncaught exceptions.
+   * Has the listener told every message after it was applied, in order, on a thread of the client's pool. What it throws
+   * goes to that thread's handler of uncaught exceptions.
+   *
+   * @param listener is told
    */
   public void listen(Consumer<WatchMessage> listener) {
     listeners.add(listener);

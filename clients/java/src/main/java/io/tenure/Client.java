@@ -1,26 +1,14 @@
 package io.tenure;
 
-import com.google.protobuf.ByteString;
-import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.BreakLockRequest;
 import io.tenure.v1.CheckSequencerRequest;
-import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.GetLockRequest;
 import io.tenure.v1.GetSessionRequest;
 import io.tenure.v1.LockServiceGrpc;
-import io.tenure.v1.SessionBehavior;
 import io.tenure.v1.SessionServiceGrpc;
-import java.lang.management.ManagementFactory;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
@@ -31,41 +19,53 @@ import java.util.function.Consumer;
 public final class Client implements AutoCloseable {
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(30);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
-  private static final int SECRET_BYTES = 32;
 
   private final ClientCore core;
+  private final Opening opening;
   /** Ends when the client is closed; null before that begins. */
   private final AtomicReference<CompletableFuture<Void>> closing = new AtomicReference<>();
 
   Client(ConnectionString at, BootClock clock) {
     this.core = new ClientCore(at, CALL_TIMEOUT, clock);
+    this.opening = new Opening(core);
   }
 
   /**
    * Makes a client of the cluster at {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}. It does not wait for a member.
    *
+   * @param connectionString where the cluster is, and what sessions are like
+   * @return the client
    * @throws TenureException of kind INVALID_ARGUMENT when the text is not a connection string
    */
   public static Client connect(String connectionString) {
     return connect(ConnectionString.parse(connectionString));
   }
 
-  /** Makes a client of a cluster. It does not wait for a member. */
+  /**
+   * Makes a client of a cluster. It does not wait for a member.
+   *
+   * @param at where the cluster is, and what sessions are like
+   * @return the client
+   */
   public static Client connect(ConnectionString at) {
     return new Client(at, new BootClock());
   }
 
-  /** Returns the namespace of all keys; empty for none. */
+  /** {@return the namespace of all keys; empty for none} */
   public String namespace() {
     return core.namespace.name();
   }
 
-  /** Returns keys and values, outside of any session. */
+  /** {@return keys and values, outside of any session} */
   public KV kv() {
     return new KV(core, null);
   }
 
-  /** Opens a session as the connection string says. */
+  /**
+   * Opens a session as the connection string says.
+   *
+   * @return the session
+   */
   public Session openSession() {
     return openSession(SessionOptions.defaults());
   }
@@ -73,112 +73,192 @@ public final class Client implements AutoCloseable {
   /**
    * Opens a session.
    *
+   * @param options what is asked for
+   * @return the session
    * @throws TenureException.Unavailable when no member answers within 30 s
    */
   public Session openSession(SessionOptions options) {
-    return Await.of(open(options, CALL_TIMEOUT, c -> { }));
-  }
-
-  /** Opens a session within a time; the listener is told its states from the beginning. */
-  public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return Await.of(open(options, wait, listener));
-  }
-
-  /** Opens a session. */
-  public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
-    return core.loop.shown(open(options, CALL_TIMEOUT, c -> { }), Session::closeAsync);
-  }
-
-  /** Opens a session within a time; the listener is told its states from the beginning. */
-  public CompletableFuture<Session> openSessionAsync(
-      SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(open(options, wait, listener), Session::closeAsync);
+    return Await.of(opening.open(options, CALL_TIMEOUT, c -> { }));
   }
 
   /**
-   * Goes on with a session of another process, by the text that its {@link Session#export} or {@link Session#token} gave. That
-   * process, if it still runs, can then use the session no more. Ask {@link Session#inherited} for what it holds.
+   * Opens a session within a time; the listener is told its states from the beginning.
+   *
+   * @param options what is asked for
+   * @param wait how long to wait at most
+   * @param listener is told, in order, on a thread of the client's pool
+   * @return the session
+   */
+  public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
+    return Await.of(opening.open(options, wait, listener));
+  }
+
+  /**
+   * Opens a session.
+   *
+   * @param options what is asked for
+   * @return a future of the session
+   */
+  public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
+    return core.loop.shown(opening.open(options, CALL_TIMEOUT, c -> { }), Session::closeAsync);
+  }
+
+  /**
+   * Opens a session within a time; the listener is told its states from the beginning.
+   *
+   * @param options what is asked for
+   * @param wait how long to wait at most
+   * @param listener is told, in order, on a thread of the client's pool
+   * @return a future of the session
+   */
+  public CompletableFuture<Session> openSessionAsync(
+      SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
+    return core.loop.shown(opening.open(options, wait, listener), Session::closeAsync);
+  }
+
+  /**
+   * Goes on with a session of another process, by the text that its {@link Session#export} or {@link Session#token} gave.
+   * That process, if it still runs, can then use the session no more. Ask {@link Session#inherited} for what it holds.
+   *
+   * @param token what {@link Session#export} or {@link Session#token} gave
+   * @return the session
    */
   public Session resume(String token) {
-    return Await.of(resumeInner(token, CALL_TIMEOUT, c -> { }));
+    return Await.of(opening.resume(token, CALL_TIMEOUT, c -> { }));
   }
 
-  /** Goes on with a session of another process within a time; see {@link #resume(String)}. */
+  /**
+   * Goes on with a session of another process within a time; see {@link #resume(String)}.
+   *
+   * @param token what {@link Session#export} or {@link Session#token} gave
+   * @param wait how long to wait at most
+   * @param listener is told, in order, on a thread of the client's pool
+   * @return a future of the session
+   */
   public CompletableFuture<Session> resumeAsync(String token, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(resumeInner(token, wait, listener), Session::detach);
+    return core.loop.shown(opening.resume(token, wait, listener), Session::detach);
   }
 
-  /** Returns a watch; it begins to work when it is read. */
+  /**
+   * {@return a watch; it begins to work when it is read}
+   *
+   * @param options what is asked for
+   */
   public Watch watch(WatchOptions options) {
     return new Watch(core, options);
   }
 
-  /** Returns an election to look at; to stand in it, take {@link Session#election}. */
+  /**
+   * {@return an election to look at; to stand in it, take {@link Session#election}}
+   *
+   * @param key the key, without the namespace
+   */
   public Election election(String key) {
     return new Election(core, null, key);
   }
 
-  /** Returns a barrier: a key whose existence keeps others waiting. */
+  /**
+   * {@return a barrier: a key whose existence keeps others waiting}
+   *
+   * @param key the key, without the namespace
+   */
   public Barrier barrier(String key) {
     return new Barrier(core, kv(), key);
   }
 
-  /** Returns the members of a group; to join it, take {@link Session#presence}. */
+  /**
+   * {@return the members of a group; to join it, take {@link Session#presence}}
+   *
+   * @param group the name of the group
+   */
   public Presence presence(String group) {
     return new Presence(core, null, group);
   }
 
-  /** Returns a copy of all keys that begin so, kept up to date by a watch. */
+  /**
+   * {@return a copy of all keys that begin so, kept up to date by a watch}
+   *
+   * @param prefix how the keys begin, without the namespace
+   */
   public Cache cache(String prefix) {
     return new Cache(core, prefix);
   }
 
-  /** Asks the cluster whether this very hold is valid at this moment. */
+  /**
+   * Asks the cluster whether this very hold is valid at this moment.
+   *
+   * @param sequencer the proof of the hold
+   * @return whether it is so
+   */
   public boolean check(Sequencer sequencer) {
     return Await.of(checkInner(sequencer));
   }
 
-  /** Asks the cluster whether this very hold is valid at this moment. */
+  /**
+   * Asks the cluster whether this very hold is valid at this moment.
+   *
+   * @param sequencer the proof of the hold
+   * @return a future that tells whether it is so
+   */
   public CompletableFuture<Boolean> checkAsync(Sequencer sequencer) {
     return core.loop.shown(checkInner(sequencer));
   }
 
   /**
-   * Returns what the cluster knows of a session, live or among the last that ended.
+   * {@return what the cluster knows of a session, live or among the last that ended}
    *
+   * @param sessionId the id of a session
    * @throws TenureException.NotFound when it knows nothing
    */
   public SessionInfo lookup(String sessionId) {
     return Await.of(lookupInner(sessionId));
   }
 
-  /** Returns what the cluster knows of a session; see {@link #lookup}. */
+  /**
+   * {@return what the cluster knows of a session; see {@link #lookup}}
+   *
+   * @param sessionId the id of a session
+   */
   public CompletableFuture<SessionInfo> lookupAsync(String sessionId) {
     return core.loop.shown(lookupInner(sessionId));
   }
 
-  /** Returns a lock as it is; one that nobody uses is free. */
+  /**
+   * {@return a lock as it is; one that nobody uses is free}
+   *
+   * @param key the key, without the namespace
+   */
   public LockInfo lockInfo(String key) {
     return Await.of(lockInfoInner(key));
   }
 
-  /** Returns a lock as it is; see {@link #lockInfo}. */
+  /**
+   * {@return a lock as it is; see {@link #lockInfo}}
+   *
+   * @param key the key, without the namespace
+   */
   public CompletableFuture<LockInfo> lockInfoAsync(String key) {
     return core.loop.shown(lockInfoInner(key));
   }
 
-  /** Takes a lock away from all its holders, as an operator, for a reason that is kept. Returns how many holds were broken. */
+  /**
+   * Takes a lock away from all its holders, as an operator, for a reason that is kept.
+   *
+   * @param key the key, without the namespace
+   * @param reason why, for people
+   * @return how many holds were broken
+   */
   public int breakLock(String key, String reason) {
     return Await.of(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
         .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()).thenApply(r -> r.getHolds()));
   }
 
-  /** Returns the members as they are known now, host:port. */
+  /** {@return the members as they are known now, host:port} */
   public List<String> members() {
     return Await.of(core.onLoop(() -> CompletableFuture.completedFuture(core.link.members())));
   }
 
-  /** Returns the member connected to; empty when there is none at this moment. */
+  /** {@return the member connected to; empty when there is none at this moment} */
   public String connectedTo() {
     return Await.of(core.onLoop(() -> CompletableFuture.completedFuture(
         core.link.current() == null ? "" : core.link.current().address())));
@@ -206,154 +286,6 @@ public final class Client implements AutoCloseable {
 
   ClientCore core() {
     return core;
-  }
-
-  private CompletableFuture<Session> open(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    ByteString secret = ClientCore.randomBytes(SECRET_BYTES);
-    ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
-    CreateSessionRequest request = request(options, secret, instance);
-    var events = connecting(listener);
-    CompletableFuture<Session> opened = new CompletableFuture<>();
-    return core.onLoop(opened, () -> {
-      if (core.keeper.size() >= Keeper.SESSIONS_MAX) {
-        throw TenureException.of(
-            ErrorKind.LIMIT, Applied.NO, "a client can have " + Keeper.SESSIONS_MAX + " sessions; make another client");
-      }
-      // The cluster counts from when it made the session, which may be at the first attempt.
-      long sentAt = core.clock.nanos();
-      core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, core.patience(wait))
-          .whenComplete((r, error) -> {
-            if (error != null) {
-              opened.completeExceptionally(error);
-              return;
-            }
-            SessionCore s = new SessionCore(core, new SessionCore.Identity(r.getSessionId(), secret, instance,
-                r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
-            s.listenLater(listener);
-            s.created(sentAt);
-            if (!opened.complete(new Session(s))) {
-              s.close();
-            }
-          });
-    });
-  }
-
-  /** Tells the listener that the session is being opened; returns where it is told the rest. */
-  private Executor connecting(Consumer<SessionChange> listener) {
-    Executor events = core.loop.serial();
-    events.execute(() -> listener.accept(
-        new SessionChange(SessionState.CONNECTING, SessionState.CONNECTING, Optional.empty())));
-    return events;
-  }
-
-  private static Duration renewEvery(Duration said) {
-    return said.isZero() ? Duration.ofSeconds(10) : said;
-  }
-
-  private CreateSessionRequest request(SessionOptions options, ByteString secret, ByteString instance) {
-    CreateSessionRequest.Builder r = CreateSessionRequest.newBuilder()
-        .setName(options.name().or(core.at::name).orElseGet(Client::program))
-        .putAllMetadata(facts(options.metadata()))
-        .setTtl(Wire.duration(options.ttl().orElse(core.at.ttl())))
-        .setSecret(secret)
-        .setInstanceId(instance)
-        .setBehavior(options.deleteKeys()
-            ? SessionBehavior.SESSION_BEHAVIOR_DELETE : SessionBehavior.SESSION_BEHAVIOR_RELEASE)
-        .setOptions(io.tenure.v1.CallOptions.newBuilder()
-            .setIdempotencyKey(ClientCore.randomBytes(ClientCore.ID_BYTES)));
-    options.lockDelay().or(core.at::lockDelay).ifPresent(d -> r.setLockDelay(Wire.duration(d)));
-    return r.build();
-  }
-
-  /** Returns what helps a human to find the process. */
-  private static Map<String, String> facts(Map<String, String> own) {
-    Map<String, String> all = new LinkedHashMap<>();
-    try {
-      all.put("host", InetAddress.getLocalHost().getHostName());
-    } catch (UnknownHostException e) {
-      // A machine without a name is found by its address, which the member adds.
-      all.remove("host");
-    }
-    all.put("pid", Long.toString(ProcessHandle.current().pid()));
-    all.put("program", program());
-    all.put("user", System.getProperty("user.name", ""));
-    all.put("language", "java " + System.getProperty("java.version", ""));
-    all.values().removeIf(String::isEmpty);
-    all.putAll(own);
-    return all;
-  }
-
-  private static String program() {
-    String command = System.getProperty("sun.java.command", "");
-    String first = command.isEmpty() ? ManagementFactory.getRuntimeMXBean().getName() : command.split(" ", 2)[0];
-    String base = first.substring(first.lastIndexOf('/') + 1);
-    return base.length() > 200 ? base.substring(0, 200) : base;
-  }
-
-  private CompletableFuture<Session> resumeInner(String text, Duration wait, Consumer<SessionChange> listener) {
-    SessionToken token = SessionToken.parse(text);
-    Executor events = connecting(listener);
-    CompletableFuture<Session> resumed = new CompletableFuture<>();
-    return core.onLoop(resumed, () -> {
-      ByteString secret = ByteString.copyFrom(token.secret());
-      ByteString instance = core.taker(token);
-      AttachSessionRequest request = AttachSessionRequest.newBuilder()
-          .setSessionId(token.sessionId()).setInstanceId(instance).setAttempt(1).setTakeOver(true)
-          .setOptions(io.tenure.v1.CallOptions.newBuilder().setSessionSecret(secret).setEpoch(token.epoch()))
-          .build();
-      long until = core.clock.nanos() + wait.toNanos();
-      core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait))
-          .whenComplete((r, error) -> {
-            if (error != null) {
-              RuntimeException e = asSession(error);
-              if (e instanceof TenureException.SessionOver) {
-                core.tookOver(token);
-              }
-              resumed.completeExceptionally(e);
-              return;
-            }
-            Duration ttl = Wire.duration(r.getSession().getTtl());
-            SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
-                r.getSession().getEpoch(), ttl, interval(ttl)), events);
-            s.listenLater(listener);
-            s.takenOver(r, !token.handedOver());
-            awaitBelief(token, s, until, resumed);
-          });
-    });
-  }
-
-  /** Waits for the first renewal of a session that was taken over. Without it, whoever has the token may try again. */
-  private void awaitBelief(SessionToken token, SessionCore s, long until, CompletableFuture<Session> resumed) {
-    s.whenSafe(Long.MIN_VALUE, () -> {
-      core.tookOver(token);
-      resumed.complete(new Session(s));
-    }, () -> resumed.completeExceptionally(s.overError(Applied.YES)));
-    ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(
-        TenureException.of(ErrorKind.UNAVAILABLE, Applied.YES,
-            "session " + token.sessionId() + " was taken over, but no member renewed it in time; resume it again")));
-    resumed.whenComplete((session, error) -> {
-      late.cancel(false);
-      if (error != null) {
-        core.loop.run(s::detach);
-      }
-    });
-  }
-
-  private static Duration interval(Duration ttl) {
-    Duration third = ttl.dividedBy(3);
-    Duration most = Duration.ofSeconds(10);
-    return ttl.isZero() || third.compareTo(most) > 0 ? most : third;
-  }
-
-  private static RuntimeException asSession(Throwable error) {
-    Throwable e = Futures.error(error);
-    if (e instanceof TenureException t && t.kind() == ErrorKind.SESSION_NOT_FOUND) {
-      return TenureException.of(ErrorKind.SESSION_EXPIRED, t.applied(), t.getMessage(), t.details(), t);
-    }
-    if (e instanceof TenureException t && t.details().containsKey("epoch") && t.kind() == ErrorKind.INVALID_ARGUMENT) {
-      return TenureException.of(ErrorKind.SESSION_SUPERSEDED, t.applied(), t.getMessage(), t.details(), t);
-    }
-    return Futures.rethrow(error);
   }
 
   private CompletableFuture<Boolean> checkInner(Sequencer sequencer) {

@@ -41,6 +41,8 @@ public record ConnectionString(
   /**
    * Reads a connection string.
    *
+   * @param text the connection string
+   * @return what it says
    * @throws TenureException of kind INVALID_ARGUMENT that says what is wrong with it
    */
   public static ConnectionString parse(String text) {

@@ -35,6 +35,7 @@ public final class DoubleBarrier {
   /**
    * Waits until all parties have come, at most so long.
    *
+   * @param wait how long to wait at most
    * @throws TenureException.TimedOut when they did not. Whenever this fails, this party has left
    */
   public void enter(Duration wait) {
@@ -46,7 +47,11 @@ public final class DoubleBarrier {
     leave(Optional.empty());
   }
 
-  /** Waits until all parties have left, at most so long. */
+  /**
+   * Waits until all parties have left, at most so long.
+   *
+   * @param wait how long to wait at most
+   */
   public void leave(Duration wait) {
     leave(Optional.of(wait));
   }

@@ -22,7 +22,12 @@ public final class Election {
     this.key = key;
   }
 
-  /** Stands, and waits until elected, as long as the session lives. The value is what others see of the leader. */
+  /**
+   * Stands, and waits until elected, as long as the session lives. The value is what others see of the leader.
+   *
+   * @param value what others see of the leader
+   * @return the leadership
+   */
   public Leadership campaign(String value) {
     return new Leadership(lock(value, null, position -> {}).acquire());
   }
@@ -30,32 +35,60 @@ public final class Election {
   /**
    * Stands for at most so long.
    *
+   * @param value what others see of the leader
+   * @param wait how long to wait at most
+   * @return the leadership
    * @throws TenureException.TimedOut when others led all the time; the candidacy is then given up
    */
   public Leadership campaign(String value, Duration wait) {
     return new Leadership(lock(value, null, position -> {}).acquire(wait));
   }
 
-  /** Stands; cancelling the future gives the candidacy up. */
+  /**
+   * Stands; cancelling the future gives the candidacy up.
+   *
+   * @param value what others see of the leader
+   * @return a future of the leadership
+   */
   public CompletableFuture<Leadership> campaignAsync(String value) {
     return campaignAsync(value, null, Optional.empty(), position -> {});
   }
 
-  /** Stands under a name within the session, so that another leader can resign in its favour. */
+  /**
+   * Stands under a name within the session, so that another leader can resign in its favour.
+   *
+   * @param value what others see of the leader
+   * @param owner the name within the session
+   * @param wait how long to wait at most
+   * @return a future of the leadership
+   */
   public CompletableFuture<Leadership> campaignAsync(String value, String owner, Optional<Duration> wait) {
     return campaignAsync(value, owner, wait, position -> {});
   }
 
-  /** Stands, and tells how many candidates are before this one while it waits. */
+  /**
+   * Stands, and tells how many candidates are before this one while it waits.
+   *
+   * @param value what others see of the leader
+   * @param owner the name within the session
+   * @param wait how long to wait at most
+   * @param queued is told, on a thread of the client's pool
+   * @return a future of the leadership
+   */
   public CompletableFuture<Leadership> campaignAsync(
       String value, String owner, Optional<Duration> wait, IntConsumer queued) {
     return core.loop.shown(lock(value, owner, queued).begin(wait), Leadership::new, Held::unclaim);
   }
 
   /**
-   * Leads again and again, until the run is closed or the session ends. The task runs at the beginning of each leadership, on
-   * a thread of the client's pool; it should return, and tell others to stop, when {@link Held#isSafe} turns false. Leadership
-   * is given up when it returns. When no member answers it stands again later; what the task throws ends the run.
+   * Leads again and again, until the run is closed or the session ends. The task runs at the beginning of each leadership,
+   * on a thread of the client's pool; it should return, and tell others to stop, when {@link Held#isSafe} turns false.
+   * Leadership is given up when it returns. When no member answers it stands again later; what the task throws ends the
+   * run.
+   *
+   * @param value what others see of the leader
+   * @param task what to do while it leads
+   * @return the run
    */
   public ElectionRun run(String value, Consumer<Leadership> task) {
     ElectionRun run = new ElectionRun(core, session, this, value, task);
@@ -63,17 +96,17 @@ public final class Election {
     return run;
   }
 
-  /** Returns who leads; empty when nobody does. */
+  /** {@return who leads; empty when nobody does} */
   public Optional<Leader> leader() {
     return Await.of(leaderInner());
   }
 
-  /** Returns who leads; empty when nobody does. */
+  /** {@return who leads; empty when nobody does} */
   public CompletableFuture<Optional<Leader>> leaderAsync() {
     return core.loop.shown(leaderInner());
   }
 
-  /** Returns who leads now, then every change, for one subscriber. Cancel the subscription to end it. */
+  /** {@return who leads now, then every change, for one subscriber} Cancel the subscription to end it. */
   public Flow.Publisher<LeaderChange> observe() {
     return subscriber -> new Observation(core, core.namespace.key(key), subscriber).start();
   }

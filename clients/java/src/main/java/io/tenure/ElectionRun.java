@@ -106,8 +106,7 @@ public final class ElectionRun implements AutoCloseable {
   }
 
   /**
-   * Returns a future that ends when it stands no more: after close, with the session, or with what the task threw, or with why
-   * it cannot stand at all.
+   * {@return a future that ends when it stands no more: after close, with the session, or with what the task threw, or with why it cannot stand at all}
    */
   public CompletableFuture<Void> ended() {
     return core.loop.shown(ended.copy());

@@ -14,6 +14,7 @@ public final class FenceGate {
   /**
    * Lets the holder pass, or refuses it.
    *
+   * @param s the proof that the holder brought
    * @throws TenureException.StaleToken when a later holder has passed already
    */
   public synchronized void check(Sequencer s) {

@@ -40,45 +40,46 @@ public class Held implements AutoCloseable {
     }
   }
 
-  /** Returns the lock's key, without the namespace. */
+  /** {@return the lock's key, without the namespace} */
   public String key() {
     return key;
   }
 
-  /** Returns the name of this hold within its session. */
+  /** {@return the name of this hold within its session} */
   public String owner() {
     return owner;
   }
 
-  /** Returns how the lock is shared. */
+  /** {@return how the lock is shared} */
   public LockMode mode() {
     return mode;
   }
 
-  /** Returns the proof that can be passed on. */
+  /** {@return the proof that can be passed on} */
   public Sequencer sequencer() {
     return sequencer;
   }
 
-  /** Returns the fencing token: it grows with every grant in the cluster. */
+  /** {@return the fencing token: it grows with every grant in the cluster} */
   public long token() {
     return sequencer.fencingToken();
   }
 
-  /** Returns the number of this hold on its key. */
+  /** {@return the number of this hold on its key} */
   public long lockIndex() {
     return sequencer.lockIndex();
   }
 
   /**
-   * Reports whether the lock is still held, by the clock, at this moment. It asks nobody and costs next to nothing. True
-   * means that no expiry has passed the lock on; an operator's break takes it earlier, and ends this Held once it is heard of.
+   * {@return whether the lock is still held, by the clock, at this moment} It asks nobody and costs next to nothing. True
+   * means that no expiry has passed the lock on; an operator's break takes it earlier, and ends this Held once it is heard
+   * of.
    */
   public boolean isSafe() {
     return cause == null && !doubted && session.isSafe();
   }
 
-  /** Returns for how long {@link #isSafe} stays true without another renewal; zero when it is false. */
+  /** {@return for how long {@link #isSafe} stays true without another renewal; zero when it is false} */
   public Duration safeFor() {
     return cause == null && !doubted ? session.lease().left(session.client.clock.nanos()) : Duration.ZERO;
   }
@@ -95,32 +96,42 @@ public class Held implements AutoCloseable {
   }
 
   /**
-   * Returns why it ended; absent while it is held. It asks the clock, too: a lease that ran out ended it, though the library
-   * may not have told anybody yet.
+   * {@return why it ended; absent while it is held} It asks the clock, too: a lease that ran out ended it, though the
+   * library may not have told anybody yet.
    */
   public Optional<EndCause> cause() {
     return Optional.ofNullable(cause != null ? cause : session.whyOver());
   }
 
   /**
-   * Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. Callbacks of one
-   * session run one after another: it should be short.
+   * Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. Callbacks of
+   * one session run one after another: it should be short.
+   *
+   * @param callback is told why it ended
    */
   public void onEnded(Consumer<EndCause> callback) {
     ended.thenAccept(why -> session.events().execute(() -> callback.accept(why)));
   }
 
-  /** Returns a future that ends when the hold does. */
+  /** {@return a future that ends when the hold does} */
   public CompletableFuture<EndCause> ended() {
     return session.client.loop.shown(ended.copy());
   }
 
-  /** Releases the lock. Returns whether it was held until now; false for one that ended before. */
+  /**
+   * Releases the lock.
+   *
+   * @return whether it was held until now; false for one that ended before
+   */
   public boolean release() {
     return Await.of(releaseInner());
   }
 
-  /** Releases the lock; see {@link #release}. */
+  /**
+   * Releases the lock; see {@link #release}.
+   *
+   * @return a future that tells whether it was held until now
+   */
   public CompletableFuture<Boolean> releaseAsync() {
     return session.client.loop.shown(releaseInner());
   }

@@ -34,100 +34,193 @@ public final class KV {
   }
 
   /**
-   * Returns a key.
+   * {@return a key}
    *
+   * @param key the key, without the namespace
    * @throws TenureException.NotFound when it does not exist
    */
   public KeyValue get(String key) {
     return Await.of(getInner(key));
   }
 
-  /** Returns a key; see {@link #get}. */
+  /**
+   * {@return a key; see {@link #get}}
+   *
+   * @param key the key, without the namespace
+   */
   public CompletableFuture<KeyValue> getAsync(String key) {
     return client.loop.shown(getInner(key));
   }
 
-  /** Returns a key, or nothing when it does not exist. */
+  /**
+   * {@return a key, or nothing when it does not exist}
+   *
+   * @param key the key, without the namespace
+   */
   public Optional<KeyValue> find(String key) {
     return Await.of(findInner(key));
   }
 
-  /** Returns a key, or nothing when it does not exist. */
+  /**
+   * {@return a key, or nothing when it does not exist}
+   *
+   * @param key the key, without the namespace
+   */
   public CompletableFuture<Optional<KeyValue>> findAsync(String key) {
     return client.loop.shown(findInner(key));
   }
 
-  /** Returns all keys that begin so, in byte order. Beyond one page the pages are of different revisions. */
+  /**
+   * {@return all keys that begin so, in byte order} Beyond one page the pages are of different revisions.
+   *
+   * @param prefix how the keys begin, without the namespace
+   */
   public List<KeyValue> list(String prefix) {
     return Await.of(listInner(prefix));
   }
 
-  /** Returns all keys that begin so; see {@link #list}. */
+  /**
+   * {@return all keys that begin so; see {@link #list}}
+   *
+   * @param prefix how the keys begin, without the namespace
+   */
   public CompletableFuture<List<KeyValue>> listAsync(String prefix) {
     return client.loop.shown(listInner(prefix));
   }
 
-  /** Writes a key. */
+  /**
+   * Writes a key.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @return the final key and its revision
+   */
   public PutResult put(String key, byte[] value) {
     return put(key, value, PutOptions.defaults());
   }
 
-  /** Writes a key, as UTF-8. */
+  /**
+   * Writes a key, as UTF-8.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @return the final key and its revision
+   */
   public PutResult put(String key, String value) {
     return put(key, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
   }
 
-  /** Writes a key. */
+  /**
+   * Writes a key.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @param options how it is written
+   * @return the final key and its revision
+   */
   public PutResult put(String key, byte[] value, PutOptions options) {
     return Await.of(putInner(key, value, options));
   }
 
-  /** Writes a key. */
+  /**
+   * Writes a key.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @param options how it is written
+   * @return a future of the final key and its revision
+   */
   public CompletableFuture<PutResult> putAsync(String key, byte[] value, PutOptions options) {
     return client.loop.shown(putInner(key, value, options));
   }
 
-  /** Deletes a key. Returns whether it existed. */
+  /**
+   * Deletes a key.
+   *
+   * @param key the key, without the namespace
+   * @return whether it existed
+   */
   public boolean delete(String key) {
     return Await.of(deleteInner(key, null, null));
   }
 
-  /** Deletes a key if its mod_revision is this; else COMPARE_FAILED. Returns whether it existed. */
+  /**
+   * Deletes a key if its mod_revision is this; else COMPARE_FAILED.
+   *
+   * @param key the key, without the namespace
+   * @param revision the mod_revision
+   * @return whether it existed
+   */
   public boolean deleteIf(String key, long revision) {
     return Await.of(deleteInner(key, revision, null));
   }
 
-  /** Deletes a key while this lock is held; else STALE_TOKEN. Returns whether it existed. */
+  /**
+   * Deletes a key while this lock is held; else STALE_TOKEN.
+   *
+   * @param key the key, without the namespace
+   * @param guard the hold
+   * @return whether it existed
+   */
   public boolean delete(String key, Held guard) {
     return Await.of(deleteInner(key, null, guard));
   }
 
-  /** Deletes a key. Returns whether it existed. */
+  /**
+   * Deletes a key.
+   *
+   * @param key the key, without the namespace
+   * @return a future that tells whether it existed
+   */
   public CompletableFuture<Boolean> deleteAsync(String key) {
     return client.loop.shown(deleteInner(key, null, null));
   }
 
-  /** Deletes all keys that begin so, at most 10 000, or none. Returns how many. */
+  /**
+   * Deletes all keys that begin so, at most 10 000, or none.
+   *
+   * @param prefix how the keys begin, without the namespace
+   * @return how many
+   */
   public int deletePrefix(String prefix) {
     return Await.of(deletePrefixInner(prefix));
   }
 
-  /** Deletes all keys that begin so; see {@link #deletePrefix}. */
+  /**
+   * Deletes all keys that begin so; see {@link #deletePrefix}.
+   *
+   * @param prefix how the keys begin, without the namespace
+   * @return a future of how many
+   */
   public CompletableFuture<Integer> deletePrefixAsync(String prefix) {
     return client.loop.shown(deletePrefixInner(prefix));
   }
 
-  /** Begins to build a transaction. */
+  /**
+   * Begins to build a transaction.
+   *
+   * @return the transaction
+   */
   public Txn txn() {
     return new Txn(client.namespace);
   }
 
-  /** Commits a transaction. That the conditions do not hold is an answer. */
+  /**
+   * Commits a transaction. That the conditions do not hold is an answer.
+   *
+   * @param txn the transaction
+   * @return what came of it
+   */
   public TxnResult commit(Txn txn) {
     return Await.of(commitInner(txn));
   }
 
-  /** Commits a transaction. */
+  /**
+   * Commits a transaction.
+   *
+   * @param txn the transaction
+   * @return a future of what came of it
+   */
   public CompletableFuture<TxnResult> commitAsync(Txn txn) {
     return client.loop.shown(commitInner(txn));
   }

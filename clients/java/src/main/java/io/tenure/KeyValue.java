@@ -38,7 +38,7 @@ public record KeyValue(
     return s.isEmpty() ? Optional.empty() : Optional.of(s);
   }
 
-  /** Returns the value as UTF-8 text. */
+  /** {@return the value as UTF-8 text} */
   public String text() {
     return new String(value, StandardCharsets.UTF_8);
   }

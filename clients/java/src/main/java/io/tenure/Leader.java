@@ -14,7 +14,7 @@ public record Leader(Sequencer sequencer, byte[] value, int candidates) {
     return new Leader(Sequencer.of(l.getHold().getSequencer()), l.getValue().toByteArray(), l.getCandidates());
   }
 
-  /** Returns the value as UTF-8 text. */
+  /** {@return the value as UTF-8 text} */
   public String text() {
     return new String(value, StandardCharsets.UTF_8);
   }

@@ -15,42 +15,71 @@ public final class Leadership implements AutoCloseable {
     this.held = held;
   }
 
-  /** Returns the hold that leadership is: ask it whether it is safe, and have it tell its end. */
+  /** {@return the hold that leadership is: ask it whether it is safe, and have it tell its end} */
   public Held held() {
     return held;
   }
 
-  /** Reports whether nobody else can lead by an expiry, by the clock, at this moment. */
+  /** {@return whether nobody else can lead by an expiry, by the clock, at this moment} */
   public boolean isSafe() {
     return held.isSafe();
   }
 
-  /** Changes what the leader proclaims, while it leads; else STALE_TOKEN. */
+  /**
+   * Changes what the leader proclaims, while it leads; else STALE_TOKEN.
+   *
+   * @param value what others see of the leader
+   */
   public void proclaim(String value) {
     proclaim(value.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Changes what the leader proclaims, while it leads; else STALE_TOKEN. */
+  /**
+   * Changes what the leader proclaims, while it leads; else STALE_TOKEN.
+   *
+   * @param value what others see of the leader
+   */
   public void proclaim(byte[] value) {
     Await.of(proclaimInner(value));
   }
 
-  /** Changes what the leader proclaims. */
+  /**
+   * Changes what the leader proclaims.
+   *
+   * @param value what others see of the leader
+   * @return a future that ends when that is done
+   */
   public CompletableFuture<Void> proclaimAsync(byte[] value) {
     return held.session().client.loop.shown(proclaimInner(value));
   }
 
-  /** Resigns in favour of the next in the queue. Returns whether it led until now. */
+  /**
+   * Resigns in favour of the next in the queue.
+   *
+   * @return whether it led until now
+   */
   public boolean resign() {
     return held.release();
   }
 
-  /** Resigns in favour of a named candidate who waits; nothing happens when that one does not. */
+  /**
+   * Resigns in favour of a named candidate who waits; nothing happens when that one does not.
+   *
+   * @param sessionId the session of the candidate
+   * @param owner the name of the candidate within its session
+   * @return whether it is so
+   */
   public boolean resignTo(String sessionId, String owner) {
     return Await.of(resignInner(sessionId, owner));
   }
 
-  /** Resigns in favour of a named candidate; see {@link #resignTo}. */
+  /**
+   * Resigns in favour of a named candidate; see {@link #resignTo}.
+   *
+   * @param sessionId the session of the candidate
+   * @param owner the name of the candidate within its session
+   * @return a future that tells whether it is so
+   */
   public CompletableFuture<Boolean> resignToAsync(String sessionId, String owner) {
     return held.session().client.loop.shown(resignInner(sessionId, owner));
   }

@@ -37,12 +37,16 @@ public final class Lock {
     return HexFormat.of().formatHex(b);
   }
 
-  /** Returns the lock's key, without the namespace. */
+  /** {@return the lock's key, without the namespace} */
   public String key() {
     return key;
   }
 
-  /** Waits for the lock as long as the session lives. */
+  /**
+   * Waits for the lock as long as the session lives.
+   *
+   * @return the hold
+   */
   public Held acquire() {
     return Await.of(begin(Optional.empty()));
   }
@@ -50,33 +54,56 @@ public final class Lock {
   /**
    * Waits for the lock at most so long.
    *
+   * @param wait how long to wait at most
+   * @return the hold
    * @throws TenureException.TimedOut when it was not granted in time; the place in the queue is then given up
    */
   public Held acquire(Duration wait) {
     return Await.of(begin(Optional.of(wait)));
   }
 
-  /** Waits for the lock; cancelling the future gives the place up, and a hold that came first back. */
+  /**
+   * Waits for the lock; cancelling the future gives the place up, and a hold that came first back.
+   *
+   * @return a future of the hold
+   */
   public CompletableFuture<Held> acquireAsync() {
     return session.client.loop.shown(begin(Optional.empty()), Held::unclaim);
   }
 
-  /** Waits for the lock at most so long; see {@link #acquireAsync()}. */
+  /**
+   * Waits for the lock at most so long; see {@link #acquireAsync()}.
+   *
+   * @param wait how long to wait at most
+   * @return a future of the hold
+   */
   public CompletableFuture<Held> acquireAsync(Duration wait) {
     return session.client.loop.shown(begin(Optional.of(wait)), Held::unclaim);
   }
 
-  /** Takes the lock if it is free and nobody waits. */
+  /**
+   * Takes the lock if it is free and nobody waits.
+   *
+   * @return what came of it
+   */
   public TryResult tryAcquire() {
     return Await.of(tryInner());
   }
 
-  /** Takes the lock if it is free and nobody waits. */
+  /**
+   * Takes the lock if it is free and nobody waits.
+   *
+   * @return a future of what came of it
+   */
   public CompletableFuture<TryResult> tryAcquireAsync() {
     return session.client.loop.shown(tryInner(), t -> t.held().ifPresent(Held::unclaim));
   }
 
-  /** Runs the task with the lock held, and releases it afterwards. */
+  /**
+   * Runs the task with the lock held, and releases it afterwards.
+   *
+   * @param task what to do while the lock is held
+   */
   public void withLock(Runnable task) {
     try (Held held = acquire()) {
       task.run();

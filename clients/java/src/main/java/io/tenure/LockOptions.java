@@ -21,32 +21,53 @@ public final class LockOptions {
     this.queued = queued;
   }
 
-  /** Returns the options of a lock with one holder. */
+  /** {@return the options of a lock with one holder} */
   public static LockOptions exclusive() {
     return new LockOptions(LockMode.EXCLUSIVE, 0, 0, null, null, null);
   }
 
-  /** Returns the options of a lock that any number may hold together. */
+  /** {@return the options of a lock that any number may hold together} */
   public static LockOptions shared() {
     return new LockOptions(LockMode.SHARED, 0, 0, null, null, null);
   }
 
-  /** Returns the options of a semaphore: so many permits of a limit on which all must agree. */
+  /**
+   * {@return the options of a semaphore: so many permits of a limit on which all must agree}
+   *
+   * @param permits how many permits
+   * @param limit how many permits there are in all
+   */
   public static LockOptions semaphore(int permits, int limit) {
     return new LockOptions(LockMode.SEMAPHORE, permits, limit, null, null, null);
   }
 
-  /** Names the hold within the session. The same name attaches to the hold or place that there is; a random one is drawn otherwise. */
+  /**
+   * Names the hold within the session. The same name attaches to the hold or place that there is; a random one is drawn
+   * otherwise.
+   *
+   * @param owner the name
+   * @return new options
+   */
   public LockOptions withOwner(String owner) {
     return new LockOptions(mode, permits, limit, owner, value, queued);
   }
 
-  /** Writes the key's value when the lock is granted. */
+  /**
+   * Writes the key's value when the lock is granted.
+   *
+   * @param value the value
+   * @return new options
+   */
   public LockOptions withValue(byte[] value) {
     return new LockOptions(mode, permits, limit, owner, value.clone(), queued);
   }
 
-  /** Tells how many wait before us, while we wait. */
+  /**
+   * Tells how many wait before us, while we wait.
+   *
+   * @param position is told, on a thread of the client's pool
+   * @return new options
+   */
   public LockOptions onQueued(IntConsumer position) {
     return new LockOptions(mode, permits, limit, owner, value, position);
   }

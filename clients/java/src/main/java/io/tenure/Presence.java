@@ -16,7 +16,13 @@ public final class Presence {
     this.prefix = group + "/";
   }
 
-  /** Joins the group; the membership ends when it is closed, or with the session. */
+  /**
+   * Joins the group; the membership ends when it is closed, or with the session.
+   *
+   * @param name the name of the member in the group
+   * @param value what others see of the member
+   * @return the membership
+   */
   public Membership join(String name, String value) {
     if (session == null) {
       throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
@@ -28,7 +34,7 @@ public final class Presence {
     return new Membership(kv, put);
   }
 
-  /** Returns the members' values by name. */
+  /** {@return the members' values by name} */
   public Map<String, String> members() {
     Map<String, String> all = new TreeMap<>();
     for (KeyValue kv : new KV(core, session).list(prefix)) {
@@ -37,7 +43,7 @@ public final class Presence {
     return all;
   }
 
-  /** Returns a copy of the group that is kept up to date; its keys begin with the group's name and a slash. */
+  /** {@return a copy of the group that is kept up to date; its keys begin with the group's name and a slash} */
   public Cache watch() {
     return new Cache(core, prefix);
   }

@@ -19,32 +19,55 @@ public final class PutOptions {
     this.guard = guard;
   }
 
-  /** Returns the options of a plain put. */
+  /** {@return the options of a plain put} */
   public static PutOptions defaults() {
     return new PutOptions(0, null, false, false, null);
   }
 
-  /** Stores a number for the user's own purposes beside the value. */
+  /**
+   * Stores a number for the user's own purposes beside the value.
+   *
+   * @param flags the number
+   * @return new options
+   */
   public PutOptions withFlags(long flags) {
     return new PutOptions(flags, ifRevision, bound, sequential, guard);
   }
 
-  /** Writes only if the key's mod_revision is this; 0: only if it does not exist. Else COMPARE_FAILED. */
+  /**
+   * Writes only if the key's mod_revision is this; 0: only if it does not exist. Else COMPARE_FAILED.
+   *
+   * @param revision the mod_revision
+   * @return new options
+   */
   public PutOptions ifRevision(long revision) {
     return new PutOptions(flags, revision, bound, sequential, guard);
   }
 
-  /** Has the key deleted when the session ends. Only of a session's {@link KV}. */
+  /**
+   * Has the key deleted when the session ends. Only of a session's {@link KV}.
+   *
+   * @return new options
+   */
   public PutOptions ephemeral() {
     return new PutOptions(flags, ifRevision, true, sequential, guard);
   }
 
-  /** Appends digits that grow with every put to the key. */
+  /**
+   * Appends digits that grow with every put to the key.
+   *
+   * @return new options
+   */
   public PutOptions sequential() {
     return new PutOptions(flags, ifRevision, bound, true, guard);
   }
 
-  /** Writes only while this lock is held; the cluster sees to it. Else STALE_TOKEN. */
+  /**
+   * Writes only while this lock is held; the cluster sees to it. Else STALE_TOKEN.
+   *
+   * @param held the hold
+   * @return new options
+   */
   public PutOptions guardedBy(Held held) {
     return new PutOptions(flags, ifRevision, bound, sequential, held);
   }

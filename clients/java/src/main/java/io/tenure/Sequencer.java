@@ -12,7 +12,15 @@ import java.util.Objects;
  * @param historyId the line of revisions that the token belongs to; another one after a restore
  */
 public record Sequencer(String key, long lockIndex, String sessionId, long fencingToken, String historyId) {
-  /** Checks that nothing is missing. */
+  /**
+   * Checks that nothing is missing.
+   *
+   * @param key the full key, with the namespace
+   * @param lockIndex the number of the hold on its key
+   * @param sessionId the session that holds
+   * @param fencingToken the fencing token
+   * @param historyId the history that the token belongs to
+   */
   public Sequencer {
     Objects.requireNonNull(key);
     Objects.requireNonNull(sessionId);
@@ -29,7 +37,7 @@ public record Sequencer(String key, long lockIndex, String sessionId, long fenci
         .setHistoryId(historyId).build();
   }
 
-  /** Returns the text form, the same in all languages. */
+  /** {@return the text form, the same in all languages} */
   public String text() {
     return SequencerText.format(this);
   }
@@ -37,6 +45,8 @@ public record Sequencer(String key, long lockIndex, String sessionId, long fenci
   /**
    * Reads the text form.
    *
+   * @param text the text
+   * @return the proof
    * @throws TenureException of kind INVALID_ARGUMENT when it is damaged
    */
   public static Sequencer parse(String text) {

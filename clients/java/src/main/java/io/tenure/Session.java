@@ -17,92 +17,137 @@ public final class Session implements AutoCloseable {
     this.core = core;
   }
 
-  /** Returns its id, a UUID. */
+  /** {@return its id, a UUID} */
   public String id() {
     return core.id();
   }
 
-  /** Returns the TTL as the cluster granted it; zero for none. */
+  /** {@return the TTL as the cluster granted it; zero for none} */
   public Duration ttl() {
     return core.ttl();
   }
 
-  /** Returns how often the session has been taken over, from 1. */
+  /** {@return how often the session has been taken over, from 1} */
   public long epoch() {
     return core.epoch();
   }
 
-  /** Returns how it is doing. */
+  /** {@return how it is doing} */
   public SessionState state() {
     return core.stateNow();
   }
 
-  /** Returns why it is CLOSED; absent otherwise. */
+  /** {@return why it is CLOSED; absent otherwise} */
   public Optional<CloseCause> cause() {
     return core.cause();
   }
 
-  /** Reports whether no other process can have got what the session holds by an expiry, by the clock, at this moment. */
+  /** {@return whether no other process can have got what the session holds by an expiry, by the clock, at this moment} */
   public boolean isSafe() {
     return core.isSafe();
   }
 
-  /** Returns for how long {@link #isSafe} stays true without another renewal. */
+  /** {@return for how long {@link #isSafe} stays true without another renewal} */
   public Duration safeFor() {
     return core.lease().left(core.client.clock.nanos());
   }
 
-  /** Has the listener told the state now and every change, in order, on a thread of the client's pool. */
+  /**
+   * Has the listener told the state now and every change, in order, on a thread of the client's pool.
+   *
+   * @param listener is told, in order, on a thread of the client's pool
+   */
   public void listen(Consumer<SessionChange> listener) {
     core.client.loop.run(() -> core.listen(listener));
   }
 
-  /** Ends what {@link #listen} began. */
+  /**
+   * Ends what {@link #listen} began.
+   *
+   * @param listener is told, in order, on a thread of the client's pool
+   */
   public void forget(Consumer<SessionChange> listener) {
     core.client.loop.run(() -> core.forget(listener));
   }
 
-  /** Returns keys and values, with changes under this session. */
+  /** {@return keys and values, with changes under this session} */
   public KV kv() {
     return new KV(core.client, core);
   }
 
-  /** Returns a handle to a lock with one holder. */
+  /**
+   * {@return a handle to a lock with one holder}
+   *
+   * @param key the key, without the namespace
+   */
   public Lock lock(String key) {
     return lock(key, LockOptions.exclusive());
   }
 
-  /** Returns a handle to a lock. */
+  /**
+   * {@return a handle to a lock}
+   *
+   * @param key the key, without the namespace
+   * @param options how the lock is taken
+   */
   public Lock lock(String key, LockOptions options) {
     return new Lock(core, key, options);
   }
 
-  /** Returns a lock that many may read under and one may write under. */
+  /**
+   * {@return a lock that many may read under and one may write under}
+   *
+   * @param key the key, without the namespace
+   */
   public ReadWriteLock readWriteLock(String key) {
     return new ReadWriteLock(lock(key, LockOptions.shared()), lock(key, LockOptions.exclusive()));
   }
 
-  /** Returns a handle to so many permits of a limit on which all must agree. */
+  /**
+   * {@return a handle to so many permits of a limit on which all must agree}
+   *
+   * @param key the key, without the namespace
+   * @param permits how many permits
+   * @param limit how many permits there are in all
+   */
   public Lock semaphore(String key, int permits, int limit) {
     return lock(key, LockOptions.semaphore(permits, limit));
   }
 
-  /** Returns an election to stand in. */
+  /**
+   * {@return an election to stand in}
+   *
+   * @param key the key, without the namespace
+   */
   public Election election(String key) {
     return new Election(core.client, core, key);
   }
 
-  /** Returns a barrier: a key whose existence keeps others waiting. */
+  /**
+   * {@return a barrier: a key whose existence keeps others waiting}
+   *
+   * @param key the key, without the namespace
+   */
   public Barrier barrier(String key) {
     return new Barrier(core.client, kv(), key);
   }
 
-  /** Returns a barrier that so many pass together, in and out. The name is this party's; the session's id is a good one. */
+  /**
+   * {@return a barrier that so many pass together, in and out} The name is this party's; the session's id is a good one.
+   *
+   * @param key the key, without the namespace
+   * @param count how many parties
+   * @param name the name of this party
+   */
   public DoubleBarrier doubleBarrier(String key, int count, String name) {
     return new DoubleBarrier(core, key, count, name);
   }
 
-  /** Returns a group that this session can join. */
+  /**
+   * {@return a group that this session can join}
+   *
+   * @param group the name of the group
+   */
   public Presence presence(String group) {
     return new Presence(core.client, core, group);
   }
@@ -110,31 +155,37 @@ public final class Session implements AutoCloseable {
   /**
    * Hands the session over to another process: it ends here, without being destroyed, and the text resumes it there. Keep
    * the text secret.
+   *
+   * @return the text
    */
   public String export() {
     return Await.of(core.client.onLoop(core::export));
   }
 
-  /** Hands the session over; see {@link #export}. */
+  /**
+   * Hands the session over; see {@link #export}.
+   *
+   * @return a future of the text
+   */
   public CompletableFuture<String> exportAsync() {
     return core.client.loop.shown(core.client.onLoop(core::export));
   }
 
-  /** Returns a text by which another process can resume the session after a crash of this one. Keep it secret. */
+  /** {@return a text by which another process can resume the session after a crash of this one} Keep it secret. */
   public String token() {
     return core.token(false);
   }
 
   /**
-   * Returns what a resumed session inherited and still holds, once the process before cannot believe in it any more: at once
-   * after an export, a TTL after the resumption otherwise. A place in a queue that was inherited is kept for an acquire with
-   * the same owner; those that nobody took up are given up here. Another call returns the same again.
+   * {@return what a resumed session inherited and still holds, once the process before cannot believe in it any more: at once after an export, a TTL after the resumption otherwise}
+   * A place in a queue that was inherited is kept for an acquire with the same owner; those that nobody took up are given
+   * up here. Another call returns the same again.
    */
   public List<Held> inherited() {
     return Await.of(core.client.onLoop(core.holds::inherited));
   }
 
-  /** Returns what a resumed session holds; see {@link #inherited}. */
+  /** {@return what a resumed session holds; see {@link #inherited}} */
   public CompletableFuture<List<Held>> inheritedAsync() {
     return core.client.loop.shown(core.client.onLoop(core.holds::inherited));
   }
@@ -150,7 +201,11 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Ends the session; see {@link #close}. */
+  /**
+   * Ends the session; see {@link #close}.
+   *
+   * @return a future that ends when that is done
+   */
   public CompletableFuture<Void> closeAsync() {
     return core.client.closed ? CompletableFuture.completedFuture(null) : core.client.loop.shown(closeInner());
   }

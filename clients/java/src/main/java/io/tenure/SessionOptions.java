@@ -22,32 +22,57 @@ public final class SessionOptions {
     this.metadata = metadata;
   }
 
-  /** Returns options with nothing set. */
+  /** {@return options with nothing set} */
   public static SessionOptions defaults() {
     return new SessionOptions(null, null, false, null, Map.of());
   }
 
-  /** Asks for a TTL. Zero: the session lives until it is closed. The cluster clamps others to 2 s (or more) and 24 h. */
+  /**
+   * Asks for a TTL. Zero: the session lives until it is closed. The cluster clamps others to 2 s (or more) and 24 h.
+   *
+   * @param ttl the TTL
+   * @return new options
+   */
   public SessionOptions withTtl(Duration ttl) {
     return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata);
   }
 
-  /** Asks for a lock-delay of 0 to 60 s: how long a lock lost by force still counts against everyone. */
+  /**
+   * Asks for a lock-delay of 0 to 60 s: how long a lock lost by force still counts against everyone.
+   *
+   * @param lockDelay 0 to 60 s
+   * @return new options
+   */
   public SessionOptions withLockDelay(Duration lockDelay) {
     return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata);
   }
 
-  /** Has the keys of the session's locks deleted when it ends; they stay otherwise. */
+  /**
+   * Has the keys of the session's locks deleted when it ends; they stay otherwise.
+   *
+   * @return new options
+   */
   public SessionOptions deletingKeys() {
     return new SessionOptions(ttl, lockDelay, true, name, metadata);
   }
 
-  /** Names the session for people, at most 256 bytes. */
+  /**
+   * Names the session for people, at most 256 bytes.
+   *
+   * @param name the name
+   * @return new options
+   */
   public SessionOptions withName(String name) {
     return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata);
   }
 
-  /** Adds a fact for people. Host, process, program, user and language are added by themselves. */
+  /**
+   * Adds a fact for people. Host, process, program, user and language are added by themselves.
+   *
+   * @param key what the fact is called
+   * @param value the fact
+   * @return new options
+   */
   public SessionOptions withMetadata(String key, String value) {
     Map<String, String> more = new LinkedHashMap<>(metadata);
     more.put(key, value);

@@ -9,9 +9,12 @@ import java.util.Map;
 public class TenureException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** What went wrong. */
   private final ErrorKind kind;
+  /** Whether anything was changed. */
   private final Applied applied;
   private final transient Map<String, String> details;
+  /** The reason that the cluster gave; empty for none. */
   private String reason = "";
 
   TenureException(ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
@@ -56,22 +59,22 @@ public class TenureException extends RuntimeException {
     return of(kind, known, getMessage(), details(), this).because(reason);
   }
 
-  /** Returns the reason that the cluster gave, such as KEY_NOT_FOUND; empty when this library found the error. */
+  /** {@return the reason that the cluster gave, such as KEY_NOT_FOUND; empty when this library found the error} */
   public String reason() {
     return reason;
   }
 
-  /** Returns what went wrong. */
+  /** {@return what went wrong} */
   public ErrorKind kind() {
     return kind;
   }
 
-  /** Returns whether anything was changed. */
+  /** {@return whether anything was changed} */
   public Applied applied() {
     return applied;
   }
 
-  /** Returns facts that the cluster named with the error, for people; empty when there are none. */
+  /** {@return facts that the cluster named with the error, for people; empty when there are none} */
   public Map<String, String> details() {
     return details == null ? Map.of() : details;
   }

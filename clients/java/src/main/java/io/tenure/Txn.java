@@ -27,50 +27,93 @@ public final class Txn {
     this.namespace = namespace;
   }
 
-  /** Demands that the key's mod_revision is this; 0: that it does not exist. */
+  /**
+   * Demands that the key's mod_revision is this; 0: that it does not exist.
+   *
+   * @param key the key, without the namespace
+   * @param revision the mod_revision
+   * @return this transaction
+   */
   public Txn ifRevision(String key, long revision) {
     compares.add(equal(key).setModRevision(revision).build());
     return this;
   }
 
-  /** Demands that the key's version is this; 0: that it does not exist. */
+  /**
+   * Demands that the key's version is this; 0: that it does not exist.
+   *
+   * @param key the key, without the namespace
+   * @param version the version
+   * @return this transaction
+   */
   public Txn ifVersion(String key, long version) {
     compares.add(equal(key).setVersion(version).build());
     return this;
   }
 
-  /** Demands that the key has this value. */
+  /**
+   * Demands that the key has this value.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @return this transaction
+   */
   public Txn ifValue(String key, byte[] value) {
     compares.add(equal(key).setValue(ByteString.copyFrom(value)).build());
     return this;
   }
 
-  /** Demands that the lock is held; if not, nothing runs and the transaction fails as STALE_TOKEN. */
+  /**
+   * Demands that the lock is held; if not, nothing runs and the transaction fails as STALE_TOKEN.
+   *
+   * @param held the hold
+   * @return this transaction
+   */
   public Txn guardedBy(Held held) {
     guards.add(held.guard());
     return this;
   }
 
-  /** What is added from here on runs when a condition does not hold. */
+  /**
+   * What is added from here on runs when a condition does not hold.
+   *
+   * @return this transaction
+   */
   public Txn otherwise() {
     target = otherwise;
     return this;
   }
 
-  /** Writes a key. */
+  /**
+   * Writes a key.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @return this transaction
+   */
   public Txn put(String key, byte[] value) {
     target.add(Op.newBuilder().setPut(
         PutRequest.newBuilder().setKey(namespace.key(key)).setValue(ByteString.copyFrom(value))).build());
     return this;
   }
 
-  /** Deletes a key. */
+  /**
+   * Deletes a key.
+   *
+   * @param key the key, without the namespace
+   * @return this transaction
+   */
   public Txn delete(String key) {
     target.add(Op.newBuilder().setDelete(DeleteRequest.newBuilder().setKey(namespace.key(key))).build());
     return this;
   }
 
-  /** Reads a key; see {@link TxnResult#gets}. */
+  /**
+   * Reads a key; see {@link TxnResult#gets}.
+   *
+   * @param key the key, without the namespace
+   * @return this transaction
+   */
   public Txn get(String key) {
     target.add(Op.newBuilder().setGet(GetRequest.newBuilder().setKey(namespace.key(key))).build());
     return this;

@@ -51,12 +51,20 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     Await.of(beginInner());
   }
 
-  /** Begins the watch; see {@link #begin}. */
+  /**
+   * Begins the watch; see {@link #begin}.
+   *
+   * @return a future that ends when that is done
+   */
   public CompletableFuture<Void> beginAsync() {
     return core.loop.shown(beginInner());
   }
 
-  /** Waits for the next message. Empty: the watch was closed. */
+  /**
+   * Waits for the next message. Empty: the watch was closed.
+   *
+   * @return the message, or nothing
+   */
   public Optional<WatchMessage> next() {
     return Await.of(nextInner());
   }
@@ -70,6 +78,8 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   /**
    * Waits for the next message at most so long.
    *
+   * @param wait how long to wait at most
+   * @return the message, or nothing
    * @throws TenureException.TimedOut when none came; the watch goes on
    */
   public Optional<WatchMessage> next(Duration wait) {
@@ -109,7 +119,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     };
   }
 
-  /** Returns the messages as a publisher for one subscriber, with back-pressure down to the cluster. */
+  /** {@return the messages as a publisher for one subscriber, with back-pressure down to the cluster} */
   public Flow.Publisher<WatchMessage> publisher() {
     return subscriber -> new WatchSubscription(core, this::pull, this::close, subscriber).start();
   }

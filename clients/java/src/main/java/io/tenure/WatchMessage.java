@@ -4,7 +4,7 @@ import java.util.List;
 
 /** One message of a watch. */
 public sealed interface WatchMessage {
-  /** Returns the revision that the watch has reached. */
+  /** {@return the revision that the watch has reached} */
   long revision();
 
   /**

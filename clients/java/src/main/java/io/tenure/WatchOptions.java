@@ -33,83 +33,150 @@ public final class WatchOptions {
     this.progress = progress;
   }
 
-  /** Returns the options of a watch of every key, from now on. */
+  /** {@return the options of a watch of every key, from now on} */
   public static WatchOptions all() {
     return new WatchOptions(new Selection(List.of(), List.of(), List.of(), List.of(), List.of()), false, false, false,
         0, "", Duration.ofSeconds(5));
   }
 
-  /** Watches this key. */
+  /**
+   * Watches this key.
+   *
+   * @param key the key, without the namespace
+   * @return new options
+   */
   public static WatchOptions key(String key) {
     return all().andKey(key);
   }
 
-  /** Watches all keys that begin so. */
+  /**
+   * Watches all keys that begin so.
+   *
+   * @param prefix how the keys begin, without the namespace
+   * @return new options
+   */
   public static WatchOptions prefix(String prefix) {
     return all().andPrefix(prefix);
   }
 
-  /** Watches this lock: its queue, grants, releases, losses and delays. */
+  /**
+   * Watches this lock: its queue, grants, releases, losses and delays.
+   *
+   * @param key the key, without the namespace
+   * @return new options
+   */
   public static WatchOptions lock(String key) {
     return all().andLock(key);
   }
 
-  /** Watches this key too. */
+  /**
+   * Watches this key too.
+   *
+   * @param key the key, without the namespace
+   * @return new options
+   */
   public WatchOptions andKey(String key) {
     return with(new Selection(more(selection.keys, key), selection.prefixes, selection.locks, selection.lockPrefixes,
         selection.sessions));
   }
 
-  /** Watches all keys that begin so too. */
+  /**
+   * Watches all keys that begin so too.
+   *
+   * @param prefix how the keys begin, without the namespace
+   * @return new options
+   */
   public WatchOptions andPrefix(String prefix) {
     return with(new Selection(selection.keys, more(selection.prefixes, prefix), selection.locks,
         selection.lockPrefixes, selection.sessions));
   }
 
-  /** Watches this lock too. */
+  /**
+   * Watches this lock too.
+   *
+   * @param key the key, without the namespace
+   * @return new options
+   */
   public WatchOptions andLock(String key) {
     return with(new Selection(selection.keys, selection.prefixes, more(selection.locks, key), selection.lockPrefixes,
         selection.sessions));
   }
 
-  /** Watches all locks whose key begins so too. */
+  /**
+   * Watches all locks whose key begins so too.
+   *
+   * @param prefix how the keys begin, without the namespace
+   * @return new options
+   */
   public WatchOptions andLockPrefix(String prefix) {
     return with(new Selection(selection.keys, selection.prefixes, selection.locks,
         more(selection.lockPrefixes, prefix), selection.sessions));
   }
 
-  /** Watches this session too: its begin, takeover and end. */
+  /**
+   * Watches this session too: its begin, takeover and end.
+   *
+   * @param id the id of the session
+   * @return new options
+   */
   public WatchOptions andSession(String id) {
     return with(new Selection(selection.keys, selection.prefixes, selection.locks, selection.lockPrefixes,
         more(selection.sessions, id)));
   }
 
-  /** Begins with the present state. */
+  /**
+   * Begins with the present state.
+   *
+   * @return new options
+   */
   public WatchOptions withInitial() {
     return new WatchOptions(selection, true, previous, keysOnly, 0, "", progress);
   }
 
-  /** Begins after this revision. */
+  /**
+   * Begins after this revision.
+   *
+   * @param revision the revision
+   * @return new options
+   */
   public WatchOptions after(long revision) {
     return new WatchOptions(selection, false, previous, keysOnly, revision, "", progress);
   }
 
-  /** Goes on where a watch with the same selection stopped, here or in another process. */
+  /**
+   * Goes on where a watch with the same selection stopped, here or in another process.
+   *
+   * @param token what came with its messages
+   * @return new options
+   */
   public WatchOptions resume(String token) {
     return new WatchOptions(selection, false, previous, keysOnly, 0, token, progress);
   }
 
-  /** Asks for the value before each change. */
+  /**
+   * Asks for the value before each change.
+   *
+   * @return new options
+   */
   public WatchOptions withPrevious() {
     return new WatchOptions(selection, initial, true, keysOnly, afterRevision, resumeToken, progress);
   }
 
-  /** Leaves values out. */
+  /**
+   * Leaves values out.
+   *
+   * @return new options
+   */
   public WatchOptions keysOnly() {
     return new WatchOptions(selection, initial, previous, true, afterRevision, resumeToken, progress);
   }
 
-  /** Asks how often progress is told while nothing else is: 200 ms to 10 min; 5 s otherwise. */
+  /**
+   * Asks how often progress is told while nothing else is: 200 ms to 10 min; 5 s otherwise.
+   *
+   * @param d the interval
+   * @return new options
+   */
   public WatchOptions progressEvery(Duration d) {
     return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, d);
   }

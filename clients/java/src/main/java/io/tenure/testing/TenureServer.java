@@ -34,6 +34,7 @@ public final class TenureServer implements AutoCloseable {
   /**
    * Starts a member and returns when it has addresses.
    *
+   * @return the member
    * @throws IOException when the program is not found, or ends at once; the message has what it said
    */
   public static TenureServer start() throws IOException {
@@ -92,17 +93,17 @@ public final class TenureServer implements AutoCloseable {
     }
   }
 
-  /** Returns the connection string of the member. */
+  /** {@return the connection string of the member} */
   public String uri() {
     return "tenure://" + address;
   }
 
-  /** Returns host:port of the member's gRPC listener. */
+  /** {@return host:port of the member's gRPC listener} */
   public String address() {
     return address;
   }
 
-  /** Returns the process, for tests that stop or kill it. */
+  /** {@return the process, for tests that stop or kill it} */
   public Process process() {
     return process;
   }
