@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -268,9 +269,27 @@ func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
 	if err := h.beginRelease(request); err != nil {
 		return err
 	}
+	if err := h.awaitRelease(ctx); err != nil {
+		return err
+	}
+	return h.result
+}
+
+// awaitRelease waits until the cluster knows of the release. A context that Context made ends by the release itself; then it waits as Close does.
+func (h *Held) awaitRelease(ctx context.Context) error {
 	select {
 	case <-h.released:
-		return h.result
+		return nil
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), ErrReleased) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		defer cancel()
+	}
+	select {
+	case <-h.released:
+		return nil
 	case <-ctx.Done():
 		return interrupted(ctx, true, nil)
 	}
