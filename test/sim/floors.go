@@ -86,7 +86,7 @@ func (f Floors) Below() []string {
 		{"changes of members", f.ConfChanges, n / 4},
 		{"answers of retries compared", f.AnswersCompared, n / 4},
 		{"members stopped by an error of their disk", f.DiskErrors, n / 8},
-		{"members stopped by a full disk", f.DisksFull, n / 16},
+		{"members stopped by a full disk", f.DisksFull, n / 32},
 		{"restores", f.Restores, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},
