@@ -192,7 +192,14 @@ func (d *disk) restart(o Options) (err error) {
 	if d.store, err = d.openStore(o); err != nil {
 		return err
 	}
+	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
+		return err
+	}
 	if pending {
+		// The checkpoints are of the state before.
+		if err = d.snaps.Forget(); err != nil {
+			return err
+		}
 		if err = d.endInstall(install); err != nil {
 			return err
 		}
@@ -202,9 +209,6 @@ func (d *disk) restart(o Options) (err error) {
 	}
 	// What a crash left of snapshots on their way is begun anew.
 	if err = transfer.RemoveExcept(o.FS, d.dir.SnapInPath()); err != nil {
-		return err
-	}
-	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
 		return err
 	}
 	return d.dir.RemoveOtherStates(d.epoch)

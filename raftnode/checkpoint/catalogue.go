@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,20 +154,36 @@ func knownFiles(c *Checkpoint) map[string]File {
 	return known
 }
 
-// Forget drops every checkpoint: the state machine they were made from is replaced. Those that are held go later.
+// Forget drops every checkpoint: the state machine they were made from is replaced. It is durable when it returns, so that
+// none lends its checksums to files of the new one, also not after a crash. One that is held goes later, and is none any
+// more after a restart.
 func (c *Catalogue) Forget() error {
 	c.mu.Lock()
 	before := c.newest
 	c.newest = nil
-	remove := before != nil && before.refs == 0
+	held := before != nil && before.refs > 0
 	if before != nil {
 		before.old = true
 	}
 	c.mu.Unlock()
-	if remove {
-		return c.fs.RemoveAll(before.dir)
+	switch {
+	case before == nil:
+		return nil
+	case !held:
+		if err := c.fs.RemoveAll(before.dir); err != nil {
+			return err
+		}
+		return datadir.SyncDir(c.fs, c.dir)
 	}
-	return nil
+	// Whoever releases it may be removing it now.
+	err := c.fs.Remove(c.fs.PathJoin(before.dir, manifestFile))
+	if err == nil {
+		err = datadir.SyncDir(c.fs, before.dir)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return datadir.SyncDir(c.fs, c.dir)
+	}
+	return err
 }
 
 // Newest returns the manifest of the newest checkpoint, nil when there is none.

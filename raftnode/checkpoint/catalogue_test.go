@@ -98,6 +98,36 @@ func TestTheNewestIsKept(t *testing.T) {
 	}
 }
 
+// What is forgotten is forgotten after a crash, too, held or not.
+func TestForgottenCheckpointsStayForgotten(t *testing.T) {
+	for name, hold := range map[string]bool{"held": true, "not held": false} {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewCrashableMem()
+			c := catalogue(t, fs)
+			mustMake(t, c, fs, 10)
+			var held *checkpoint.Checkpoint
+			if hold {
+				held = c.Hold()
+			}
+			if err := c.Forget(); err != nil {
+				t.Fatal(err)
+			}
+			if got := catalogue(t, fs.CrashClone(vfs.CrashCloneCfg{})).Newest(); got != nil {
+				t.Errorf("after a crash: got index %d, want none", got.Index)
+			}
+			if !hold {
+				return
+			}
+			if err := c.Release(held); err != nil {
+				t.Error(err)
+			}
+			if got := list(t, fs); len(got) != 0 {
+				t.Errorf("after release: got %v, want none", got)
+			}
+		})
+	}
+}
+
 func TestUnfinishedCheckpointsAreRemoved(t *testing.T) {
 	fs := vfs.NewMem()
 	c := catalogue(t, fs)
