@@ -75,7 +75,7 @@ func TestNobodyBeginsWithABadGenesis(t *testing.T) {
 		"a long history id":         {func(g *peerv1.Genesis) { g.HistoryId = append(history[:16:16], 0) }, "incomplete"},
 		"a member without id":       {func(g *peerv1.Genesis) { g.Members[0].Id = 0 }, "no member has the id"},
 		"a member named as a disk":  {func(g *peerv1.Genesis) { g.Members[0].Id = ^uint64(0) }, "no member has the id"},
-		"two members with the same": {func(g *peerv1.Genesis) { g.Members[0].Id = g.Members[1].Id }, "a copy of the other"},
+		"two members with the same": {func(g *peerv1.Genesis) { g.Members[0].Id = g.GetMembers()[1].GetId() }, "a copy of the other"},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {

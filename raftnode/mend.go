@@ -208,6 +208,7 @@ func (g *mending) compare(events []core.Event) {
 			g.compareEnd(e.Message)
 		case raftpb.MsgApp:
 			g.compareEntries(e.Message)
+		default:
 		}
 	}
 }
