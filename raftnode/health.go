@@ -1,10 +1,12 @@
 package raftnode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -295,6 +297,10 @@ func (n *Node) Alarms() []Alarm {
 			"The disk of this member has %d bytes free, less than %d: nothing is taken that makes the state grow.",
 			h.free.Load(), n.o.Health.DiskFreeMin)})
 	}
+	names := map[uint64]string{}
+	for _, m := range n.records() {
+		names[m.GetId()] = m.GetName()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ids := make([]uint64, 0, len(h.reports))
@@ -306,8 +312,8 @@ func (n *Node) Alarms() []Alarm {
 	slices.Sort(ids)
 	for _, id := range ids {
 		all = append(all, Alarm{Name: AlarmDiskFull, Member: id, Message: fmt.Sprintf(
-			"The disk of member %x has %d bytes free: nothing is taken that makes the state grow.",
-			id, h.reports[id].message.GetDiskFreeBytes())})
+			"The disk of member %s has %d bytes free: nothing is taken that makes the state grow.",
+			cmp.Or(names[id], strconv.FormatUint(id, 10)), h.reports[id].message.GetDiskFreeBytes())})
 	}
 	return all
 }

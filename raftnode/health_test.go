@@ -120,6 +120,8 @@ func TestAFullDiskRefusesGrowth(t *testing.T) {
 				}
 				if got := leader.Alarms(); len(got) != 1 || got[0].Name != raftnode.AlarmDiskFull || got[0].Member != sick {
 					t.Errorf("alarms: got %+v", got)
+				} else if name := fmt.Sprintf(" member %d ", sick); who == "follower" && !strings.Contains(got[0].Message, name) {
+					t.Errorf("the alarm does not name%s: %q", name, got[0].Message)
 				}
 				propose(t, leader, &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{Key: "k"}}})
 				propose(t, leader, &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
