@@ -37,8 +37,12 @@ func explain(timeout time.Duration, err error) error {
 	case errors.Is(err, context.Canceled), status.Code(err) == codes.Canceled:
 		return silentExit(exitInterrupted)
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
-		return &exitError{code: exitUnavailable, err: fmt.Errorf(
-			"no answer within %v; whether a change was made is not known: try `tenure status`, or a longer --timeout", timeout)}
+		said := ""
+		if late := new(lateError); errors.As(err, &late) {
+			said = "; before that: " + printable(errorText(late.before))
+		}
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer within %v%s; whether a change was made is not known: "+
+			"try `tenure status`, or a longer --timeout", timeout, said)}
 	}
 	code := exitRefused
 	if status.Code(err) == codes.Unavailable {

@@ -34,15 +34,20 @@ const (
 // connected to, it fails at once.
 func (m *members) call(ctx context.Context, again repeatable, f func(ctx context.Context, l *link) error) error {
 	pause := backoff{}
+	var before error
 	for {
 		l, err := m.link(ctx)
 		if err != nil {
 			return err
 		}
 		err = f(ctx, l)
+		if err != nil && before != nil && ctx.Err() != nil {
+			return &lateError{err: err, before: before}
+		}
 		if err == nil || !unavailable(ctx, err) {
 			return err
 		}
+		before = err
 		if again == onlyOnce && !nothingApplied(err) {
 			return errors.Join(errOutcomeUnknown, err)
 		}

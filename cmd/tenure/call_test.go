@@ -67,7 +67,7 @@ func TestCallGoesToTheNextMember(t *testing.T) {
 		return nil, refusal(codes.Unavailable, "STOPPING", "no")
 	}}
 	m := membersAt(t, closedEndpoint(t), stopping.serve(t), (&fakeMember{get: get}).serve(t))
-	if _, err := m.getKey(t.Context(), "k"); err != nil {
+	if _, err := m.getKey(t.Context(), "k", false); err != nil {
 		t.Fatal(err)
 	}
 	l, err := m.link(t.Context())
@@ -76,9 +76,40 @@ func TestCallGoesToTheNextMember(t *testing.T) {
 	}
 }
 
+// Whoever runs out of time while there is no leader is told so, not only that time ran out.
+func TestTimeOverTellsWhatWasSaidBefore(t *testing.T) {
+	asked := false
+	member := &fakeMember{get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+		if asked {
+			return nil, status.Error(codes.DeadlineExceeded, "late")
+		}
+		asked = true
+		return nil, refusal(codes.Unavailable, "NO_LEADER", "no")
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	m := membersAt(t, member.serve(t))
+	err := m.call(ctx, onlyOnce, func(ctx context.Context, l *link) error {
+		if asked {
+			cancel()
+			return context.DeadlineExceeded
+		}
+		_, err := l.kv().Get(ctx, &tenurev1.GetRequest{Key: "k"})
+		return err
+	})
+	var exit *exitError
+	if !errors.As(explain(time.Second, err), &exit) || exit.code != exitUnavailable {
+		t.Fatalf("got %v, want exit code %d", err, exitUnavailable)
+	}
+	for _, want := range []string{"no answer within 1s", "before that: refused"} {
+		if !strings.Contains(exit.Error(), want) {
+			t.Errorf("got %q, want it to say %q", exit.Error(), want)
+		}
+	}
+}
+
 func TestNobodyThere(t *testing.T) {
 	m := membersAt(t, closedEndpoint(t), closedEndpoint(t))
-	_, err := m.getKey(t.Context(), "k")
+	_, err := m.getKey(t.Context(), "k", false)
 	var exit *exitError
 	if !errors.As(explain(time.Second, err), &exit) || exit.code != exitUnavailable {
 		t.Fatalf("got %v, want exit code %d", err, exitUnavailable)

@@ -33,6 +33,18 @@ func (e *unreachableError) Error() string {
 // Unwrap returns why each endpoint failed.
 func (e *unreachableError) Unwrap() []error { return e.causes }
 
+// lateError says that the time was over during another attempt.
+type lateError struct {
+	err    error
+	before error // Why there was another attempt.
+}
+
+// Error tells how the last attempt ended.
+func (e *lateError) Error() string { return e.err.Error() }
+
+// Unwrap returns how the last attempt ended.
+func (e *lateError) Unwrap() error { return e.err }
+
 // sessionEndedError says that the cluster ended a session, or does not know it.
 type sessionEndedError struct {
 	id    string

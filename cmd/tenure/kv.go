@@ -23,15 +23,17 @@ func newKVCommand(env *environment) *cobra.Command {
 
 // newKVGetCommand returns `tenure kv get`.
 func newKVGetCommand(env *environment) *cobra.Command {
-	var detailed bool
+	var detailed, stale bool
 	cmd := &cobra.Command{
 		Use:   "get KEY",
 		Short: "Print a key's value, byte for byte",
 		Long: `Print a key's value, byte for byte and nothing else. On a terminal a line break is added.
-With --detailed everything that is known about the key is printed.`,
+With --detailed everything that is known about the key is printed. With --stale the member that answers tells what it knows
+itself, which may be old; it needs no leader for that.`,
 		Example: `  tenure kv get greeting
   tenure kv get --detailed service/leader
-  tenure kv get service/leader -o json`,
+  tenure kv get service/leader -o json
+  tenure kv get --stale service/leader`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := env.keyArgument(args[0])
@@ -39,7 +41,7 @@ With --detailed everything that is known about the key is printed.`,
 				return err
 			}
 			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				answer, err := m.getKey(ctx, key)
+				answer, err := m.getKey(ctx, key, stale)
 				if status.Code(err) == codes.NotFound {
 					return refusedError("No key at: %s", printable(key))
 				}
@@ -51,13 +53,20 @@ With --detailed everything that is known about the key is printed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&detailed, "detailed", false, "print a table of all that is known about the key")
+	staleFlag(cmd, &stale)
 	return cmd
 }
 
+// staleFlag adds the flag of reads that ask no leader.
+func staleFlag(cmd *cobra.Command, stale *bool) {
+	cmd.Flags().BoolVar(stale, "stale", false, "print what the member knows itself, also without a leader; it may be old")
+}
+
 // getKey reads a key.
-func (m *members) getKey(ctx context.Context, key string) (answer *tenurev1.GetResponse, err error) {
+func (m *members) getKey(ctx context.Context, key string, stale bool) (answer *tenurev1.GetResponse, err error) {
+	request := &tenurev1.GetRequest{Key: key, Read: &tenurev1.ReadOptions{Stale: stale}}
 	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.kv().Get(ctx, &tenurev1.GetRequest{Key: key})
+		answer, err = l.kv().Get(ctx, request)
 		return err
 	})
 	return answer, err
@@ -103,7 +112,7 @@ func orDash(text string) string {
 
 // newKVListCommand returns `tenure kv list`.
 func newKVListCommand(env *environment) *cobra.Command {
-	var keysOnly bool
+	var keysOnly, stale bool
 	cmd := &cobra.Command{
 		Use:   "list [PREFIX]",
 		Short: "Print all keys that begin so, in byte order",
@@ -119,11 +128,14 @@ func newKVListCommand(env *environment) *cobra.Command {
 				prefix = env.prefixArgument(args[0])
 			}
 			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.listKeys(ctx, m, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly})
+				return env.listKeys(ctx, m, &tenurev1.ListRequest{
+					Prefix: prefix, KeysOnly: keysOnly, Read: &tenurev1.ReadOptions{Stale: stale},
+				})
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&keysOnly, "keys", false, "print keys only")
+	staleFlag(cmd, &stale)
 	return cmd
 }
 
