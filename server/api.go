@@ -45,6 +45,8 @@ type api struct {
 	ttlMin   time.Duration
 	ids      atomic.Pointer[idTexts]
 	started  time.Time
+	// unreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
+	unreadMax time.Duration
 }
 
 // member is what the server tells about itself.

@@ -14,7 +14,7 @@ import (
 const backupPartBytes = 256 << 10
 
 // Backup serves ClusterService. It sends what was committed when the call came, while the member goes on; the store keeps
-// that until the call ends.
+// that until the call ends: a client that does not read is given up.
 func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
 	ctx := stream.Context()
 	s, err := a.reader(ctx, nil)
@@ -23,7 +23,9 @@ func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServe
 	}
 	defer a.closeSnapshot(s)
 	began := time.Now()
-	out := &backupParts{stream: stream, header: a.header(s.at)}
+	sender := newHeldSender(stream.Send, a.patienceWithClients())
+	defer sender.close()
+	out := &backupParts{header: a.header(s.at), send: func(part *tenurev1.BackupResponse) error { return sender.send(ctx, part) }}
 	err = storage.WriteBackup(out, s.Reader, storage.BackupMeta{
 		CreateTimeMs: began.UnixMilli(), BinaryVersion: a.self.version, Member: a.self.name,
 	})
@@ -37,7 +39,7 @@ func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServe
 
 // backupParts sends what is written to it in parts.
 type backupParts struct {
-	stream grpc.ServerStreamingServer[tenurev1.BackupResponse]
+	send   func(*tenurev1.BackupResponse) error
 	header *tenurev1.ResponseHeader // of the first part; nil after
 	bytes  int64
 }
@@ -46,7 +48,7 @@ type backupParts struct {
 func (b *backupParts) Write(data []byte) (int, error) {
 	for rest := data; len(rest) > 0; {
 		n := min(len(rest), backupPartBytes)
-		if err := b.stream.Send(&tenurev1.BackupResponse{Header: b.header, Data: rest[:n]}); err != nil {
+		if err := b.send(&tenurev1.BackupResponse{Header: b.header, Data: rest[:n]}); err != nil {
 			return len(data) - len(rest), err
 		}
 		b.header, rest = nil, rest[n:]

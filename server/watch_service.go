@@ -88,7 +88,8 @@ func (w *watchStream) sendStarted(after watch.Position) error {
 	})
 }
 
-// sendInitial sends the state of one snapshot; the watch goes on behind it.
+// sendInitial sends the state of one snapshot; the watch goes on behind it. A client that does not read is given up, for the
+// sake of the snapshot.
 func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 	s, err := w.api.reader(ctx, nil)
 	if err != nil {
@@ -99,6 +100,8 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 	if err := w.sendStarted(plan.after); err != nil {
 		return err
 	}
+	sender := newHeldSender(w.stream.Send, w.api.patienceWithClients())
+	defer sender.close()
 	state := &initialState{api: w.api, at: s, keysOnly: w.request.GetKeysOnly()}
 	state.send = func(part *tenurev1.WatchInitial) error {
 		if ctx.Err() != nil {
@@ -111,7 +114,7 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 		if part.GetComplete() {
 			response.ResumeToken = w.resumer.token(plan.after)
 		}
-		return w.stream.Send(response)
+		return sender.send(ctx, response)
 	}
 	return state.sendAll(plan.selectors)
 }
