@@ -108,7 +108,7 @@ soak: build ## run the long tests, which `make test` cuts short
 	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) ./...
 	$(GO) test -count=1 $(SOAK_FLAGS) -run TestModel ./storage -model.seeds 16 -model.commands 65536
 	TENURE_CRASH_POINTS=20000 $(GO) test -count=1 $(SOAK_FLAGS) -run TestCrashSweep ./raftnode -v
-	TENURE_SOAK=1 $(MAKE) --no-print-directory test-python
+	TENURE_SOAK=1 $(MAKE) --no-print-directory test-python test-java
 
 .PHONY: sim
 sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, about 20 simulated hours

@@ -329,8 +329,9 @@ final class ClientTest {
   }
 
   @Test
+  @Timeout(1200)
   void nothingIsLeftBehind(TestInfo info) throws Exception {
-    int cycles = Integer.getInteger("tenure.cycles", 20);
+    int cycles = Integer.getInteger("tenure.cycles", System.getenv("TENURE_SOAK") == null ? 20 : 1000);
     for (int i = 0; i < cycles; i++) {
       try (Client client = client(info); Session s = client.openSession();
           Watch watch = client.watch(WatchOptions.all())) {
