@@ -329,30 +329,6 @@ final class ClientTest {
   }
 
   @Test
-  @Timeout(1200)
-  void nothingIsLeftBehind(TestInfo info) throws Exception {
-    int cycles = Integer.getInteger("tenure.cycles", System.getenv("TENURE_SOAK") == null ? 20 : 1000);
-    for (int i = 0; i < cycles; i++) {
-      try (Client client = client(info); Session s = client.openSession();
-          Watch watch = client.watch(WatchOptions.all())) {
-        watch.begin();
-        s.lock("k").acquire();
-      }
-    }
-    try (Client client = client(info)) {
-      assertEquals(0, client.lockInfo("k").holders().size());
-    }
-    long until = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-    List<String> left = List.of("not looked yet");
-    while (!left.isEmpty() && System.nanoTime() < until) {
-      left = Thread.getAllStackTraces().keySet().stream().map(Thread::getName)
-          .filter(n -> n.equals("tenure") || n.equals("tenure-callback")).toList();
-      Thread.onSpinWait();
-    }
-    assertEquals(List.of(), left);
-  }
-
-  @Test
   void nobodyAnswers() {
     try (Client client = Client.connect("tenure://127.0.0.1:1")) {
       TenureException e = assertThrows(TenureException.Unavailable.class,

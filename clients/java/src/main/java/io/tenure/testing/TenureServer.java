@@ -20,15 +20,23 @@ public final class TenureServer implements AutoCloseable {
   private static final int START_SECONDS = 60;
   private static final int STOP_SECONDS = 30;
   private static final Pattern GRPC = Pattern.compile("\"grpc\"\\s*:\\s*\"([^\"]+)\"");
+  private static final Pattern HTTP = Pattern.compile("\"http\"\\s*:\\s*\"([^\"]+)\"");
 
   private final Process process;
   private final Path folder;
   private final String address;
+  private final String httpAddress;
 
-  private TenureServer(Process process, Path folder, String address) {
+  private TenureServer(Process process, Path folder, String addresses) {
     this.process = process;
     this.folder = folder;
-    this.address = address;
+    this.address = find(GRPC, addresses);
+    this.httpAddress = find(HTTP, addresses);
+  }
+
+  private static String find(Pattern what, String addresses) {
+    Matcher found = what.matcher(addresses);
+    return found.find() ? found.group(1) : "";
   }
 
   /**
@@ -46,8 +54,7 @@ public final class TenureServer implements AutoCloseable {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
     process.getOutputStream().close();
     try {
-      String address = await(process, data.resolve("addresses.json"), log);
-      return new TenureServer(process, folder, address);
+      return new TenureServer(process, folder, await(process, data.resolve("addresses.json"), log));
     } catch (IOException e) {
       process.destroyForcibly();
       delete(folder);
@@ -72,9 +79,9 @@ public final class TenureServer implements AutoCloseable {
   private static String await(Process process, Path addresses, Path log) throws IOException {
     for (int i = 0; i < START_SECONDS * 20; i++) {
       if (Files.exists(addresses)) {
-        Matcher found = GRPC.matcher(Files.readString(addresses));
-        if (found.find()) {
-          return found.group(1);
+        String all = Files.readString(addresses);
+        if (GRPC.matcher(all).find()) {
+          return all;
         }
       }
       if (exited(process, 50, TimeUnit.MILLISECONDS)) {
@@ -101,6 +108,11 @@ public final class TenureServer implements AutoCloseable {
   /** {@return host:port of the member's gRPC listener} */
   public String address() {
     return address;
+  }
+
+  /** {@return host:port of the member's HTTP listener: REST, metrics and health} */
+  public String httpAddress() {
+    return httpAddress;
   }
 
   /** {@return the process, for tests that stop or kill it} */
