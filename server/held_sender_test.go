@@ -62,9 +62,9 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 	ended := make(chan error, 1)
 	server := grpc.NewServer(grpc.StreamInterceptor(
 		func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, serve grpc.StreamHandler) error {
-			err := serve(srv, stream)
-			ended <- err
-			return err
+			failed := serve(srv, stream)
+			ended <- failed
+			return failed
 		}))
 	tenurev1.RegisterClusterServiceServer(server, a)
 	tenurev1.RegisterWatchServiceServer(server, a)
@@ -80,7 +80,9 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 	defer func() {
 		_ = conn.Close()
 		server.Stop()
-		<-served
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
 	}()
 	for name, open := range map[string]func(ctx context.Context) error{
 		"a backup": func(ctx context.Context) error {

@@ -115,8 +115,8 @@ func (r *relay) look(ctx context.Context) {
 		}
 		w.conn, w.client = conn, peerv1.NewRelayServiceClient(conn)
 	}
-	w.ctx, w.end = context.WithCancel(ctx)         //nolint:gosec // turn ends it.
-	w.present, w.leave = context.WithCancel(w.ctx) //nolint:gosec // turn ends it.
+	w.ctx, w.end = context.WithCancel(ctx) //nolint:gosec // turn ends it.
+	w.present, w.leave = context.WithCancel(w.ctx)
 	r.turn(w)
 }
 

@@ -39,7 +39,9 @@ func TestAWatchThatStaysNearDoesNotWalkHistory(t *testing.T) {
 					t.Errorf("got %v", b)
 				}
 				cancel()
-				<-done
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want %v", err, context.Canceled)
+				}
 			case err := <-done:
 				if !tc.far || !errors.Is(err, watch.ErrFar) {
 					t.Errorf("got %v, want that the watch ends: %v", err, tc.far)
