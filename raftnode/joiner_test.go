@@ -21,7 +21,7 @@ func TestTheLogWaitsForAMemberThatJoins(t *testing.T) {
 			o.Snapshots.BytesPerSecond = 64 << 10
 		})
 		f.begin(3)
-		for i := range 150 {
+		for i := range 100 {
 			f.put(fmt.Sprintf("old%d", i), strings.Repeat("v", 12<<10)+fmt.Sprint(i))
 		}
 		if err := f.leader().Checkpoint(); err != nil {
@@ -54,7 +54,7 @@ func TestTheLogWaitsForAMemberThatJoins(t *testing.T) {
 				s.LastIndex-began.LastIndex, streams, s.Voters, s.Learners)
 		}
 		t.Logf("%d snapshots, %d entries", streams, s.LastIndex-began.LastIndex)
-		if moved := s.LastIndex - began.LastIndex; moved < 100 {
+		if moved := s.LastIndex - began.LastIndex; moved < 50 {
 			t.Errorf("only %d entries meanwhile", moved)
 		}
 		cancel()
