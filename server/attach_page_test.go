@@ -62,7 +62,7 @@ func acquireAll(t *testing.T, m *member, id string, keys []string) {
 
 // TestAttachTellsOfEveryHold attaches to a session with more holds and places than one answer can show.
 func TestAttachTellsOfEveryHold(t *testing.T) {
-	const holds, waits = 1500, 1100
+	const holds, waits = 1500, 100
 	for name, tc := range map[string]struct {
 		padding int
 		paged   bool
