@@ -2,9 +2,11 @@ package fault_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/test/rig"
@@ -13,9 +15,20 @@ import (
 // roomToWrite is how far a member gets in a file before its writes fail, in bytes: into the middle of a write.
 const roomToWrite = 100_000
 
-// lead makes a running member the leader.
+// leadWait bounds the wait until a member leads.
+const leadWait = 90 * time.Second
+
+// lead makes a running member the leader. A cluster that has just begun may not know the member by its name yet.
 func lead(ctx context.Context, t *testing.T, c *rig.Cluster, m *rig.Member) {
 	t.Helper()
+	known := func() bool {
+		return slices.ContainsFunc(listed(ctx, t, c), func(l *tenurev1.Member) bool { return l.GetName() == m.Name() })
+	}
+	ctx, cancel := context.WithTimeout(ctx, leadWait)
+	defer cancel()
+	for !known() && ctx.Err() == nil {
+		wait(ctx, 20*time.Millisecond)
+	}
 	for c.Leader(ctx) != m {
 		admin(ctx, t, c, func(ctx context.Context, members tenurev1.ClusterServiceClient) error {
 			_, err := members.TransferLeadership(ctx, &tenurev1.TransferLeadershipRequest{MemberId: memberID(ctx, t, c, m)})
