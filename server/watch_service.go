@@ -152,11 +152,15 @@ func (w *watchStream) ended(err error) error {
 func (w *watchStream) send(b watch.Batch) error {
 	if len(b.Events) == 0 {
 		w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
-		return w.stream.Send(&tenurev1.WatchResponse{
+		response := &tenurev1.WatchResponse{
 			Header:      w.header(b.Through),
 			ResumeToken: w.resumer.token(w.reached),
 			Message:     &tenurev1.WatchResponse_Progress{Progress: &tenurev1.WatchProgress{}},
-		})
+		}
+		if b.Behind {
+			response.Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{}}
+		}
+		return w.stream.Send(response)
 	}
 	over := false
 	if w.left >= 0 {

@@ -23,6 +23,7 @@ type pace struct {
 
 	timer *time.Timer
 	due   <-chan time.Time // nil when no progress is wanted
+	over  bool             // the interval is over
 	asked *Proof           // under way
 	shown bool             // progress may be told when the watch has reached least
 	least uint64
@@ -46,13 +47,14 @@ func (p *pace) stop() {
 // begin counts the interval anew, because something was sent.
 func (p *pace) begin() {
 	if p.timer != nil {
-		p.asked, p.shown = nil, false
+		p.over, p.asked, p.shown = false, nil, false
 		p.timer.Reset(p.interval)
 	}
 }
 
 // ask begins a proof, because nothing was sent for the interval.
 func (p *pace) ask() {
+	p.over = true
 	if p.prove == nil {
 		p.shown, p.least = true, 0
 		return
@@ -87,6 +89,10 @@ func (p *pace) look() {
 
 // behind tells whether all that is missing is that the watch reaches what was proved.
 func (p *pace) behind(at Position) bool { return p.shown && at.Revision < p.least }
+
+// late tells whether a watch that still has to look through history to a position may say so far, because nothing was sent
+// for the interval. Who hears nothing for long takes the member for dead, and would begin the same search at another.
+func (p *pace) late(at Position) bool { return p.over && at.Index == Whole }
 
 // ready tells whether a watch that has seen everything up to a position may say so.
 func (p *pace) ready(at Position) bool { return p.shown && at.Index == Whole && at.Revision >= p.least }

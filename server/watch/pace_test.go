@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -73,3 +74,42 @@ func TestProgressNeedsProof(t *testing.T) {
 		}
 	})
 }
+
+// TestALongSearchIsHeardOf lets a watch look through history that has nothing for it, and takes its time: how far it came is
+// told meanwhile, as no proof of anything.
+func TestALongSearchIsHeardOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const newest = 100_000
+		hub, err := watch.New(watch.Options{History: func(after watch.Position, visit func(*storev1.Event) bool) (uint64, error) {
+			<-time.After(time.Second)
+			for revision := after.Revision + 1; revision <= newest && visit(putAt(revision)); revision++ {
+			}
+			return newest, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []watch.Batch
+		began := time.Now()
+		err = hub.Watch(t.Context(), watch.Request{
+			Selectors: watch.Selectors{Keys: []string{"other"}}.Normal(), After: watch.Position{Index: watch.Whole}, Progress: 3 * time.Second,
+		}, func(b watch.Batch) error {
+			got = append(got, b)
+			if !b.Behind {
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) || len(got) < 3 {
+			t.Fatalf("got %v after %v with %d batches, want several", err, time.Since(began), len(got))
+		}
+		for i, b := range got {
+			last := i == len(got)-1
+			if len(b.Events) > 0 || b.Behind == last || last != (b.Through == newest) || i > 0 && b.Through <= got[i-1].Through {
+				t.Errorf("batch %d of %d: got %+v", i, len(got), b)
+			}
+		}
+	})
+}
+
+var errEnough = errors.New("enough")

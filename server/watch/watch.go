@@ -39,6 +39,9 @@ type Batch struct {
 	Events []*storev1.Event
 	// Through is the revision up to which everything was delivered with this batch.
 	Through uint64
+	// Behind says of a batch without events that there is more to look at behind Through, which took long: it proves nothing
+	// but that the watch comes on.
+	Behind bool
 	// Shared is set if others get the same batch.
 	Shared *Shared
 }
@@ -78,14 +81,14 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 			if more {
 				changed = nil
 			}
-			if more || !p.ready(w.after) {
+			if late := more && p.late(w.after); !late && (more || !p.ready(w.after)) {
 				if err := h.sleep(ctx, changed, passed, p); err != nil {
 					return err
 				}
 				continue
 			}
 			// Nothing came for long: the batch says how far nothing was missed.
-			batch = Batch{Through: w.after.Revision}
+			batch = Batch{Through: w.after.Revision, Behind: more}
 		}
 		if err := emit(batch); err != nil {
 			return err

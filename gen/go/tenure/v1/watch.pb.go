@@ -664,7 +664,8 @@ func (x *WatchInitial) GetComplete() bool {
 // WatchEvents carries events in order, of one or more revisions.
 type WatchEvents struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The events.
+	// The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+	// goes on behind the header's revision.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	// Whether the last event's revision goes on in the next message.
 	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`

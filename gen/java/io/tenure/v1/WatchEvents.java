@@ -49,7 +49,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Event> events_;
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -60,7 +61,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -72,7 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -83,7 +86,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -94,7 +98,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -536,7 +541,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -550,7 +556,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -564,7 +571,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -578,7 +586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -599,7 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -617,7 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -637,7 +648,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -658,7 +670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -676,7 +689,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -694,7 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -713,7 +728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -730,7 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -747,7 +764,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -758,7 +776,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -772,7 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -787,7 +807,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -798,7 +819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -810,7 +832,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events.
+     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+     * goes on behind the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>

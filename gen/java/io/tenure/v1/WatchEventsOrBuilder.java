@@ -10,7 +10,8 @@ public interface WatchEventsOrBuilder extends
 
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -19,7 +20,8 @@ public interface WatchEventsOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -27,7 +29,8 @@ public interface WatchEventsOrBuilder extends
   io.tenure.v1.Event getEvents(int index);
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -35,7 +38,8 @@ public interface WatchEventsOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -44,7 +48,8 @@ public interface WatchEventsOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * The events.
+   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
+   * goes on behind the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
