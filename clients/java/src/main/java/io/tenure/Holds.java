@@ -1,7 +1,6 @@
 package io.tenure;
 
 import io.tenure.v1.AttachSessionRequest;
-import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.Hold;
 import io.tenure.v1.LockServiceGrpc;
@@ -184,23 +183,23 @@ final class Holds {
   }
 
   /** Brings what is held here in line with what the cluster says the session has. */
-  void reconcile(AttachSessionResponse truth) {
+  void reconcile(Truth truth) {
     Set<String> alive = new HashSet<>();
-    for (Hold h : truth.getHoldsList()) {
+    for (Hold h : truth.holds()) {
       alive.add(name(h.getSequencer()));
       if (abandoned.contains(h.getOwner()) && !isHeld(h) && !isDoubted(h)) {
         giveBack(h.getSequencer().getKey(), h.getOwner(), h.getSequencer().getLockIndex());
       }
     }
-    for (Place p : truth.getPlacesList()) {
+    for (Place p : truth.places()) {
       if (abandoned.contains(p.getOwner())) {
         cancelWait(p.getKey(), p.getOwner()).thenAccept(hold -> hold.filter(h -> !isDoubted(h)).ifPresent(
             h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex())));
       }
     }
     abandoned.clear();
-    // What was granted after the answer was made is not in it.
-    long shown = truth.getHeader().getRevision();
+    // What was granted after the answer was begun need not be in it.
+    long shown = truth.since();
     for (Held h : List.copyOf(held)) {
       if (Long.compareUnsigned(h.token(), shown) <= 0 && !alive.contains(name(h.sequencer().wire()))) {
         h.end(EndCause.TAKEN_AWAY);
@@ -267,10 +266,10 @@ final class Holds {
   // What is inherited.
 
   /** Takes note of what the session had when it was taken over, and from when on that can be believed. */
-  void inherit(AttachSessionResponse had, long from) {
+  void inherit(Truth had, long from) {
     inheritFrom = from;
-    inheritRevision = had.getHeader().getRevision();
-    had.getPlacesList().forEach(p -> places.put(place(p.getKey(), p.getOwner()), p));
+    inheritRevision = had.until(); // Nobody here has asked for anything before.
+    had.places().forEach(p -> places.put(place(p.getKey(), p.getOwner()), p));
   }
 
   private boolean isInherited(long token) {
@@ -324,8 +323,9 @@ final class Holds {
 
   private void settleHolds(Set<String> granted, CompletableFuture<List<Held>> result) {
     // Without a number: the order of attempts is the keeper's, and this call is sent again as it is.
-    AttachSessionRequest request = session.attachRequest(0);
-    session.read(SessionServiceGrpc.getAttachSessionMethod(), request).whenComplete((truth, error) -> {
+    AttachSessionRequest first = session.attachRequest(0);
+    Truth.ask(first, request -> session.read(
+        SessionServiceGrpc.getAttachSessionMethod(), request)).whenComplete((truth, error) -> {
       if (error != null) {
         result.completeExceptionally(session.underSession(Futures.error(error)));
         return;
@@ -335,7 +335,7 @@ final class Holds {
         return;
       }
       List<Held> all = new ArrayList<>();
-      for (Hold h : truth.getHoldsList()) {
+      for (Hold h : truth.holds()) {
         String name = name(h.getSequencer());
         boolean ours = isInherited(h.getSequencer().getFencingToken()) || granted.contains(name);
         boolean ended = gone.contains(name) || lostEarly.contains(name)

@@ -195,7 +195,11 @@ final class Keeper implements Link.Listener {
     if (k.silentSince == 0) {
       k.silentSince = clock.nanos();
     }
-    k.session.attach(s.connection).whenComplete((ok, error) -> {
+    k.session.attach(s.connection, () -> {
+      if (k.attaching && stream == s) {
+        k.silentSince = clock.nanos(); // Each page is a word of the member.
+      }
+    }).whenComplete((ok, error) -> {
       if (sessions.get(k.session.id()) != k) {
         return;
       }

@@ -123,23 +123,27 @@ final class Opening {
           .setOptions(io.tenure.v1.CallOptions.newBuilder().setSessionSecret(secret).setEpoch(token.epoch()))
           .build();
       long until = core.clock.nanos() + wait.toNanos();
-      core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait))
-          .whenComplete((r, error) -> {
-            if (error != null) {
-              RuntimeException e = asSession(error);
-              if (e instanceof TenureException.SessionOver) {
-                core.tookOver(token);
-              }
-              resumed.completeExceptionally(e);
-              return;
-            }
-            Duration ttl = Wire.duration(r.getSession().getTtl());
-            SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
-                r.getSession().getEpoch(), ttl, interval(ttl)), events);
-            s.listenLater(listener);
-            s.takenOver(r, !token.handedOver());
-            awaitBelief(token, s, until, resumed);
-          });
+      core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait)).thenCompose(r -> {
+        Duration ttl = Wire.duration(r.getSession().getTtl());
+        SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
+            r.getSession().getEpoch(), ttl, interval(ttl)), events);
+        s.listenLater(listener);
+        // Without a number: of a takeover that is tried again, some may have been used up.
+        return Truth.rest(r, s.attachRequest(0), next -> core.calls.call(
+            SessionServiceGrpc.getAttachSessionMethod(), next,
+            sent -> core.clock.nanos() < until ? null : late(token))).thenAccept(had -> {
+              s.takenOver(had, !token.handedOver());
+              awaitBelief(token, s, until, resumed);
+            });
+      }).whenComplete((v, error) -> {
+        if (error != null) {
+          RuntimeException e = asSession(error);
+          if (e instanceof TenureException.SessionOver) {
+            core.tookOver(token);
+          }
+          resumed.completeExceptionally(e);
+        }
+      });
     });
   }
 
@@ -149,15 +153,18 @@ final class Opening {
       core.tookOver(token);
       resumed.complete(new Session(s));
     }, () -> resumed.completeExceptionally(s.overError(Applied.YES)));
-    ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(
-        TenureException.of(ErrorKind.UNAVAILABLE, Applied.YES,
-            "session " + token.sessionId() + " was taken over, but no member renewed it in time; resume it again")));
+    ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(late(token)));
     resumed.whenComplete((session, error) -> {
       late.cancel(false);
       if (error != null) {
         core.loop.run(s::detach);
       }
     });
+  }
+
+  private static TenureException late(SessionToken token) {
+    return TenureException.of(ErrorKind.UNAVAILABLE, Applied.YES,
+        "session " + token.sessionId() + " was taken over, but no member renewed it in time; resume it again");
   }
 
   private static Duration interval(Duration ttl) {

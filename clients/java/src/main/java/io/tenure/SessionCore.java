@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
 import io.tenure.v1.AttachSessionRequest;
-import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.CallOptions;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.RenewSessionRequest;
@@ -134,7 +133,7 @@ final class SessionCore {
   }
 
   /** The session was taken over from another process; the next renewal begins its lease here. */
-  void takenOver(AttachSessionResponse had, boolean mayRun) {
+  void takenOver(Truth had, boolean mayRun) {
     long from = client.clock.nanos() + (mayRun ? ttl.toNanos() : 0);
     oldMayRunUntil = mayRun ? from : Long.MIN_VALUE;
     holds.inherit(had, from);
@@ -249,18 +248,23 @@ final class SessionCore {
 
   // Attaching.
 
-  /** Asks what the session has, over this connection, and brings what is held here in line with it. */
-  CompletableFuture<Void> attach(Connection c) {
-    return client.calls.once(c, SessionServiceGrpc.getAttachSessionMethod(), attachRequest(++attempts), ATTACH_NANOS)
-        .handle((response, error) -> {
-          if (error != null) {
-            refused(Errors.read(error));
-            throw Errors.read(error).error();
-          }
-          needsAttach = false;
-          holds.reconcile(response);
-          return null;
-        });
+  /** Brings what is held here in line with what the cluster says, over this connection; {@code told} runs between pages. */
+  CompletableFuture<Void> attach(Connection c, Runnable told) {
+    return Truth.ask(attachRequest(++attempts), request -> {
+      if (!request.getPageToken().isEmpty()) {
+        told.run();
+      }
+      return client.calls.once(c, SessionServiceGrpc.getAttachSessionMethod(), request, ATTACH_NANOS);
+    }).handle((truth, error) -> {
+      if (error != null) {
+        Errors.Failure failure = Errors.read(Futures.error(error));
+        refused(failure);
+        throw failure.error();
+      }
+      needsAttach = false;
+      holds.reconcile(truth);
+      return null;
+    });
   }
 
   /** Returns the request for the truth about the session; attempt 0 stands outside of the order of attempts. */

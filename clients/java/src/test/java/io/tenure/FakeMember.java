@@ -60,6 +60,7 @@ final class FakeMember implements AutoCloseable {
   private final Server server;
   private final BlockingQueue<Object> seen = new LinkedBlockingQueue<>();
   private final List<SessionHint> hints = new ArrayList<>();
+  private final List<StreamObserver<KeepAliveResponse>> renewals = new ArrayList<>();
   private volatile boolean silent;
   volatile Duration ttl = Duration.ofSeconds(10);
   volatile Duration renewEvery = Duration.ofMillis(100);
@@ -131,6 +132,14 @@ final class FakeMember implements AutoCloseable {
     silent = false;
   }
 
+  /** Breaks what renews sessions, so that the client connects anew and asks what they have. */
+  void breakOff() {
+    synchronized (renewals) {
+      renewals.forEach(out -> out.onError(io.grpc.Status.UNAVAILABLE.asRuntimeException()));
+      renewals.clear();
+    }
+  }
+
   /** Sends a hint with the next verdict. */
   void hint(SessionHint hint) {
     synchronized (hints) {
@@ -195,6 +204,10 @@ final class FakeMember implements AutoCloseable {
 
     @Override
     public StreamObserver<KeepAliveRequest> keepAlive(StreamObserver<KeepAliveResponse> out) {
+      ((ServerCallStreamObserver<KeepAliveResponse>) out).setOnCancelHandler(() -> { });
+      synchronized (renewals) {
+        renewals.add(out);
+      }
       return new StreamObserver<>() {
         @Override
         public void onNext(KeepAliveRequest request) {

@@ -1,0 +1,193 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.rpc.Code;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.AttachSessionRequest;
+import io.tenure.v1.AttachSessionResponse;
+import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.Hold;
+import io.tenure.v1.Place;
+import io.tenure.v1.ResponseHeader;
+import io.tenure.v1.Sequencer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A session that has more than one answer can tell. */
+@Timeout(120)
+final class PagesTest {
+  private FakeMember member;
+  private Client client;
+
+  @BeforeEach
+  void start() throws IOException {
+    member = new FakeMember();
+    client = Client.connect(member.uri());
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    client.close();
+    member.close();
+  }
+
+  private static <T> T get(CompletableFuture<T> f) throws Exception {
+    return f.get(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private static Hold hold(String key, long token) {
+    return Hold.newBuilder().setOwner("o").setSequencer(
+        Sequencer.newBuilder().setKey(key).setLockIndex(token).setFencingToken(token)).build();
+  }
+
+  private static Place place(String key) {
+    return Place.newBuilder().setKey(key).setOwner("o").build();
+  }
+
+  /** Returns a page as of a revision, and where to go on. */
+  private AttachSessionResponse.Builder page(AttachSessionRequest r, long revision, String next, Hold... holds) {
+    return member.truth(r, holds).toBuilder()
+        .setHeader(ResponseHeader.newBuilder().setRevision(revision)).setNextPageToken(next);
+  }
+
+  private void answer(AttachSessionRequest r, StreamObserver<AttachSessionResponse> o, AttachSessionResponse.Builder page) {
+    FakeMember.reply(o, page.build());
+  }
+
+  private static List<String> keys(List<Held> all) {
+    List<String> keys = new ArrayList<>();
+    all.forEach(h -> keys.add(h.sequencer().wire().getKey()));
+    return keys.stream().sorted().toList();
+  }
+
+  @Test
+  void whatIsInheritedIsOnAllPages() throws Exception {
+    AtomicInteger lost = new AtomicInteger(1);
+    List<AttachSessionRequest> later = new ArrayList<>();
+    member.attach = (r, o) -> {
+      switch (r.getPageToken()) {
+        case "" -> answer(r, o, page(r, 9, "2", hold("a", 1)));
+        case "2" -> {
+          if (lost.getAndDecrement() > 0) {
+            o.onError(Status.UNAVAILABLE.asRuntimeException());
+            return;
+          }
+          answer(r, o, page(r, 9, "3", hold("b", 2)));
+        }
+        default -> {
+          synchronized (later) {
+            later.add(r);
+          }
+          answer(r, o, page(r, 9, "").addPlaces(place("c")));
+        }
+      }
+    };
+    Session session = client.resume(FakeMember.token());
+    AttachSessionRequest takeOver = member.next(AttachSessionRequest.class);
+    assertTrue(takeOver.getTakeOver());
+    assertEquals(List.of("a", "b"), keys(get(session.inheritedAsync())));
+    assertEquals("c", member.next(CancelWaitRequest.class).getKey());
+    synchronized (later) {
+      assertEquals(2, later.size());
+      later.forEach(r -> {
+        assertFalse(r.getTakeOver());
+        assertEquals(takeOver.getInstanceId(), r.getInstanceId());
+        assertEquals(takeOver.getOptions().getSessionSecret(), r.getOptions().getSessionSecret());
+        assertEquals(2, r.getOptions().getEpoch());
+      });
+    }
+  }
+
+  @Test
+  void aPlaceThatIsGrantedBetweenThePagesIsInherited() throws Exception {
+    AtomicInteger walks = new AtomicInteger();
+    member.attach = (r, o) -> {
+      if (!r.getPageToken().isEmpty()) {
+        answer(r, o, page(r, 9, ""));
+      } else if (walks.getAndIncrement() == 0) {
+        answer(r, o, page(r, 3, "2", hold("b", 1)));
+      } else {
+        answer(r, o, page(r, 9, "2", hold("a", 5), hold("b", 1)));
+      }
+    };
+    Session session = client.resume(FakeMember.token());
+    assertEquals(List.of("a", "b"), keys(get(session.inheritedAsync())));
+  }
+
+  @Test
+  void aResumeWhoseLaterPageIsRefusedMayBeTriedAgain() throws Exception {
+    AtomicInteger refusals = new AtomicInteger(1);
+    member.attach = (r, o) -> {
+      if (r.getPageToken().isEmpty()) {
+        answer(r, o, page(r, 9, "2", hold("a", 1)));
+      } else if (refusals.getAndDecrement() > 0) {
+        o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL"));
+      } else {
+        answer(r, o, page(r, 9, "", hold("b", 2)));
+      }
+    };
+    String token = FakeMember.token();
+    CompletableFuture<Session> first = client.resumeAsync(token, Duration.ofSeconds(30), c -> { });
+    assertThrows(ExecutionException.class, () -> get(first));
+    AttachSessionRequest takeOver = member.next(AttachSessionRequest.class);
+    Session session = get(client.resumeAsync(token, Duration.ofSeconds(30), c -> { }));
+    assertEquals("2", member.next(AttachSessionRequest.class).getPageToken());
+    AttachSessionRequest again = member.next(AttachSessionRequest.class);
+    assertTrue(again.getTakeOver());
+    assertEquals(takeOver.getInstanceId(), again.getInstanceId());
+    assertEquals(List.of("a", "b"), keys(get(session.inheritedAsync())));
+  }
+
+  @Test
+  void aHoldOnALaterPageIsNotTakenForLost() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> first = session.lock("a").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    Hold a = stream.hold(7);
+    stream.grant(a);
+    Held held = get(first);
+    CompletableFuture<Held> second = session.lock("b").acquireAsync();
+    FakeMember.Acquire other = member.next(FakeMember.Acquire.class);
+    other.grant(other.hold(8));
+    Held gone = get(second);
+    AtomicInteger lost = new AtomicInteger(1);
+    member.attach = (r, o) -> {
+      if (r.getPageToken().isEmpty()) {
+        answer(r, o, page(r, 9, "2", hold("x", 1)));
+      } else if (lost.getAndDecrement() > 0) {
+        o.onError(Status.UNAVAILABLE.asRuntimeException());
+      } else {
+        answer(r, o, page(r, 9, "", a));
+      }
+    };
+    member.breakOff();
+    for (int walk = 0; walk < 2; walk++) {
+      AttachSessionRequest one = member.next(AttachSessionRequest.class);
+      AttachSessionRequest two = member.next(AttachSessionRequest.class);
+      assertEquals("", one.getPageToken());
+      assertEquals("2", two.getPageToken());
+      assertEquals(one.getInstanceId(), two.getInstanceId());
+      assertEquals(one.getAttempt(), two.getAttempt());
+      assertEquals(one.getOptions(), two.getOptions());
+    }
+    // Nothing is renewed before the truth is known.
+    member.next(FakeMember.Renewal.class);
+    assertTrue(held.isSafe());
+    assertFalse(gone.isSafe());
+  }
+}
