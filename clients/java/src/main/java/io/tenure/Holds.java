@@ -29,6 +29,8 @@ import java.util.function.Consumer;
  */
 final class Holds {
   private static final long GIVE_BACK_AGAIN_NANOS = 1_000_000_000L;
+  /** How long inherited places are kept for somebody to take them up, in a session without TTL. */
+  private static final long PLACES_KEPT_NANOS = 10_000_000_000L;
   private static final int LOST_EARLY_MAX = 4096;
 
   private final SessionCore session;
@@ -43,6 +45,8 @@ final class Holds {
   private final Set<String> lostEarly = new LinkedHashSet<>();
   /** Places in queues that came with the session and that nobody here has taken up. */
   private final Map<String, Place> places = new HashMap<>();
+  /** Whether the program asked for what was inherited, and so is told what became of the places. */
+  private boolean asked;
   /** What was inherited and has ended here since. */
   private final Set<String> gone = new HashSet<>();
   /** From when on inherited holds can be believed; the end of the old process's lease. */
@@ -270,6 +274,8 @@ final class Holds {
     inheritFrom = from;
     inheritRevision = had.until(); // Nobody here has asked for anything before.
     had.places().forEach(p -> places.put(place(p.getKey(), p.getOwner()), p));
+    long kept = session.ttl().isZero() ? PLACES_KEPT_NANOS : session.ttl().toNanos();
+    session.whenSafe(session.client.clock.nanos() + kept, this::leavePlaces, () -> { });
   }
 
   private boolean isInherited(long token) {
@@ -287,8 +293,33 @@ final class Holds {
    */
   CompletableFuture<List<Held>> inherited() {
     CompletableFuture<List<Held>> result = new CompletableFuture<>();
+    asked = true;
     inheritedWhenSafe(inheritFrom, result);
     return result;
+  }
+
+  /** Gives up the places that nobody took up or asked for, with what they became: nobody here would know of a grant. */
+  void leavePlaces() {
+    if (!asked) {
+      for (Place p : List.copyOf(places.values())) {
+        takeUp(p.getKey(), p.getOwner());
+        leave(p);
+      }
+    }
+  }
+
+  private void leave(Place p) {
+    if (session.state() == SessionState.CLOSED || isUsed(p.getKey(), p.getOwner(), null)) {
+      return;
+    }
+    cancelWait(p.getKey(), p.getOwner()).whenComplete((hold, error) -> {
+      if (error != null) {
+        session.client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> leave(p));
+      } else if (!isUsed(p.getKey(), p.getOwner(), null)) {
+        hold.filter(h -> !isDoubted(h)).ifPresent(
+            h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex()));
+      }
+    });
   }
 
   private void inheritedWhenSafe(long notBefore, CompletableFuture<List<Held>> result) {

@@ -179,7 +179,8 @@ public final class Session implements AutoCloseable {
   /**
    * {@return what a resumed session inherited and still holds, once the process before cannot believe in it any more: at once after an export, a TTL after the resumption otherwise}
    * A place in a queue that was inherited is kept for an acquire with the same owner; those that nobody took up are given
-   * up here. Another call returns the same again.
+   * up here. When nobody asks, they are given up a TTL after the resumption, and the locks with them that were granted there
+   * meanwhile. Another call returns the same again.
    */
   public List<Held> inherited() {
     return Await.of(core.client.onLoop(core.holds::inherited));

@@ -38,8 +38,12 @@ final class InheritanceTest {
   }
 
   private static Client client(TestInfo info) {
+    return client(info, TTL);
+  }
+
+  private static Client client(TestInfo info, Duration ttl) {
     return Client.connect(
-        server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + TTL.toSeconds() + "s");
+        server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + ttl.toSeconds() + "s");
   }
 
   private static <T> T get(CompletableFuture<T> f) throws Exception {
@@ -76,7 +80,7 @@ final class InheritanceTest {
 
   @Test
   void aPlaceThatNobodyTakesUpIsGivenUpAndOneThatIsTakenUpIsKept(TestInfo info) throws Exception {
-    try (Client one = client(info); Client two = client(info)) {
+    try (Client one = client(info, SOON); Client two = client(info)) {
       Session holder = two.openSession();
       Held a = holder.lock("a").acquire();
       Held b = holder.lock("b").acquire();
@@ -85,7 +89,7 @@ final class InheritanceTest {
       old.lock("a", LockOptions.exclusive().onQueued(p -> queued.countDown())).acquireAsync();
       old.lock("b", named().onQueued(p -> queued.countDown())).acquireAsync();
       assertTrue(queued.await(SOON.toSeconds(), TimeUnit.SECONDS));
-      try (Session resumed = two.resume(old.token())) {
+      try (Session resumed = two.resume(old.export())) {
         CompletableFuture<Held> kept = resumed.lock("b", named()).acquireAsync();
         assertEquals(List.of(), resumed.inherited());
         assertEquals(0, two.lockInfo("a").waiters());
@@ -100,14 +104,14 @@ final class InheritanceTest {
 
   @Test
   void aPlaceThatWasGrantedMeanwhileIsAmongTheHolds(TestInfo info) throws Exception {
-    try (Client one = client(info); Client two = client(info)) {
+    try (Client one = client(info, SOON); Client two = client(info)) {
       Session holder = two.openSession();
       Held a = holder.lock("a").acquire();
       Session old = one.openSession();
       CountDownLatch queued = new CountDownLatch(1);
       old.lock("a", LockOptions.exclusive().onQueued(p -> queued.countDown())).acquireAsync();
       assertTrue(queued.await(SOON.toSeconds(), TimeUnit.SECONDS));
-      try (Session resumed = two.resume(old.token())) {
+      try (Session resumed = two.resume(old.export())) {
         a.close();
         List<Held> all = resumed.inherited();
         assertEquals(1, all.size());

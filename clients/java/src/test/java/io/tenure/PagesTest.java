@@ -11,8 +11,10 @@ import io.grpc.stub.StreamObserver;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Place;
+import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ResponseHeader;
 import io.tenure.v1.Sequencer;
 import java.io.IOException;
@@ -189,5 +191,25 @@ final class PagesTest {
     member.next(FakeMember.Renewal.class);
     assertTrue(held.isSafe());
     assertFalse(gone.isSafe());
+  }
+
+  @Test
+  void aPlaceThatNobodyAsksForIsGivenUpWithWhatItBecame() throws Exception {
+    member.ttl = Duration.ofSeconds(2);
+    member.attach = (r, o) -> answer(r, o, page(r, 9, "").addPlaces(place("c")));
+    AtomicInteger refusals = new AtomicInteger(1);
+    member.cancelWait = (r, o) -> {
+      if (refusals.getAndDecrement() > 0) {
+        o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL"));
+      } else {
+        FakeMember.reply(o, CancelWaitResponse.newBuilder().setHold(hold("c", 12)).build());
+      }
+    };
+    client.resume(FakeMember.token());
+    assertEquals("c", member.next(CancelWaitRequest.class).getKey());
+    assertEquals("c", member.next(CancelWaitRequest.class).getKey());
+    ReleaseLockRequest back = member.next(ReleaseLockRequest.class);
+    assertEquals("o", back.getOptions().getOwner());
+    assertEquals(12, back.getLockIndex());
   }
 }
