@@ -47,6 +47,12 @@ func (t *turn) run() {
 	t.fx.Reset()
 	t.events = n.mail.drain(t.events)
 	t.events = n.mending.filter(n.readers.take(t.events))
+	if n.failure.Load() != nil {
+		// What shows that this member must stop must not be answered: raft would acknowledge entries that its leader lost.
+		clear(t.events)
+		t.events = t.events[:0]
+		return
+	}
 	n.core.Step(&t.fx, t.events...)
 	clear(t.events)
 	t.events = t.events[:0]
