@@ -51,6 +51,8 @@ type health struct {
 	// odd is set while no quorum agrees on the state.
 	odd atomic.Bool
 
+	rounds sync.Mutex // held by a round
+
 	mu      sync.Mutex // guards reports
 	reports map[uint64]report
 }
@@ -121,8 +123,11 @@ func (h *health) lead(ctx context.Context, _ uint64) error {
 	return nil
 }
 
-// round asks every other member once, all at the same time, and draws the conclusions.
+// round asks every other member once, all at the same time, and draws the conclusions. An earlier round ends before a later
+// one begins; one whose ctx has ended concludes nothing.
 func (h *health) round(ctx context.Context) {
+	h.rounds.Lock()
+	defer h.rounds.Unlock()
 	n := h.n
 	cs, err := n.conf()
 	if err != nil {
@@ -130,15 +135,18 @@ func (h *health) round(ctx context.Context) {
 	}
 	own := h.report(nil)
 	answers := make([]*peerv1.MemberReport, len(cs.GetVoters()))
-	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
+	asking, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
 	var asked sync.WaitGroup
 	for i, id := range cs.GetVoters() {
 		if id != n.identity.MemberID {
-			asked.Go(func() { answers[i] = h.ask(ctx, id, own) })
+			asked.Go(func() { answers[i] = h.ask(asking, id, own) })
 		}
 	}
 	asked.Wait()
+	if ctx.Err() != nil {
+		return
+	}
 	sums := map[uint64]map[uint64]uint64{} // by member, by index
 	h.mu.Lock()
 	clear(h.reports)

@@ -319,8 +319,10 @@ func (g *mending) caughtUp(m *mend) (bool, error) {
 	if m.Index > 0 {
 		g.n.log.Info("the member's disk holds again what it has promised; it votes", zap.Uint64("index", m.Index))
 	}
+	// In this order: from the moment that nothing is to be mended the loop may find that there is, and write it down.
+	err := g.n.dir.WriteMend(nil)
 	g.state.Store(nil)
-	return true, g.n.dir.WriteMend(nil)
+	return true, err
 }
 
 // reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
