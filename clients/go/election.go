@@ -95,13 +95,40 @@ func (l *Leadership) Proclaim(ctx context.Context, value []byte) error {
 func (l *Leadership) Resign(ctx context.Context) error { return l.Release(ctx) }
 
 // ResignTo gives leadership up to a candidate that waits, past all others: the one of a session, and of an owner within it.
-// If it does not wait, leadership stays, and the error is ErrCandidateNotFound.
+// If it does not wait, leadership stays, and the error is ErrCandidateNotFound. Until that is known Safe tells false, for the candidate may
+// lead already; the contexts of Context end when leadership is given up, or nobody knows.
 func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) error {
 	s := l.session
-	if err := l.Err(); err != nil {
+	s.mu.Lock()
+	s.lookAtLease()
+	err := l.errLocked()
+	l.doubts++
+	s.mu.Unlock()
+	if err == nil {
+		err = l.resignTo(ctx, sessionID, owner)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.doubts--
+	if l.cause != EndNone || err != nil && AppliedOf(err) == AppliedNo {
 		return err
 	}
-	err := s.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+	// It is given up, or nobody knows: then it is not believed, and given back.
+	delete(s.helds, l.Held)
+	released := make(chan struct{})
+	close(released)
+	l.released = released
+	s.finish(l.Held, EndReleased)
+	if err != nil {
+		s.orphans[l.name()] = &orphan{owner: l.owner}
+	}
+	return err
+}
+
+// resignTo tells the cluster.
+func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) error {
+	s := l.session
+	return s.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		o.Owner = l.owner
 		_, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
 			Key: l.sequencer.GetKey(), SessionId: s.id, LockIndex: l.sequencer.GetLockIndex(), ToSessionId: sessionID,
@@ -109,23 +136,6 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 		})
 		return err
 	})
-	if err != nil && AppliedOf(err) == AppliedNo {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.cause == EndNone {
-		// It is given up, or nobody knows: then it is not believed, and given back.
-		delete(s.helds, l.Held)
-		released := make(chan struct{})
-		close(released)
-		l.released = released
-		s.finish(l.Held, EndReleased)
-		if err != nil {
-			s.orphans[l.name()] = &orphan{owner: l.owner}
-		}
-	}
-	return err
 }
 
 // Leader is who leads an election.

@@ -25,6 +25,8 @@ type fakeLocks struct {
 	full     int           // How many releases find the window full.
 	pageSize int           // Of AttachSession; zero is all.
 	late     chan struct{} // If set, acquires are applied when it is closed, whoever still waits for them.
+	// If set, tries and resignations are applied at once, and answered when it is closed.
+	slowAnswers chan struct{}
 }
 
 // fakePlace is a wait; the hold that it became is set before granted is closed, and nil if it was cancelled.

@@ -50,6 +50,7 @@ type fakeSession struct {
 type fakeMember struct {
 	tenurev1.UnimplementedSessionServiceServer
 	tenurev1.UnimplementedLockServiceServer
+	tenurev1.UnimplementedElectionServiceServer
 	tenurev1.UnimplementedKVServiceServer
 	tenurev1.UnimplementedClusterServiceServer
 	*memnet.Member
@@ -79,6 +80,7 @@ func (f *fakeCluster) grow() {
 	m := &fakeMember{Member: f.net.Listen(address), cluster: f, address: address}
 	tenurev1.RegisterSessionServiceServer(m.Member, m)
 	tenurev1.RegisterLockServiceServer(m.Member, m)
+	tenurev1.RegisterElectionServiceServer(m.Member, m)
 	tenurev1.RegisterKVServiceServer(m.Member, m)
 	tenurev1.RegisterClusterServiceServer(m.Member, m)
 	f.members = append(f.members, m)

@@ -77,8 +77,9 @@ type Held struct {
 	inherited bool
 
 	ended chan struct{}
-	// cause and cancels are guarded by the session's mu.
+	// What follows, up to next, is guarded by the session's mu.
 	cause   EndCause
+	doubts  int // Calls under way that may give it to another; meanwhile it is not safe.
 	cancels map[int]context.CancelCauseFunc
 	next    int
 	// released is closed when the cluster knows of the release.
@@ -181,7 +182,7 @@ func (h *Held) SafeFor() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lookAtLease()
-	if h.cause != EndNone {
+	if h.cause != EndNone || h.doubts > 0 {
 		return 0
 	}
 	return max(0, s.safeUntil-s.client.clock())

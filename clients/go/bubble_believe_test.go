@@ -1,0 +1,72 @@
+package tenure_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+)
+
+// elect makes the bubble's session stand for election as another candidate.
+func (b *bubble) elect(t *testing.T, key string) chan error {
+	t.Helper()
+	elected := make(chan error, 1)
+	go func() {
+		_, err := b.session.Election(key).Campaign(t.Context(), nil)
+		elected <- err
+	}()
+	synctest.Wait()
+	return elected
+}
+
+func TestWhoResignsDoesNotBelieveBeforeTheAnswer(t *testing.T) {
+	tests := map[string]struct {
+		candidate bool
+		want      error
+		safe      bool
+	}{
+		"to a candidate":          {true, nil, false},
+		"to nobody who waits yet": {false, tenure.ErrCandidateNotFound, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubble(t, 1)
+				defer b.close(t)
+				leads, err := b.session.Election("e").Campaign(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				work, done := leads.Context(t.Context())
+				defer done()
+				elected := make(chan error, 1)
+				if test.candidate {
+					elected = b.elect(t, "e")
+				}
+				slow := make(chan struct{})
+				b.mu.Lock()
+				b.locks.slowAnswers = slow
+				b.mu.Unlock()
+				resigned := make(chan error, 1)
+				go func() { resigned <- leads.ResignTo(t.Context(), "someone", "me") }()
+				synctest.Wait()
+				if test.candidate {
+					if err := <-elected; err != nil {
+						t.Error(err)
+					}
+				}
+				if leads.Safe() || leads.SafeFor() != 0 {
+					t.Errorf("safe for %v while another may lead", leads.SafeFor())
+				}
+				close(slow)
+				if err := <-resigned; !errors.Is(err, test.want) {
+					t.Errorf("resigned: %v, want %v", err, test.want)
+				}
+				if leads.Safe() != test.safe || (work.Err() == nil) != test.safe {
+					t.Errorf("safe %v, context %v, want safe %v", leads.Safe(), work.Err(), test.safe)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,32 @@
+package tenure_test
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Resign gives leadership to the one who waits first, or refuses if nobody waits. Its answer waits with those of tries.
+func (m *fakeMember) Resign(_ context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
+	f := m.cluster
+	f.mu.Lock()
+	var err error
+	if len(f.locks.places[r.GetKey()]) == 0 {
+		err = refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND, "no")
+	} else {
+		delete(f.locks.holds, r.GetKey())
+		f.grant(r.GetKey())
+	}
+	answer := &tenurev1.ResignResponse{Header: f.header(), Resigned: err == nil}
+	slow := f.locks.slowAnswers
+	f.mu.Unlock()
+	if slow != nil {
+		<-slow
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
