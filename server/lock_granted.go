@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"strconv"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -33,9 +34,9 @@ func (a *api) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldSta
 	}, nil
 }
 
-// holdNow returns the hold that a grant made, if it is one still: as this member has it, or, after another process took the
-// session over, the one that it became; nil if the session lives and does not hold. What an ended session was granted stays
-// its answer.
+// holdNow returns the hold that a grant made, if it is one still: as this member has it, or, for a caller of no epoch after a
+// takeover, the one that it became; nil if the session lives and does not hold. A caller of an epoch gets an error after a
+// takeover: the hold, its number and its token are the new process's. What an ended session was granted stays its answer.
 func (a *api) holdNow(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*storev1.HoldState, error) {
 	if a.node.Store().Applied().Revision == granted.GetFencingToken() {
 		return granted, nil // Nothing has happened since.
@@ -57,8 +58,23 @@ func (a *api) holdNow(acquire *storev1.AcquireLock, granted *storev1.HoldState) 
 	if err != nil {
 		return nil, err
 	}
-	if _, live, err := s.Session(id); err != nil || !live {
+	record, live, err := s.Session(id)
+	if err != nil || !live {
 		return granted, err
 	}
+	if err := takenOver(acquire, record.GetEpoch()); err != nil {
+		return nil, err
+	}
 	return holdAt(s, acquire)
+}
+
+// takenOver returns the error for a caller whose session another process has taken over; nil if it is not so, or the caller
+// named no epoch.
+func takenOver(acquire *storev1.AcquireLock, epoch uint64) error {
+	own := acquire.GetSession().GetEpoch()
+	if own == 0 || epoch <= own {
+		return nil
+	}
+	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		"another process took the session over while it waited").with("epoch", strconv.FormatUint(epoch, 10))
 }

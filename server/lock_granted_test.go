@@ -3,6 +3,8 @@ package server_test
 import (
 	"testing"
 
+	"google.golang.org/grpc/codes"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -48,4 +50,60 @@ func TestAGrantThatIsLostIsNotTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("a retry of who queued, after the session's end", func(t *testing.T) { want(t, bob, true) })
+}
+
+// takeOver lets another process have a session of epoch 1.
+func (m *member) takeOver(t *testing.T, session string) {
+	t.Helper()
+	_, err := m.AttachSession(t.Context(), &tenurev1.AttachSessionRequest{
+		SessionId: session, InstanceId: []byte("another"), TakeOver: true, Options: &tenurev1.CallOptions{Epoch: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAGrantBeforeATakeoverIsNotTold asks again for a lock that was granted before another process took the session over. The
+// session still holds it, under another number and token, which are the other process's alone.
+func TestAGrantBeforeATakeoverIsNotTold(t *testing.T) {
+	for name, again := range map[string]func(m *member, session string, o *tenurev1.CallOptions) (any, error){
+		"by a call that waits": func(m *member, session string, o *tenurev1.CallOptions) (any, error) {
+			stream, err := m.AcquireLock(t.Context(), &tenurev1.AcquireLockRequest{Key: "k", SessionId: session, Options: o})
+			for err == nil {
+				var step *tenurev1.AcquireLockResponse
+				if step, err = stream.Recv(); step.GetGranted() != nil || step.GetRejected() != nil {
+					return step, err
+				}
+			}
+			return nil, err
+		},
+		"by a try that waits": func(m *member, session string, o *tenurev1.CallOptions) (any, error) {
+			return m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{
+				Key: "k", SessionId: session, Wait: seconds(30), Options: o,
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := start(t)
+			alice, bob := m.openSession(t, "alice"), m.openSession(t, "bob")
+			m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: alice}).ended()
+			options := &tenurev1.CallOptions{Epoch: 1, RequestId: &tenurev1.RequestID{SessionId: bob, Sequence: 1}}
+			first := make(chan error, 1)
+			go func() {
+				_, err := again(m, bob, options)
+				first <- err
+			}()
+			m.awaitWaiters(t, "k", 1)
+			m.release(t, "k", alice)
+			if err := <-first; err != nil {
+				t.Fatal(err)
+			}
+			m.takeOver(t, bob)
+			got, err := again(m, bob, options)
+			if err == nil {
+				t.Fatalf("got %v, want that another process has the session", got)
+			}
+			wantError(t, err, codes.FailedPrecondition, "SESSION_SUPERSEDED")
+		})
+	}
 }

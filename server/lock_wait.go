@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"time"
 
@@ -220,13 +219,9 @@ func (t *placeTeller) look(e *storev1.Event) error {
 
 // superseded ends the wait of a process whose session another one has taken over. The place stays: it is the session's.
 func (t *placeTeller) superseded(epoch uint64) error {
-	own := t.waiting.acquire.GetSession().GetEpoch()
-	if own == 0 || epoch <= own {
-		return nil
-	}
-	t.closed = true
-	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-		"another process took the session over while it waited").with("epoch", strconv.FormatUint(epoch, 10))
+	err := takenOver(t.waiting.acquire, epoch)
+	t.closed = t.closed || err != nil
+	return err
 }
 
 // grantedToProto returns the hold that a grant's event tells of.
