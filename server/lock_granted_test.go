@@ -107,3 +107,29 @@ func TestAGrantBeforeATakeoverIsNotTold(t *testing.T) {
 		})
 	}
 }
+
+// TestAPlaceAfterATakeoverIsNotTold asks again, after a takeover, for a place that the request had found, not made. What
+// such a call watches begins at the present, behind the takeover; the lock is granted after that.
+func TestAPlaceAfterATakeoverIsNotTold(t *testing.T) {
+	m := start(t)
+	alice, bob := m.openSession(t, "alice"), m.openSession(t, "bob")
+	m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: alice}).ended()
+	request := func(sequence uint64) acquiring {
+		return m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: bob, Options: &tenurev1.CallOptions{
+			Epoch: 1, RequestId: &tenurev1.RequestID{SessionId: bob, Sequence: sequence},
+		}})
+	}
+	for sequence := range uint64(2) {
+		if request(sequence+1).next().GetQueued() == nil {
+			t.Fatal("bob does not queue")
+		}
+	}
+	m.takeOver(t, bob)
+	again := request(2)
+	step, err := again.stream.Recv()
+	if err == nil {
+		m.release(t, "k", alice)
+		t.Fatalf("got %v, then %v; want that another process has the session", step, again.ended())
+	}
+	wantError(t, err, codes.FailedPrecondition, "SESSION_SUPERSEDED")
+}

@@ -99,7 +99,8 @@ func (a *api) AcquireLock(
 	return err
 }
 
-// placeOf returns the place that a call waits on. One that was found, not made, has moved since it was made.
+// placeOf returns the place that a call waits on. One that was found, not made, has moved since it was made; so the call
+// watches what comes after the present, and a takeover before that must be told here.
 func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 	s, err := a.localSnapshot()
 	if err != nil {
@@ -113,6 +114,16 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 		Owner:     w.acquire.GetOwner(),
 		Mode:      modeToProto(w.acquire.GetMode()),
 		Permits:   w.acquire.GetPermits(),
+	}
+	if id, err := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); err == nil {
+		record, _, err := s.Session(id)
+		if err != nil {
+			return nil, err
+		}
+		if err := takenOver(w.acquire, record.GetEpoch()); err != nil {
+			return nil, err
+		}
+		place.SessionName = record.GetName()
 	}
 	waiters, _, err := s.Waiters(w.acquire.GetKey(), w.place-1, 1)
 	if err != nil {
@@ -129,13 +140,6 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 			w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
 		}
 		place.QueueTime = timeToProto(waiters[0].Record.GetQueueTimeMs())
-	}
-	if id, err := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); err == nil {
-		record, _, err := s.Session(id)
-		if err != nil {
-			return nil, err
-		}
-		place.SessionName = record.GetName()
 	}
 	place.Position = w.position
 	return place, nil
