@@ -30,6 +30,8 @@ final class Acquisition {
   private final long deadline;
   private final CompletableFuture<Held> future = new CompletableFuture<>();
   private long sequence;
+  /** The number of the last request that was given up unanswered, and may come to the cluster still. */
+  private long unanswered;
   private Stream stream;
   private boolean sent;
   private boolean queuedOnce;
@@ -96,14 +98,14 @@ final class Acquisition {
     Applied doubt = sent && options.value().isPresent() ? Applied.UNKNOWN : Applied.NO;
     session.client.loop.after(LEAVE_NANOS, () -> future.completeExceptionally(why.with(doubt)));
     leave().whenComplete((hold, error) -> {
-      boolean granted =
-          error == null && options.value().isPresent() && hold.filter(h -> !session.holds.isDoubted(h)).isPresent();
+      boolean granted = error == null && options.value().isPresent() && hold.isPresent();
       Applied applied = granted ? Applied.YES : error == null ? Applied.NO : doubt;
       future.completeExceptionally(why.with(applied));
     });
   }
 
   private void stopWaiting() {
+    unanswered = Math.max(unanswered, sequence);
     doneWithId();
     Stream s = stream;
     stream = null;
@@ -128,15 +130,7 @@ final class Acquisition {
       // There is none, or it is somebody else's too.
       return CompletableFuture.completedFuture(Optional.empty());
     }
-    return session.holds.cancelWait(fullKey, owner).whenComplete((hold, error) -> {
-      if (error == null) {
-        // One that was inherited stays so until it is known to be nobody else's.
-        hold.filter(h -> !session.holds.isDoubted(h)).ifPresent(
-            h -> session.holds.giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
-      } else if (session.state() != SessionState.CLOSED) {
-        session.holds.abandon(owner);
-      }
-    });
+    return session.holds.leave(fullKey, owner, unanswered);
   }
 
   private void refuse(Throwable why) {

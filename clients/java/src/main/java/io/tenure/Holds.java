@@ -197,8 +197,7 @@ final class Holds {
     }
     for (Place p : truth.places()) {
       if (abandoned.contains(p.getOwner())) {
-        cancelWait(p.getKey(), p.getOwner()).thenAccept(hold -> hold.filter(h -> !isDoubted(h)).ifPresent(
-            h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex())));
+        leave(p.getKey(), p.getOwner(), 0);
       }
     }
     abandoned.clear();
@@ -265,6 +264,40 @@ final class Holds {
         session.change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
             .setKey(fullKey).setSessionId(session.id()).setOptions(o.setOwner(owner)).build())
             .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty()));
+  }
+
+  /**
+   * Gives up a place, and the hold that it became, until none of the requests up to the last can make another one: once the
+   * cluster knows that a request is done it refuses it, however late it comes. Returns the hold that came first.
+   */
+  CompletableFuture<Optional<Hold>> leave(String fullKey, String owner, long last) {
+    CompletableFuture<Optional<Hold>> left = new CompletableFuture<>();
+    leaveOnce(fullKey, owner, last, Optional.empty(), left);
+    return leaving(fullKey, owner, left);
+  }
+
+  private void leaveOnce(
+      String fullKey, String owner, long last, Optional<Hold> before, CompletableFuture<Optional<Hold>> left) {
+    if (session.state() == SessionState.CLOSED) {
+      left.completeExceptionally(session.overError(Applied.UNKNOWN));
+      return;
+    }
+    long mark = session.ids().doneBelow();
+    cancelWait(fullKey, owner).whenComplete((hold, error) -> {
+      if (error != null) {
+        session.client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> leaveOnce(fullKey, owner, last, before, left));
+        return;
+      }
+      // One that was inherited stays so until it is known to be nobody else's.
+      Optional<Hold> ours = hold.filter(h -> !isDoubted(h) && !isHeld(h));
+      ours.ifPresent(h -> giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
+      Optional<Hold> first = before.or(() -> ours);
+      if (mark > last) {
+        left.complete(first);
+      } else {
+        session.ids().whenPast(last, () -> leaveOnce(fullKey, owner, last, first, left));
+      }
+    });
   }
 
   // What is inherited.

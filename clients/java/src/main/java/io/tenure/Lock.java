@@ -148,7 +148,9 @@ public final class Lock {
       return;
     }
     session.holds.takeUp(fullKey, owner);
+    long[] sequence = {0};
     session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
+      sequence[0] = o.getRequestId().getSequence();
       TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()
           .setKey(fullKey).setSessionId(session.id()).setMode(options.mode().wire())
           .setPermits(options.permits()).setLimit(options.limit()).setOptions(o.setOwner(owner));
@@ -158,8 +160,8 @@ public final class Lock {
       if (error != null) {
         result.completeExceptionally(error);
         if (!(Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO)
-            && session.state() != SessionState.CLOSED) {
-          session.holds.abandon(owner);
+            && !session.holds.isUsed(fullKey, owner, null)) {
+          session.holds.leave(fullKey, owner, sequence[0]);
         }
       } else if (!r.getAcquired() || session.holds.isDoubted(r.getHold())) {
         // What the process before this one may still believe in is not had here yet.

@@ -1,7 +1,9 @@
 package io.tenure;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.TreeSet;
 
 /**
@@ -14,7 +16,11 @@ final class RequestIds {
 
   private final TreeSet<Long> open = new TreeSet<>();
   private final Deque<Runnable> waiting = new ArrayDeque<>();
+  private final List<Past> past = new ArrayList<>();
   private long next = 1;
+
+  /** What waits until no request up to a number is open. */
+  private record Past(long sequence, Runnable task) {}
 
   /** Draws the next number, or 0 when too many are open; then {@code later} runs once one is free, and draws again. */
   long draw(Runnable later) {
@@ -40,6 +46,18 @@ final class RequestIds {
     }
     while (!waiting.isEmpty() && next - doneBelow() < OPEN_MAX) {
       waiting.poll().run();
+    }
+    List<Past> due = past.stream().filter(p -> p.sequence() < doneBelow()).toList();
+    past.removeAll(due);
+    due.forEach(p -> p.task().run());
+  }
+
+  /** Runs the task once every request up to that number has been answered, or is never sent again. */
+  void whenPast(long sequence, Runnable task) {
+    if (sequence < doneBelow()) {
+      task.run();
+    } else {
+      past.add(new Past(sequence, task));
     }
   }
 }
