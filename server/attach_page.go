@@ -35,11 +35,17 @@ func (p objectPlace) text() string {
 	return string(binary.AppendUvarint([]byte{kind}, uint64(len(p.key)))) + p.key + p.owner
 }
 
-// parseObjectPlace reads what text has written. Whoever sealed it wrote no other.
-func parseObjectPlace(text string) objectPlace {
+// parseObjectPlace reads what text has written; ok is false for anything else, which clients can seal as well.
+func parseObjectPlace(text string) (p objectPlace, ok bool) {
+	if text == "" || text[0] != 'h' && text[0] != 'w' {
+		return objectPlace{}, false
+	}
 	length, n := binary.Uvarint([]byte(text[1:]))
+	if n <= 0 || length > uint64(len(text)-1-n) {
+		return objectPlace{}, false
+	}
 	rest := text[1+n:]
-	return objectPlace{waits: text[0] == 'w', key: rest[:length], owner: rest[length:]}
+	return objectPlace{waits: text[0] == 'w', key: rest[:length], owner: rest[length:]}, true
 }
 
 // addObjects fills one page of what an attach tells.
@@ -53,7 +59,10 @@ func (a *api) addObjects(
 	}
 	var from objectPlace
 	if text != "" {
-		from = parseObjectPlace(text)
+		var ok bool
+		if from, ok = parseObjectPlace(text); !ok {
+			return errPageToken()
+		}
 	}
 	objects, err := s.SessionObjects(id)
 	if err != nil {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
 )
 
 // truth is what all pages of an attach tell.
@@ -133,5 +135,54 @@ func TestAttachRefusesForeignPages(t *testing.T) {
 			reason = "INVALID_ARGUMENT"
 		}
 		t.Run(name, func(t *testing.T) { wantError(t, err, codes.InvalidArgument, reason) })
+	}
+}
+
+// TestWhoSealsAPageItselfHarmsNobody gives lists tokens with a good seal around what no member writes.
+func TestWhoSealsAPageItselfHarmsNobody(t *testing.T) {
+	m := start(t)
+	id := m.openSession(t, "s")
+	acquireAll(t, m, id, []string{"k"})
+	first, err := m.AttachSession(t.Context(), &tenurev1.AttachSessionRequest{SessionId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := func(text string) [16]byte {
+		b, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+		if err != nil || len(b) != 16 {
+			t.Fatal(text, err)
+		}
+		return [16]byte(b)
+	}
+	cluster, history := raw(first.GetHeader().GetClusterId()), raw(first.GetHeader().GetHistoryId())
+	for name, after := range map[string]string{
+		"a length beyond the text": "h\xff\x01",
+		"a length that overflows":  "w" + strings.Repeat("\xff", 11),
+		"a kind alone":             "h",
+		"an unknown kind":          "x\x01k",
+		"bytes before all keys":    "\x00",
+		"bytes behind all keys":    strings.Repeat("\xff", 2000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			seal := func(list string, filters ...string) string {
+				return server.SealPage(cluster, history, list, filters, after)
+			}
+			_, err := m.AttachSession(t.Context(), &tenurev1.AttachSessionRequest{SessionId: id, PageToken: seal("attach", id)})
+			wantError(t, err, codes.InvalidArgument, "PAGE_TOKEN_INVALID")
+			_, err = m.ListSessions(t.Context(), &tenurev1.ListSessionsRequest{PageToken: seal("sessions", "", "", "false", "0s")})
+			wantError(t, err, codes.InvalidArgument, "PAGE_TOKEN_INVALID")
+			// Of keys every text is a place.
+			if _, err = m.List(t.Context(), &tenurev1.ListRequest{PageToken: seal("keys", "")}); err != nil {
+				t.Errorf("keys: %v", err)
+			}
+			for _, prefix := range []string{"", "k"} {
+				_, err = m.ListLocks(t.Context(), &tenurev1.ListLocksRequest{
+					Prefix: prefix, PageToken: seal("locks", prefix, "", "", "", "0s"),
+				})
+				if err != nil {
+					t.Errorf("locks: %v", err)
+				}
+			}
+		})
 	}
 }

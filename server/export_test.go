@@ -17,6 +17,11 @@ func ToStatus(err error, requestID string) (s *status.Status, internal bool) {
 	return toStatus(err, requestID)
 }
 
+// SealPage makes a page token as any client can, who learns a cluster's ids from every answer.
+func SealPage(cluster, history [16]byte, list string, filters []string, after string) string {
+	return pageQuery{list: list, filters: filters}.token(storage.Applied{ClusterID: cluster, HistoryID: history}, after)
+}
+
 // KnownSessions are the sessions that a stream renewed, for tests that give the time.
 type KnownSessions struct{ known *knownSessions }
 
