@@ -90,7 +90,9 @@ func (s *Session) take(ctx context.Context, granted *tenurev1.Hold) (*Held, erro
 			return h, nil // The same owner acquired it before.
 		}
 	}
+	inherited := s.dropInherited(granted.GetSequencer())
 	h := s.hold(granted)
+	h.inherited = inherited
 	if h.cause != EndNone {
 		return nil, h.errLocked()
 	}

@@ -70,3 +70,45 @@ func TestWhoResignsDoesNotBelieveBeforeTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+func TestAnInheritedHoldIsOneHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, 1)
+		defer b.close(t)
+		s, end := b.inherit(t)
+		defer end()
+		acquired, err := s.Lock("a", tenure.WithOwner("me")).Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds, err := s.Holds(t.Context())
+		if err != nil || len(holds) != 1 || holds[0] != acquired {
+			t.Fatalf("inherited %v, %v, want the one that was acquired, %v", holds, err, acquired)
+		}
+		if err := acquired.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 0 {
+			t.Errorf("after its release: %v, %v", holds, err)
+		}
+	})
+}
+
+func TestAnInheritedHoldThatWasReleasedIsNotInheritedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, 1)
+		defer b.close(t)
+		s, end := b.inherit(t)
+		defer end()
+		held, err := s.Lock("a", tenure.WithOwner("me")).Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := held.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 0 {
+			t.Errorf("inherited %v, %v, want nothing", holds, err)
+		}
+	})
+}

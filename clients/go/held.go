@@ -107,9 +107,6 @@ func (s *Session) hold(granted *tenurev1.Hold) *Held {
 	return h
 }
 
-// adopt is hold for what was inherited. Call it under mu.
-func (s *Session) adopt(granted *tenurev1.Hold) { s.hold(granted).inherited = true }
-
 func (h *Held) name() holdName {
 	return holdName{key: h.sequencer.GetKey(), lockIndex: h.sequencer.GetLockIndex()}
 }

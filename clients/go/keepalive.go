@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -301,9 +300,7 @@ func (k *keeper) hints(answer *tenurev1.KeepAliveResponse) {
 				s.endHeld(h, endTakenAway)
 			}
 		}
-		s.inherited = slices.DeleteFunc(s.inherited, func(hold *tenurev1.Hold) bool {
-			return sameHold(hold.GetSequencer(), lost.GetSequencer())
-		})
+		s.dropInherited(lost.GetSequencer())
 		s.mu.Unlock()
 	}
 }

@@ -208,7 +208,7 @@ func (s *Session) whyNot(ctx context.Context) error {
 // adoptAll makes Helds of what was inherited, and returns all that there are. Call it under mu.
 func (s *Session) adoptAll() []*Held {
 	for _, hold := range s.inherited {
-		s.adopt(hold)
+		s.hold(hold).inherited = true
 	}
 	s.inherited = nil
 	var helds []*Held
@@ -230,6 +230,13 @@ func (s *Session) isInherited(hold *tenurev1.Hold) bool {
 	return slices.ContainsFunc(s.inherited, func(other *tenurev1.Hold) bool {
 		return sameHold(other.GetSequencer(), hold.GetSequencer())
 	})
+}
+
+// dropInherited forgets a hold that was taken over, and tells whether it was one. Call it under mu.
+func (s *Session) dropInherited(q *tenurev1.Sequencer) bool {
+	before := len(s.inherited)
+	s.inherited = slices.DeleteFunc(s.inherited, func(hold *tenurev1.Hold) bool { return sameHold(hold.GetSequencer(), q) })
+	return len(s.inherited) < before
 }
 
 // Place is a place in the queue of a lock.
