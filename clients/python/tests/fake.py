@@ -99,6 +99,7 @@ class FakeMember:
         self.links: list[FakeLink] = []
         self.keepers: list[FakeStream] = []
         self.renewing = True
+        self.ttl = 15
         self._came = asyncio.Event()
         self.streams: dict[str, Callable[[Any], AsyncIterator[Any]]] = {}
         self.calls: dict[str, Callable[[Any], Any]] = {
@@ -188,7 +189,7 @@ class FakeMember:
                 answer = session_pb2.KeepAliveResponse()
                 for renewal in message.renewals:
                     verdict = answer.verdicts.add(session_id=renewal.session_id, number=renewal.number)
-                    verdict.ttl.FromSeconds(15)
+                    verdict.ttl.FromSeconds(self.ttl)
                 yield answer
 
     # Its connections.

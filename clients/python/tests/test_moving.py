@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fake import PATIENCE, SESSION, FakeMember
+from fake import PATIENCE, SESSION, FakeMember, cancelled, lost
 
 from tenure import CloseCause, Credentials, _rpc, aio, errors
 from tenure.v1 import lock_pb2, session_pb2
@@ -32,10 +32,30 @@ def resumable(member: FakeMember, *holds: session_pb2.Hold, places: tuple[sessio
     def attach(request: Any) -> Any:
         answer = member.attached(*holds, places=places)
         answer.session.epoch = 2
-        answer.session.ttl.FromSeconds(15)
+        answer.session.ttl.FromSeconds(member.ttl)
         return answer
 
     member.calls[_rpc.ATTACH_SESSION.path] = attach
+
+
+class Record:
+    """What the cluster knows of a session that is taken over: its epoch, and the instance that uses it."""
+
+    def __init__(self, member: FakeMember) -> None:
+        self.epoch, self.instance = 1, b"the first"
+        self._member = member
+        member.calls[_rpc.ATTACH_SESSION.path] = self.attach
+
+    def attach(self, request: Any) -> Any:
+        epoch, mine = request.options.epoch, request.instance_id == self.instance
+        if request.take_over and epoch == self.epoch:
+            self.epoch, self.instance = epoch + 1, request.instance_id
+        elif not mine or epoch != self.epoch - request.take_over:
+            raise errors.EpochMismatch(f"epoch is {self.epoch}", applied=False)
+        answer = self._member.attached()
+        answer.session.epoch = self.epoch
+        answer.session.ttl.FromSeconds(self._member.ttl)
+        return answer
 
 
 def test_an_export_before_the_inheritance_may_be_believed_says_so(member: FakeMember) -> None:
@@ -188,5 +208,67 @@ def test_a_takeover_that_cannot_be_asked_for_is_not_called_superseded(member: Fa
         async with member.client() as client:
             with pytest.raises(errors.DeadlineExceeded):
                 await client.resume(KEPT, timeout=0.1)
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+@pytest.mark.parametrize("how", ["the session was not renewed", "a page was refused", "the answer was lost"])
+def test_a_resume_that_failed_after_the_takeover_may_be_tried_again(member: FakeMember, how: str) -> None:
+    async def work() -> None:
+        record = Record(member)
+
+        def attach(request: Any) -> Any:
+            answer = record.attach(request)
+            if how == "the answer was lost":
+                raise lost()
+            if how == "a page was refused":
+                if request.page_token:
+                    raise errors.PermissionDenied("no", applied=False)
+                answer.next_page_token = "2" if request.take_over else ""
+            return answer
+
+        member.calls[_rpc.ATTACH_SESSION.path] = attach
+        async with member.client() as client:
+            member.renewing = how != "the session was not renewed"
+            failing = asyncio.ensure_future(resumed(client))
+            await member.until(lambda: record.epoch == 2)
+            if how == "a page was refused":
+                with pytest.raises(errors.PermissionDenied):
+                    await failing
+            else:
+                if how == "the session was not renewed":
+                    await member.asked_for(_rpc.KEEP_ALIVE)
+                await cancelled(failing)
+            member.renewing = True
+            member.calls[_rpc.ATTACH_SESSION.path] = record.attach
+            session = await resumed(client)
+            assert (session.safe, session.epoch) == (True, 2)
+            with pytest.raises(errors.SessionSuperseded):  # It is in use.
+                await resumed(client)
+
+    async def resumed(client: Any) -> Any:
+        return await client.resume(HANDED_OVER.to_text())
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_what_is_resumed_again_takes_no_answer_to_a_renewal_of_before(member: FakeMember) -> None:
+    async def work() -> None:
+        Record(member)
+        member.renewing = False
+        numbers: list[int] = []
+        async with member.client() as client:
+            for _ in range(2):
+                resuming = asyncio.ensure_future(resumed(client))
+                await member.until(lambda: len(renewals()) > len(numbers))
+                numbers.append(renewals()[-1].number)
+                await cancelled(resuming)
+        assert numbers[0] != numbers[1]
+
+    async def resumed(client: Any) -> Any:
+        return await client.resume(KEPT)
+
+    def renewals() -> list[Any]:
+        return [renewal for request in member.requests(_rpc.KEEP_ALIVE) for renewal in request.renewals]
 
     asyncio.run(asyncio.wait_for(work(), PATIENCE))

@@ -25,12 +25,12 @@ class Lease:
     """What was acknowledged, and until when it may be believed. Zero TTL: for ever.
 
     At most one renewal is outstanding. `sent_at` is when the session's creation was asked for; None for a session of
-    which only a renewal will show that it lives.
+    which only a renewal will show that it lives. Renewals are numbered after `last_number`.
     """
 
-    def __init__(self, clock: Clock, ttl: float, sent_at: float | None) -> None:
+    def __init__(self, clock: Clock, ttl: float, sent_at: float | None, last_number: int = 0) -> None:
         self._clock = clock
-        self._number = 0
+        self._number = last_number
         self._outstanding: float | None = None  # When the renewal without answer was sent.
         self._waiting_since: float | None = None  # When the first renewal after the last acknowledgement was sent.
         self._acknowledged_sent = float("-inf") if sent_at is None else sent_at

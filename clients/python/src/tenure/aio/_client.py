@@ -113,7 +113,10 @@ class Client(Connection):
         on_state: Callable[[StateChange], Any] | None = None,
         timeout: float | None = None,
     ) -> Opening[Session]:
-        """Goes on with a session that another process exported, or used before it crashed."""
+        """Goes on with a session that another process exported, or used before it crashed.
+
+        One that fails, unless with SessionClosed, may be tried again through this client, and only through it.
+        """
         from tenure.aio._session_open import resume_session
 
         credentials = Credentials.from_text(token) if isinstance(token, str) else token

@@ -74,6 +74,7 @@ class Connection:
         self._listeners: list[Callable[[StateChange], Any]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sessions: dict[str, SessionCore] = {}
+        self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
         self._current = ""  # Advertised address of the member that the link leads to.

@@ -79,14 +79,39 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
 async def resume_session(
     client: Client, credentials: Credentials, on_state: Callable[[StateChange], Any] | None, timeout: float | None
 ) -> Session:
-    """Takes a session over from another process."""
+    """Takes a session over from another process. What fails on its way may be tried again through the same client."""
     client._start()
     if on_state is not None:
         client._dispatcher.call(on_state, StateChange(State.CONNECTING, State.CONNECTING))
-    instance = secrets.token_bytes(16)
+    name = (credentials.session_id, credentials.secret, credentials.epoch)
+    # The cluster gives a takeover again to the instance that made it only; an instance is in use once at a time.
+    instance = client._resuming.pop(name, None) or secrets.token_bytes(16)
+    try:
+        return await _resume(client, credentials, instance, on_state, timeout)
+    except errors.SessionClosed:
+        raise  # For good.
+    except BaseException:
+        client._resuming[name] = instance
+        if len(client._resuming) > RESUMING_MAX:
+            del client._resuming[next(iter(client._resuming))]
+        raise
+
+
+# How many resumes that failed a client remembers; the oldest is forgotten.
+RESUMING_MAX = 1024
+
+
+async def _resume(
+    client: Client,
+    credentials: Credentials,
+    instance: bytes,
+    on_state: Callable[[StateChange], Any] | None,
+    timeout: float | None,
+) -> Session:
     answer = await _take_over(client, credentials, instance, timeout)
     now = client._clock.now()
-    lease = Lease(client._clock, _convert.seconds(answer.session.ttl), None)
+    # A renewal by the session's earlier user may be on its way through this client: its answer is not for this one.
+    lease = Lease(client._clock, _convert.seconds(answer.session.ttl), None, last_number=secrets.randbits(32))
     session = Session(client, credentials.session_id, credentials.secret, answer.session.epoch, instance, lease)
     if not credentials.handed_over:
         session._inherited_from = now + (lease.ttl or JEOPARDY_WAIT_MAX_SECONDS)

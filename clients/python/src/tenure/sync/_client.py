@@ -145,7 +145,10 @@ class Client:
         on_state: Callable[[StateChange], Any] | None = None,
         timeout: float | None = None,
     ) -> Session:
-        """Goes on with a session that another process exported, or used before it crashed."""
+        """Goes on with a session that another process exported, or used before it crashed.
+
+        One that fails, unless with SessionClosed, may be tried again through this client, and only through it.
+        """
 
         async def resumed() -> aio.Session:
             return await self._aio.resume(token, on_state=on_state, timeout=timeout)
