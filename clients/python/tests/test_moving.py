@@ -272,3 +272,47 @@ def test_what_is_resumed_again_takes_no_answer_to_a_renewal_of_before(member: Fa
         return [renewal for request in member.requests(_rpc.KEEP_ALIVE) for renewal in request.renewals]
 
     asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_what_a_session_without_ttl_held_is_never_believed_by_who_resumes_it(member: FakeMember) -> None:
+    async def work() -> None:
+        member.ttl = 0
+        hold = member.hold("k", "me")
+        resumable(member, hold)
+
+        async def serve(request: Any) -> AsyncIterator[Any]:
+            yield lock_pb2.AcquireLockResponse(granted=hold if request.key == "k" else member.hold(request.key, "me"))
+
+        member.streams[_rpc.ACQUIRE_LOCK.path] = serve
+        member.calls[_rpc.TRY_ACQUIRE_LOCK.path] = lambda r: lock_pb2.TryAcquireLockResponse(acquired=True, hold=hold)
+        clock = Clock()
+        async with aio.Client("tenure://fake:1", clock=clock) as client:
+            session = await client.resume(KEPT)
+            for _ in range(2):
+                assert session.safe
+                assert not any(held.safe for held in session._inherited_helds)
+                with pytest.raises(errors.HoldLost, match="without TTL"):
+                    await session.holds(PATIENCE)
+                with pytest.raises(errors.HoldLost, match="without TTL"):
+                    await session.lock("k", owner="me").acquire()
+                with pytest.raises(errors.HoldLost, match="without TTL"):
+                    await session.lock("k", owner="me").try_acquire()
+                clock.time += 86400
+            assert (await session.lock("other", owner="me").acquire()).safe
+            assert not member.requests(_rpc.RELEASE_LOCK)
+            assert not Credentials.from_text(await session.export()).handed_over
+            session = await client.resume(KEPT)
+            await session.close()
+            assert not member.requests(_rpc.DESTROY_SESSION)[0].clean  # Then lock-delay protects.
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_what_a_session_without_ttl_held_is_believed_by_who_it_is_handed_to(member: FakeMember) -> None:
+    async def work() -> None:
+        member.ttl = 0
+        resumable(member, member.hold("k", "me"))
+        async with member.client() as client, client.resume(HANDED_OVER) as session:
+            assert [held.safe for held in await session.holds()] == [True]
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))

@@ -159,12 +159,18 @@ class Session(SessionCore):
         return credentials.to_text()
 
     def credentials(self) -> Credentials:
-        """Returns what another process needs to take the session over, should this one crash."""
+        """Returns what another process needs to take the session over, should this one crash.
+
+        Without TTL that one never believes in what was held here, for this one might still run.
+        """
         self._client._guard.check()
         return Credentials(self.id, self._secret, self.epoch, self.ttl, handed_over=False)
 
     async def holds(self, timeout: float | None = None) -> list[Held]:
-        """Returns what a resumed session inherited, once nobody else can believe to hold it."""
+        """Returns what a resumed session inherited, once nobody else can believe to hold it.
+
+        Raises HoldLost for a session without TTL that was not handed over: then that never comes.
+        """
         await within(self._until_inherited(), timeout, "inherited holds cannot be believed yet")
         self._check_open()
         return list(self._inherited_helds)

@@ -373,10 +373,12 @@ class SessionCore:
         self._client._wake()
 
     async def _until_inherited(self) -> None:
-        """Waits until what was inherited can be believed."""
+        """Waits until what was inherited can be believed. Raises HoldLost when that never comes."""
         while True:
             self._check_open()
             wait = self._inherited_from - self._client._clock.now()
-            if wait <= 0:
+            if wait == float("inf") and not all(held.ended for held in self._inherited_helds):
+                raise errors.HoldLost("what was held without TTL and not handed over may be believed in elsewhere")
+            if wait <= 0 or wait == float("inf"):
                 return
             await asyncio.sleep(min(wait, LOOK_SECONDS))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tenure import _convert, errors
-from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease
+from tenure._core.lease import Lease
 from tenure._core.retry import decide
 from tenure._rpc import ATTACH_SESSION, CREATE_SESSION
 from tenure.aio._session import Session
@@ -114,7 +114,8 @@ async def _resume(
     lease = Lease(client._clock, _convert.seconds(answer.session.ttl), None, last_number=secrets.randbits(32))
     session = Session(client, credentials.session_id, credentials.secret, answer.session.epoch, instance, lease)
     if not credentials.handed_over:
-        session._inherited_from = now + (lease.ttl or JEOPARDY_WAIT_MAX_SECONDS)
+        # Without TTL an earlier user that is cut off believes in its lease for ever.
+        session._inherited_from = now + lease.ttl if lease.ttl > 0 else float("inf")
     session._attempt = TAKE_OVER_ATTEMPTS
     if on_state is not None:
         session._listeners.append(on_state)

@@ -139,9 +139,15 @@ class Session:
         return self._portal.run(self._aio.export())
 
     def credentials(self) -> Credentials:
-        """Returns what another process needs to take the session over, should this one crash."""
+        """Returns what another process needs to take the session over, should this one crash.
+
+        Without TTL that one never believes in what was held here, for this one might still run.
+        """
         return self._aio.credentials()
 
     def holds(self, timeout: float | None = None) -> list[Held]:
-        """Returns what a resumed session inherited, once nobody else can believe to hold it."""
+        """Returns what a resumed session inherited, once nobody else can believe to hold it.
+
+        Raises HoldLost for a session without TTL that was not handed over: then that never comes.
+        """
         return [Held(self._portal, held) for held in self._portal.run(self._aio.holds(timeout))]
