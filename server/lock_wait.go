@@ -115,13 +115,13 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 		Mode:      modeToProto(w.acquire.GetMode()),
 		Permits:   w.acquire.GetPermits(),
 	}
-	if id, err := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); err == nil {
-		record, _, err := s.Session(id)
-		if err != nil {
-			return nil, err
+	if id, idErr := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); idErr == nil {
+		record, _, readErr := s.Session(id)
+		if readErr != nil {
+			return nil, readErr
 		}
-		if err := takenOver(w.acquire, record.GetEpoch()); err != nil {
-			return nil, err
+		if readErr = takenOver(w.acquire, record.GetEpoch()); readErr != nil {
+			return nil, readErr
 		}
 		place.SessionName = record.GetName()
 	}
