@@ -163,10 +163,14 @@ final class Acquisition {
 
   /** Begins anew: what the owner had of the lock is on its way back. */
   void restart() {
+    restart(0);
+  }
+
+  private void restart(long after) {
     if (stream != null && !leaving && !future.isDone()) {
       stopWaiting();
       queuedOnce = false;
-      session.client.loop.after(0, this::open);
+      session.client.loop.after(after, this::open);
     }
   }
 
@@ -220,7 +224,7 @@ final class Acquisition {
       if (!future.complete(held)) {
         held.unclaim();
       }
-    }, why -> {
+    }, () -> restart(LOOK_AGAIN_NANOS), why -> {
       if (stream == s) {
         refuse(why);
       }

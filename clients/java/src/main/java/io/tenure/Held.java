@@ -199,7 +199,7 @@ public class Held implements AutoCloseable {
           result.complete(released);
           return;
         }
-        session.holds.abandon(owner);
+        session.holds.abandon(sequencer.key(), owner);
         result.completeExceptionally(error);
       });
     });
@@ -207,7 +207,7 @@ public class Held implements AutoCloseable {
   }
 
   CompletableFuture<Boolean> giveBack() {
-    return session.holds.giveBack(sequencer.key(), owner, sequencer.lockIndex());
+    return session.holds.giveBack(sequencer.wire(), owner);
   }
 
   /** Notes that one acquire more has it. */

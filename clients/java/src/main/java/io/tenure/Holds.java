@@ -31,18 +31,20 @@ final class Holds {
   private static final long GIVE_BACK_AGAIN_NANOS = 1_000_000_000L;
   /** How long inherited places are kept for somebody to take them up, in a session without TTL. */
   private static final long PLACES_KEPT_NANOS = 10_000_000_000L;
-  private static final int LOST_EARLY_MAX = 4096;
+  private static final int NAMES_MAX = 4096;
 
   private final SessionCore session;
   private final Set<Held> held = new HashSet<>();
   private final Set<Acquisition> acquisitions = new HashSet<>();
-  /** Owners whose holds and places the user gave up, or lost the belief in, while nobody could be told. */
+  /** By key and owner, the holds and places that the user gave up, or lost the belief in, while nobody could be told. */
   private final Set<String> abandoned = new HashSet<>();
   /** How many calls give back a hold or a place just now, by key and owner. Until they end, nobody else may take it up. */
   private final Map<String, Integer> leaving = new HashMap<>();
   private final Set<Pending> pending = new HashSet<>();
   /** Holds whose loss was told before they were known here: the hint came before the grant. */
   private final Set<String> lostEarly = new LinkedHashSet<>();
+  /** Holds that ended here or are given back: an answer that names one is older than that, and nobody may believe in it. */
+  private final Set<String> ended = new LinkedHashSet<>();
   /** Places in queues that came with the session and that nobody here has taken up. */
   private final Map<String, Place> places = new HashMap<>();
   /** Whether the program asked for what was inherited, and so is told what became of the places. */
@@ -84,6 +86,7 @@ final class Holds {
 
   void remove(Held h) {
     held.remove(h);
+    remember(ended, name(h.sequencer().wire()));
     if (isInherited(h.token())) {
       gone.add(name(h.sequencer().wire()));
     }
@@ -119,7 +122,7 @@ final class Holds {
   /** The lease ran out: what is held has ended, and is given back when a member answers again. */
   void ranOut() {
     for (Held h : List.copyOf(held)) {
-      abandoned.add(h.owner());
+      abandoned.add(place(h.fullKey(), h.owner()));
       h.end(EndCause.LEASE_RAN_OUT);
     }
   }
@@ -145,9 +148,13 @@ final class Holds {
         h.end(EndCause.TAKEN_AWAY);
       }
     }
-    lostEarly.add(name(s));
-    if (lostEarly.size() > LOST_EARLY_MAX) {
-      Iterator<String> oldest = lostEarly.iterator();
+    remember(lostEarly, name(s));
+  }
+
+  private static void remember(Set<String> names, String name) {
+    names.add(name);
+    if (names.size() > NAMES_MAX) {
+      Iterator<String> oldest = names.iterator();
       oldest.next();
       oldest.remove();
     }
@@ -156,10 +163,12 @@ final class Holds {
   // What is granted.
 
   /**
-   * Makes a Held of a grant once it can be believed; fails as NOT_HELD when it was lost before, or as the session does. When it
-   * is not wanted any more by then, nothing happens: whoever gave it up sees to the rest.
+   * Makes a Held of a grant once it can be believed; fails as NOT_HELD when it was lost before, or as the session does. One that
+   * ended here before is on its way back, and has to be asked for anew. When it is not wanted any more by then, nothing happens:
+   * whoever gave it up sees to the rest.
    */
-  void believe(Hold hold, BooleanSupplier wanted, Consumer<Held> take, Consumer<TenureException> fail) {
+  void believe(
+      Hold hold, BooleanSupplier wanted, Consumer<Held> take, Runnable anew, Consumer<TenureException> fail) {
     Pending p = new Pending(hold);
     pending.add(p);
     session.whenSafe(isInherited(hold.getSequencer().getFencingToken()) ? inheritFrom : Long.MIN_VALUE, () -> {
@@ -167,7 +176,11 @@ final class Holds {
       if (p.lost || lostEarly.contains(name(hold.getSequencer()))) {
         fail.accept(TenureException.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
             + session.client.namespace.strip(hold.getSequencer().getKey()) + " was lost while it was acquired"));
-      } else if (wanted.getAsBoolean()) {
+      } else if (!wanted.getAsBoolean()) {
+        return;
+      } else if (ended.contains(name(hold.getSequencer()))) {
+        anew.run();
+      } else {
         take.accept(adopt(hold));
       }
     }, () -> {
@@ -191,12 +204,12 @@ final class Holds {
     Set<String> alive = new HashSet<>();
     for (Hold h : truth.holds()) {
       alive.add(name(h.getSequencer()));
-      if (abandoned.contains(h.getOwner()) && !isHeld(h) && !isDoubted(h)) {
-        giveBack(h.getSequencer().getKey(), h.getOwner(), h.getSequencer().getLockIndex());
+      if (abandoned.contains(place(h.getSequencer().getKey(), h.getOwner())) && !isHeld(h) && !isDoubted(h)) {
+        giveBack(h.getSequencer(), h.getOwner());
       }
     }
     for (Place p : truth.places()) {
-      if (abandoned.contains(p.getOwner())) {
+      if (abandoned.contains(place(p.getKey(), p.getOwner()))) {
         leave(p.getKey(), p.getOwner(), 0);
       }
     }
@@ -223,7 +236,8 @@ final class Holds {
 
   /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
   boolean isLeaving(String fullKey, String owner) {
-    return abandoned.contains(owner) || leaving.containsKey(place(fullKey, owner));
+    String name = place(fullKey, owner);
+    return abandoned.contains(name) || leaving.containsKey(name);
   }
 
   /** Notes that a hold or place is on its way back until the call ends; waits of the same owner begin anew after it. */
@@ -239,23 +253,25 @@ final class Holds {
     return call;
   }
 
-  /** Has whatever this owner holds or waits for given back when a member answers again. */
-  void abandon(String owner) {
-    abandoned.add(owner);
+  /** Has whatever this owner has of the lock given back when a member answers again. */
+  void abandon(String fullKey, String owner) {
+    abandoned.add(place(fullKey, owner));
     session.attachAgain();
   }
 
-  CompletableFuture<Boolean> giveBack(String fullKey, String owner, long lockIndex) {
+  /** Releases a hold, now or when a member answers; nobody here can have it any more. */
+  CompletableFuture<Boolean> giveBack(Sequencer hold, String owner) {
+    remember(ended, name(hold));
     CompletableFuture<Boolean> call =
         session.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
-            .setKey(fullKey).setSessionId(session.id()).setLockIndex(lockIndex).setOptions(o.setOwner(owner)).build())
-            .thenApply(r -> r.getReleased());
+            .setKey(hold.getKey()).setSessionId(session.id()).setLockIndex(hold.getLockIndex())
+            .setOptions(o.setOwner(owner)).build()).thenApply(r -> r.getReleased());
     call.whenComplete((r, e) -> {
       if (e != null && session.state() != SessionState.CLOSED) {
-        session.client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> abandon(owner));
+        session.client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> abandon(hold.getKey(), owner));
       }
     });
-    return leaving(fullKey, owner, call);
+    return leaving(hold.getKey(), owner, call);
   }
 
   /** Gives up a place; returns the hold that it had become before. */
@@ -290,7 +306,7 @@ final class Holds {
       }
       // One that was inherited stays so until it is known to be nobody else's.
       Optional<Hold> ours = hold.filter(h -> !isDoubted(h) && !isHeld(h));
-      ours.ifPresent(h -> giveBack(fullKey, owner, h.getSequencer().getLockIndex()));
+      ours.ifPresent(h -> giveBack(h.getSequencer(), owner));
       Optional<Hold> first = before.or(() -> ours);
       if (mark > last) {
         left.complete(first);
@@ -349,8 +365,7 @@ final class Holds {
       if (error != null) {
         session.client.loop.after(GIVE_BACK_AGAIN_NANOS, () -> leave(p));
       } else if (!isUsed(p.getKey(), p.getOwner(), null)) {
-        hold.filter(h -> !isDoubted(h)).ifPresent(
-            h -> giveBack(p.getKey(), p.getOwner(), h.getSequencer().getLockIndex()));
+        hold.filter(h -> !isDoubted(h)).ifPresent(h -> giveBack(h.getSequencer(), p.getOwner()));
       }
     });
   }
@@ -402,9 +417,9 @@ final class Holds {
       for (Hold h : truth.holds()) {
         String name = name(h.getSequencer());
         boolean ours = isInherited(h.getSequencer().getFencingToken()) || granted.contains(name);
-        boolean ended = gone.contains(name) || lostEarly.contains(name)
+        boolean over = gone.contains(name) || ended.contains(name) || lostEarly.contains(name)
             || isLeaving(h.getSequencer().getKey(), h.getOwner());
-        if (ours && !ended) {
+        if (ours && !over) {
           all.add(adopt(h));
         }
       }

@@ -112,7 +112,7 @@ public final class Leadership implements AutoCloseable {
           } else {
             // It may have been passed on.
             held.end(EndCause.RELEASED);
-            s.holds.abandon(held.owner());
+            s.holds.abandon(held.fullKey(), held.owner());
           }
           if (error != null) {
             throw Futures.rethrow(error);

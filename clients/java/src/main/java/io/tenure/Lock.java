@@ -143,7 +143,10 @@ public final class Lock {
 
   private void tryWhenFree(CompletableFuture<TryResult> result) {
     String fullKey = session.client.namespace.key(key);
-    if (session.state() != SessionState.CLOSED && session.holds.isLeaving(fullKey, owner) && !result.isDone()) {
+    if (result.isDone()) {
+      return;
+    }
+    if (session.state() != SessionState.CLOSED && session.holds.isLeaving(fullKey, owner)) {
       session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(result));
       return;
     }
@@ -172,7 +175,7 @@ public final class Lock {
           if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
             held.unclaim();
           }
-        }, result::completeExceptionally);
+        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(result)), result::completeExceptionally);
       }
     });
   }

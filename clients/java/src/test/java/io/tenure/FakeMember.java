@@ -52,6 +52,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /** A member that does what a test says, for what a real one does only at an unlucky moment. */
 final class FakeMember implements AutoCloseable {
@@ -67,6 +68,7 @@ final class FakeMember implements AutoCloseable {
   volatile BiConsumer<CreateSessionRequest, StreamObserver<CreateSessionResponse>> create = this::createAtOnce;
   volatile BiConsumer<AttachSessionRequest, StreamObserver<AttachSessionResponse>> attach = (r, o) -> reply(o, truth(r));
   volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
+  volatile Consumer<Acquire> acquire = a -> { };
   volatile BiConsumer<TryAcquireLockRequest, StreamObserver<TryAcquireLockResponse>> tryAcquire;
   volatile BiConsumer<ReleaseLockRequest, StreamObserver<ReleaseLockResponse>> release =
       (r, o) -> reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
@@ -243,7 +245,9 @@ final class FakeMember implements AutoCloseable {
     @Override
     public void acquireLock(AcquireLockRequest r, StreamObserver<AcquireLockResponse> o) {
       ((ServerCallStreamObserver<AcquireLockResponse>) o).setOnCancelHandler(() -> { });
-      seen.add(new Acquire(r, o));
+      Acquire a = new Acquire(r, o);
+      seen.add(a);
+      acquire.accept(a);
     }
 
     @Override

@@ -9,16 +9,23 @@ import io.grpc.stub.StreamObserver;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;
+import io.tenure.v1.LockMode;
 import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.ReleaseLockResponse;
+import io.tenure.v1.Sequencer;
 import io.tenure.v1.TryAcquireLockRequest;
+import io.tenure.v1.TryAcquireLockResponse;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -76,9 +83,13 @@ final class LeavingTest {
     CompletableFuture<TryResult> attempt = session.lock("k").tryAcquireAsync();
     TryAcquireLockRequest stuck = member.next(TryAcquireLockRequest.class);
     assertThrows(ExecutionException.class, () -> get(attempt));
-    Hold hold = Hold.newBuilder().setOwner(stuck.getOptions().getOwner()).setSequencer(io.tenure.v1.Sequencer.newBuilder()
-        .setKey(stuck.getKey()).setSessionId(session.id()).setLockIndex(7).setFencingToken(7)).build();
-    isLeftAgain(put, stuck.getOptions().getRequestId().getSequence(), hold);
+    isLeftAgain(put, stuck.getOptions().getRequestId().getSequence(), hold(session, "k", stuck.getOptions().getOwner(), 7));
+  }
+
+  private Hold hold(Session session, String key, String owner, long token) {
+    return Hold.newBuilder().setOwner(owner).setMode(LockMode.LOCK_MODE_EXCLUSIVE)
+        .setSequencer(Sequencer.newBuilder().setKey(client.core().namespace.key(key)).setSessionId(session.id())
+            .setLockIndex(token).setFencingToken(token)).build();
   }
 
   /** A request stands open before the one that was given up, and the latter is applied late. */
@@ -91,5 +102,66 @@ final class LeavingTest {
     CancelWaitRequest second = member.next(CancelWaitRequest.class);
     assertTrue(second.getOptions().getRequestId().getDoneBelow() > stuck);
     assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  @Test
+  void aTryThatWasToldOfAHoldBeforeItsReleaseIsMadeAnew() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> wait = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(wait);
+    BlockingQueue<StreamObserver<TryAcquireLockResponse>> tries = new LinkedBlockingQueue<>();
+    member.tryAcquire = (r, o) -> tries.add(o);
+    CompletableFuture<TryResult> attempt = lock.tryAcquireAsync();
+    StreamObserver<TryAcquireLockResponse> first = next(tries);
+    BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+    member.release = (r, o) -> releases.add(o);
+    CompletableFuture<Boolean> released = held.releaseAsync();
+    StreamObserver<ReleaseLockResponse> release = next(releases);
+    FakeMember.reply(first, TryAcquireLockResponse.newBuilder().setAcquired(true).setHold(stream.hold(7)).build());
+    FakeMember.reply(release, ReleaseLockResponse.newBuilder().setReleased(true).build());
+    assertTrue(get(released));
+    FakeMember.reply(
+        next(tries), TryAcquireLockResponse.newBuilder().setAcquired(true).setHold(stream.hold(8)).build());
+    assertEquals(8, get(attempt).held().orElseThrow().token());
+  }
+
+  @Test
+  void aLapseGivesBackWhatWasHeldAndNothingElseOfItsOwner() throws Exception {
+    member.ttl = Duration.ofSeconds(3);
+    Session session = client.openSession();
+    LockOptions named = LockOptions.exclusive().withOwner("worker-1");
+    CompletableFuture<Held> a = session.lock("a", named).acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(a);
+    Hold b = hold(session, "b", "worker-1", 8);
+    // Granted while nobody is heard: the first stream breaks with the link, the next ones tell so.
+    AtomicBoolean again = new AtomicBoolean();
+    member.acquire = s -> {
+      if (again.getAndSet(true)) {
+        s.grant(b);
+      } else {
+        s.queued();
+      }
+    };
+    CompletableFuture<Held> wait = session.lock("b", named).acquireAsync();
+    member.next(FakeMember.Acquire.class);
+    member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, stream.hold(7), b));
+    BlockingQueue<Long> released = new LinkedBlockingQueue<>();
+    member.release = (r, o) -> {
+      released.add(r.getLockIndex());
+      FakeMember.reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
+    };
+    member.fallSilent();
+    assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
+    member.speak();
+    assertEquals(8, get(wait).token());
+    assertEquals(7, next(released));
+    // The next call is answered after what the truth brought about.
+    session.kv().put("x", "");
+    assertEquals(List.of(), List.copyOf(released));
   }
 }
