@@ -34,6 +34,8 @@ final class Acquisition {
   private long unanswered;
   private Stream stream;
   private boolean sent;
+  /** Whether a stream under this number broke, and its request may be applied still. */
+  private boolean maybe;
   private boolean queuedOnce;
   private int failures;
   private boolean refused;
@@ -142,6 +144,7 @@ final class Acquisition {
     if (sequence != 0) {
       session.ids().done(sequence);
       sequence = 0;
+      maybe = false;
     }
   }
 
@@ -304,9 +307,12 @@ final class Acquisition {
       }
       Errors.Failure f = Errors.read(t);
       if (f.retry()) {
+        maybe |= f.error().applied() != Applied.NO;
         again(this);
       } else if (SessionCore.isWindowFull(f.error())) {
-        doneWithId();
+        if (!maybe) {
+          doneWithId();
+        }
         again(this);
       } else if (queuedOnce || failures > 0) {
         // An earlier stream may have left a place.
@@ -319,6 +325,7 @@ final class Acquisition {
     @Override
     public void onCompleted() {
       if (!granted) {
+        maybe = true;
         again(this);
       }
     }

@@ -154,7 +154,9 @@ final class Calls {
     }
 
     private void failed(Connection c, boolean silent, Errors.Failure f) {
-      if (!f.retry()) {
+      // For want of room an attempt is refused undecided; one before it may have been applied, and the number says which.
+      boolean pinned = sent && SessionCore.isWindowFull(f.error());
+      if (!f.retry() && !pinned) {
         // A member refuses for want of room before anything is decided; an attempt before may have been applied.
         boolean doubted = sent && f.reason().equals("QUOTA_EXCEEDED") && f.error().applied() == Applied.NO;
         future.completeExceptionally(doubted ? f.error().with(Applied.UNKNOWN) : f.error());

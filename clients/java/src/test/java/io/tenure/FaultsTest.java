@@ -31,6 +31,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -187,6 +188,34 @@ final class FaultsTest {
     assertTrue(next.request().getOptions().getRequestId().getDoneBelow()
         > refused.request().getOptions().getRequestId().getSequence());
     next.grant(next.hold(7));
+    assertTrue(get(wait).isSafe());
+  }
+
+  @Test
+  void aFullWindowTakesNoNumberFromWhatMayHaveBeenApplied() throws Exception {
+    Session session = client.openSession();
+    AtomicInteger attempts = new AtomicInteger();
+    member.put = (r, o) -> {
+      switch (attempts.getAndIncrement()) {
+        case 0 -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+        case 1 -> o.onError(FakeMember.windowFull());
+        default -> FakeMember.reply(o, PutResponse.getDefaultInstance());
+      }
+    };
+    session.kv().put("k", "v");
+    long number = member.next(PutRequest.class).getOptions().getRequestId().getSequence();
+    for (int i = 0; i < 2; i++) {
+      assertEquals(number, member.next(PutRequest.class).getOptions().getRequestId().getSequence());
+    }
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stuck = member.next(FakeMember.Acquire.class);
+    stuck.out().onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+    FakeMember.Acquire refused = member.next(FakeMember.Acquire.class);
+    refused.out().onError(FakeMember.windowFull());
+    FakeMember.Acquire last = member.next(FakeMember.Acquire.class);
+    assertEquals(stuck.request().getOptions().getRequestId().getSequence(),
+        last.request().getOptions().getRequestId().getSequence());
+    last.grant(last.hold(7));
     assertTrue(get(wait).isSafe());
   }
 
