@@ -120,9 +120,11 @@ final class FaultsTest {
 
   @Test
   void aResumeWithoutRenewalEndsInTimeAndMayBeTriedAgain() throws Exception {
+    // The time is for the resumption alone, not for finding the member.
+    client.kv().put("x", "");
     member.fallSilent();
     String token = FakeMember.token();
-    CompletableFuture<Session> first = client.resumeAsync(token, Duration.ofMillis(500), c -> { });
+    CompletableFuture<Session> first = client.resumeAsync(token, Duration.ofSeconds(3), c -> { });
     AttachSessionRequest takeover = member.next(AttachSessionRequest.class);
     TenureException e = failure(first);
     assertEquals(ErrorKind.UNAVAILABLE, e.kind());
