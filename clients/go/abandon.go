@@ -36,9 +36,7 @@ func (s *Session) abandon(name ownName, last uint64) *abandoned {
 	end := func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.leaving[name]--; s.leaving[name] == 0 {
-			delete(s.leaving, name)
-		}
+		s.leftLocked(name)
 		close(a.done)
 	}
 	started := s.work.start(func(ctx context.Context) {
@@ -49,6 +47,13 @@ func (s *Session) abandon(name ownName, last uint64) *abandoned {
 		end()
 	}
 	return a
+}
+
+// leftLocked notes that something is given back. Call it under mu.
+func (s *Session) leftLocked(name ownName) {
+	if s.leaving[name]--; s.leaving[name] == 0 {
+		delete(s.leaving, name)
+	}
 }
 
 // leave cancels a wait, and releases what it became, until no request can make another one.

@@ -27,6 +27,8 @@ type fakeLocks struct {
 	late     chan struct{} // If set, acquires are applied when it is closed, whoever still waits for them.
 	// If set, tries and resignations are applied at once, and answered when it is closed.
 	slowAnswers chan struct{}
+	// If set, releases are applied when it is closed, whoever still waits for them.
+	slowReleases chan struct{}
 }
 
 // fakePlace is a wait; the hold that it became is set before granted is closed, and nil if it was cancelled.
@@ -202,6 +204,12 @@ func (m *fakeMember) ReleaseLock(
 	_ context.Context, r *tenurev1.ReleaseLockRequest,
 ) (*tenurev1.ReleaseLockResponse, error) {
 	f := m.cluster
+	f.mu.Lock()
+	slow := f.locks.slowReleases
+	f.mu.Unlock()
+	if slow != nil {
+		<-slow
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.locks.releases = append(f.locks.releases, r)

@@ -308,14 +308,22 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 	h.released = make(chan struct{})
 	delete(s.helds, h)
 	s.finish(h, EndReleased)
+	own := ownName{key: request.GetKey(), owner: h.owner}
+	s.leaving[own]++ // An acquire of the name would find the hold again.
 	if !s.work.start(func(ctx context.Context) {
-		defer close(h.released)
+		defer func() {
+			s.mu.Lock()
+			s.leftLocked(own)
+			s.mu.Unlock()
+			close(h.released)
+		}()
 		h.result = s.release(ctx, request, h.owner)
 		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) == AppliedNo {
 			// What was to become of the key was refused, and the lock with it; it is given back all the same.
 			_ = s.release(ctx, &tenurev1.ReleaseLockRequest{Key: request.GetKey(), SessionId: s.id, LockIndex: request.GetLockIndex()}, h.owner)
 		}
 	}) {
+		s.leftLocked(own)
 		close(h.released) // The session is being closed, which gives everything back.
 	}
 	return nil
