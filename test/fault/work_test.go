@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -57,16 +58,14 @@ func (c *caller) get(ctx context.Context, key string) uint64 {
 	return op.ModRevision
 }
 
-// identity returns a key that makes a change one that can be repeated, for most changes.
+// identity returns a key that makes a change one that can be repeated, for most changes. No two changes have the same one,
+// also not those of clients that draw alike.
 func (c *caller) identity() (*tenurev1.CallOptions, bool) {
 	if c.rng.IntN(4) == 0 {
 		return nil, false
 	}
-	key := make([]byte, 16)
-	for i := range key {
-		key[i] = byte(c.rng.Uint32())
-	}
-	return &tenurev1.CallOptions{IdempotencyKey: key}, true
+	key := uuid.New()
+	return &tenurev1.CallOptions{IdempotencyKey: key[:]}, true
 }
 
 func (c *caller) put(ctx context.Context, key, value string, ifRevision *uint64) {
