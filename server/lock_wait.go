@@ -120,7 +120,7 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 		if readErr != nil {
 			return nil, readErr
 		}
-		if readErr = takenOver(w.acquire, record.GetEpoch()); readErr != nil {
+		if readErr = takenOver(w.acquire, record.GetEpoch()); readErr != nil && w.attached {
 			return nil, readErr
 		}
 		place.SessionName = record.GetName()
