@@ -170,6 +170,29 @@ print("ok")
     assert (done.stdout.strip(), done.stderr) == ("ok", "")
 
 
+def test_an_interrupt_at_any_moment_of_a_call_leaves_the_client_usable() -> None:
+    program = """
+import asyncio, random, signal
+from tenure.sync._portal import Portal
+
+portal = Portal()
+interrupts = 0
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for _ in range(3000):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 6e-4))
+        portal.run(asyncio.sleep(0.0002))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        interrupts += 1
+assert portal.call(lambda: 7) == 7
+portal.close()
+print("ok" if interrupts > 100 else interrupts)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == "ok"
+
+
 def test_a_grant_that_comes_with_an_interrupt_is_undone() -> None:
     """The result is there, and the thread that waits for it is interrupted before it gets it."""
     portal = Portal()

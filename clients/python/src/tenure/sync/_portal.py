@@ -19,6 +19,7 @@ log = logging.getLogger("tenure")
 T = TypeVar("T")
 
 SETTLE_SECONDS = 1.0
+LOOK_SECONDS = 1.0
 
 
 class Portal:
@@ -60,8 +61,10 @@ class Portal:
             coroutine.close()
             self._guard.check()
         results: list[T] = []
-        future = self._begin(_keeping(coroutine, results), coroutine)
+        done: queue.SimpleQueue[object] = queue.SimpleQueue()
+        future = self._begin(_keeping(coroutine, results), coroutine, done=done)
         try:
+            _await(future, done)
             return future.result()
         except concurrent.futures.CancelledError:
             raise errors.ClientClosed("the client was closed", applied=None) from None
@@ -74,17 +77,26 @@ class Portal:
             raise
 
     def _begin(
-        self, coroutine: Coroutine[Any, Any, T], *inner: Coroutine[Any, Any, Any]
+        self,
+        coroutine: Coroutine[Any, Any, T],
+        *inner: Coroutine[Any, Any, Any],
+        done: queue.SimpleQueue[object] | None = None,
     ) -> concurrent.futures.Future[T]:
-        """Begins to run a coroutine, which awaits the others. Raises ClientClosed."""
+        """Begins to run a coroutine, which awaits the others. Its end is put into done. Raises ClientClosed."""
         with self._lock:
             if self._ended:
                 _close((coroutine, *inner))
                 raise errors.ClientClosed("the client was closed")
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
             self._calls[future] = (coroutine, *inner)
-        future.add_done_callback(lambda done: self._calls.pop(done, None))
+            self._loop.call_soon_threadsafe(self._watch, future, done)
         return future
+
+    def _watch(self, future: concurrent.futures.Future[Any], done: queue.SimpleQueue[object] | None) -> None:
+        """Notes the end of a call. It runs in the loop, for the sake of whoever is interrupted: see _await."""
+        future.add_done_callback(lambda ended: self._calls.pop(ended, None))
+        if done is not None:
+            future.add_done_callback(done.put)
 
     def call(self, function: Callable[[], T]) -> T:
         """Calls a function in the loop and returns its result."""
@@ -106,6 +118,21 @@ class Portal:
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+
+def _await(future: concurrent.futures.Future[Any], done: queue.SimpleQueue[object]) -> None:
+    """Waits for the end of a call.
+
+    An interrupt that comes while the lock of a Future is taken leaves it taken, and the loop, which needs it too, would
+    stand still for ever. A SimpleQueue has no such moment.
+    """
+    while True:
+        try:
+            done.get(timeout=LOOK_SECONDS)
+            return
+        except queue.Empty:
+            if future.done():  # The loop ended before it could tell.
+                return
 
 
 def _close(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> None:
