@@ -1,9 +1,6 @@
 package tenure_test
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,21 +12,5 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "tenure-client-")
-	if err == nil {
-		binary, err = rig.Binary(context.Background(), dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	rig.Main(m, &binary, func() error { return goleak.Find() })
 }

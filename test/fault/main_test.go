@@ -1,8 +1,6 @@
 package fault_test
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"testing"
 
@@ -18,21 +16,5 @@ var binary string
 var long = os.Getenv("TENURE_SOAK") != ""
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "tenure-fault-")
-	if err == nil {
-		binary, err = rig.Binary(context.Background(), dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	rig.Main(m, &binary, func() error { return goleak.Find() })
 }

@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -25,23 +24,7 @@ const patience = 5 * time.Minute
 var binary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "tenure-proof-")
-	if err == nil {
-		binary, err = rig.Binary(context.Background(), dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	rig.Main(m, &binary, func() error { return goleak.Find() })
 }
 
 // scaled returns the size of a test's long form under TENURE_SOAK=1, and of its short form otherwise.

@@ -1,9 +1,6 @@
 package queries_test
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/tenure-io/tenure/test/rig"
@@ -13,15 +10,5 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "tenure-queries-")
-	if err == nil {
-		binary, err = rig.Binary(context.Background(), dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	rig.Main(m, &binary)
 }
