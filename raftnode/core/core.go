@@ -157,19 +157,33 @@ func (c *Core) ready(fx *Effects) {
 	for _, rs := range rd.ReadStates {
 		c.reads.confirm(c, rs)
 	}
+	var write *raftpb.Message
+	var votes []*raftpb.Message
 	for _, m := range rd.Messages {
 		switch m.GetTo() {
 		case raft.LocalAppendThread:
-			if len(m.GetEntries()) > 0 {
-				c.appends++
-			}
-			fx.Append = append(fx.Append, m)
+			write = m
 		case raft.LocalApplyThread:
 			fx.Apply = append(fx.Apply, m)
 		default:
+			if m.GetType() == raftpb.MsgVote {
+				votes = append(votes, m)
+				continue
+			}
 			fx.Send = append(fx.Send, m)
 		}
 	}
+	if write == nil {
+		return
+	}
+	// Others are asked for votes when this member's own is on its disk. Raft would ask at once; a member elected so that
+	// crashes before the write does not know that it has led, and can lead the same term again with other entries under
+	// the same index and term. The own vote is written in the same Ready. And a member whose disk hangs asks nobody.
+	write.Responses = append(write.GetResponses(), votes...)
+	if len(write.GetEntries()) > 0 {
+		c.appends++
+	}
+	fx.Append = append(fx.Append, write)
 }
 
 // observe reports a change of term, leader or role.
