@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"testing"
@@ -21,28 +22,37 @@ import (
 // fullStore returns a store with more than a connection takes from a member whose client does not read.
 func fullStore(t *testing.T) *storage.Store {
 	t.Helper()
+	var puts []*storev1.Command
+	for i := range 16 {
+		puts = append(puts, &storev1.Command{
+			Kind: &storev1.Command_Put{Put: &storev1.Put{Key: fmt.Sprint(i), Value: make([]byte, 512<<10)}},
+		})
+	}
+	return storeWith(t, puts...)
+}
+
+// storeWith returns a store that has applied commands.
+func storeWith(t *testing.T, commands ...*storev1.Command) *storage.Store {
+	t.Helper()
 	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "data"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// It fails if a snapshot is still open.
-		if err := store.Close(); err != nil {
+		// It waits for snapshots that are still open.
+		if err := store.Close(); err != nil && !errors.Is(err, storage.ErrClosed) {
 			t.Error(err)
 		}
 	})
 	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
 		t.Fatal(err)
 	}
-	index := func() uint64 { return store.Applied().Index + 1 }
-	for i := range 16 {
-		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{{
-			Kind: &storev1.Command_Put{Put: &storev1.Put{Key: fmt.Sprint(i), Value: make([]byte, 512<<10)}},
-		}}})
+	for _, command := range commands {
+		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = store.Apply([]storage.Entry{{Index: index(), Term: 1, Data: data}}); err != nil {
+		if _, err = store.Apply([]storage.Entry{{Index: store.Applied().Index + 1, Term: 1, Data: data}}); err != nil {
 			t.Fatal(err)
 		}
 	}

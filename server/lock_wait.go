@@ -120,8 +120,10 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 		if readErr != nil {
 			return nil, readErr
 		}
-		if readErr = takenOver(w.acquire, record.GetEpoch()); readErr != nil && w.attached {
-			return nil, readErr
+		if w.attached { // The watch of any other call meets the takeover itself.
+			if readErr = takenOver(w.acquire, record.GetEpoch()); readErr != nil {
+				return nil, readErr
+			}
 		}
 		place.SessionName = record.GetName()
 	}
@@ -317,75 +319,6 @@ func (t *placeTeller) close() {
 	if t.later != nil {
 		t.later.Stop()
 	}
-}
-
-// lookUp finds out in the state what happened to a place whose events are forgotten, or are too many to look through, as
-// after a snapshot was installed. It returns nil if the wait goes on.
-func (t *placeTeller) lookUp() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	acquire := t.waiting.acquire
-	s, err := t.api.localSnapshot()
-	if err != nil {
-		return err
-	}
-	defer t.api.closeSnapshot(s)
-	if id, idErr := storage.SessionIDFromBytes(acquire.GetSession().GetSessionId()); idErr == nil {
-		record, _, readErr := s.Session(id)
-		if readErr != nil {
-			return readErr
-		}
-		if err = t.superseded(record.GetEpoch()); err != nil {
-			return err
-		}
-	}
-	waiters, _, err := s.Waiters(acquire.GetKey(), t.waiting.place-1, 1)
-	if err != nil {
-		return err
-	}
-	if len(waiters) == 1 && waiters[0].Place == t.waiting.place {
-		var before int
-		before, err = s.Position(acquire.GetKey(), t.waiting.place)
-		t.waiting.position = uint32(before)
-		t.waiting.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
-		return err
-	}
-	hold, err := holdAt(s, acquire)
-	if err != nil {
-		return err
-	}
-	if hold != nil {
-		return t.end(s.at.Revision, &tenurev1.AcquireLockResponse{
-			Step: &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, s.at.HistoryID, t.api.timers)},
-		})
-	}
-	info, _, err := s.Lock(acquire.GetKey())
-	if err != nil {
-		return err
-	}
-	return t.end(s.at.Revision, &tenurev1.AcquireLockResponse{
-		Step: &tenurev1.AcquireLockResponse_Rejected{Rejected: &tenurev1.LockRejectedStep{
-			Lock: lockToProto(info.State, s.at.HistoryID, t.api.timers),
-		}},
-	})
-}
-
-// holdAt returns the valid hold of a request's session and owner; nil if there is none.
-func holdAt(s *snapshot, acquire *storev1.AcquireLock) (*storev1.HoldState, error) {
-	id, err := storage.SessionIDFromBytes(acquire.GetSession().GetSessionId())
-	if err != nil {
-		return nil, err
-	}
-	objects, err := s.SessionObjects(id)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range objects.Holds {
-		if h.GetKey() == acquire.GetKey() && h.GetOwner() == acquire.GetOwner() {
-			return h, nil
-		}
-	}
-	return nil, nil //nolint:nilnil // That there is none is an answer.
 }
 
 // ignore returns err unless it is the one that means nothing.
