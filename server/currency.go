@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -71,6 +72,7 @@ func (c *currency) round(ctx context.Context, p *watch.Proof) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
+	p.At = time.Now()
 	p.Err = c.node.ReadIndex(ctx)
 	p.Revision = c.node.Store().Applied().Revision
 	close(p.Done)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -31,6 +33,7 @@ type watchStream struct {
 	request *tenurev1.WatchRequest
 	stream  grpc.ServerStreamingServer[tenurev1.WatchResponse]
 	resumer resumer
+	taken   time.Time      // when the request came, or a little later
 	reached watch.Position // everything up to it was sent
 	left    int            // events until the limit; negative: no limit
 }
@@ -48,6 +51,7 @@ func (a *api) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[
 		defer cancel()
 	}
 	w := &watchStream{
+		taken:   time.Now(),
 		api:     a,
 		request: r,
 		stream:  stream,
@@ -151,16 +155,7 @@ func (w *watchStream) ended(err error) error {
 // send sends a batch. What all who watch the same get is encoded once.
 func (w *watchStream) send(b watch.Batch) error {
 	if len(b.Events) == 0 {
-		w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
-		response := &tenurev1.WatchResponse{
-			Header:      w.header(b.Through),
-			ResumeToken: w.resumer.token(w.reached),
-			Message:     &tenurev1.WatchResponse_Progress{Progress: &tenurev1.WatchProgress{}},
-		}
-		if b.Behind {
-			response.Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{}}
-		}
-		return w.stream.Send(response)
+		return w.sendSign(b)
 	}
 	over := false
 	if w.left >= 0 {
@@ -181,6 +176,24 @@ func (w *watchStream) send(b watch.Batch) error {
 		return errWatchLimit
 	}
 	return nil
+}
+
+// sendSign sends how far the watch came: what that proves, or that it goes on to look.
+func (w *watchStream) sendSign(b watch.Batch) error {
+	w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
+	response := &tenurev1.WatchResponse{
+		Header:      w.header(b.Through),
+		ResumeToken: w.resumer.token(w.reached),
+	}
+	if b.Behind {
+		response.Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{}}
+	} else {
+		after := max(0, b.Proved.Sub(w.taken))
+		response.Message = &tenurev1.WatchResponse_Progress{
+			Progress: &tenurev1.WatchProgress{ProvedAfter: durationpb.New(after.Truncate(time.Millisecond))},
+		}
+	}
+	return w.stream.Send(response)
 }
 
 // cut shortens a batch to whole revisions that reach the limit, and reports whether it is reached.

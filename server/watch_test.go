@@ -406,6 +406,35 @@ func TestWatchProgressSaysHowFar(t *testing.T) {
 	again.events(1)
 }
 
+// TestWatchProgressComesWhileEventsFlow changes a key all the time. Marks come between the events nevertheless, and the moment
+// up to which one proves that nothing is missing lies before it came and after the one of the last.
+func TestWatchProgressComesWhileEventsFlow(t *testing.T) {
+	m := start(t)
+	sent := time.Now()
+	w := m.watch(t, &tenurev1.WatchRequest{Keys: []string{"a"}, ProgressInterval: durationpb.New(200 * time.Millisecond)})
+	last, events, reached := time.Duration(0), 0, uint64(0)
+	for marks := 0; marks < 3; {
+		at := m.put(t, "a", "v").GetHeader().GetRevision()
+		for reached < at {
+			r := w.next()
+			reached = r.GetHeader().GetRevision()
+			events += len(r.GetEvents().GetEvents())
+			if r.GetProgress() == nil {
+				continue
+			}
+			marks++
+			if after := r.GetProgress().GetProvedAfter().AsDuration(); after <= last || after > time.Since(sent) {
+				t.Errorf("mark %d, %v after the request: got a proof of %v, and of %v before", marks, time.Since(sent), after, last)
+			} else {
+				last = after
+			}
+		}
+	}
+	if events < 3 {
+		t.Errorf("got %d events, want one for each change", events)
+	}
+}
+
 // waitUntil waits for what must come.
 func waitUntil(t *testing.T, ready func() bool) {
 	t.Helper()

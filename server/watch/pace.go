@@ -9,29 +9,32 @@ const proofRetryMax = time.Second
 type Proof struct {
 	// Done is closed when the answer is there; it is written before.
 	Done chan struct{}
+	// At is when the proof began: what was committed before that is in it.
+	At time.Time
 	// Revision is one that the store showed when it was current.
 	Revision uint64
 	// Err says why there is no proof.
 	Err error
 }
 
-// pace says when a watch without news tells how far it came: when nothing was sent for the interval, the store was proved
-// to be current after that, and the watch has seen what the proof has.
+// pace says when a watch tells how far it came: every interval, whether events come or not, as soon as the store was proved to
+// be current and the watch has seen what the proof has. It also says when a watch that is far behind shows that it comes on.
 type pace struct {
 	interval time.Duration
 	prove    func() *Proof
 
 	timer *time.Timer
 	due   <-chan time.Time // nil when no progress is wanted
-	over  bool             // the interval is over
+	began time.Time        // when the last proof was asked for
+	heard time.Time        // when something was sent last
 	asked *Proof           // under way
-	shown bool             // progress may be told when the watch has reached least
-	least uint64
+	shown *Proof           // progress may be told when the watch has reached its revision
 }
 
 func newPace(r Request) *pace {
 	p := &pace{interval: r.Progress, prove: r.Prove}
 	if p.interval > 0 {
+		p.heard = time.Now()
 		p.timer = time.NewTimer(p.interval)
 		p.due = p.timer.C
 	}
@@ -44,19 +47,24 @@ func (p *pace) stop() {
 	}
 }
 
-// begin counts the interval anew, because something was sent.
-func (p *pace) begin() {
+// sent takes note that something was sent.
+func (p *pace) sent() {
 	if p.timer != nil {
-		p.over, p.asked, p.shown = false, nil, false
-		p.timer.Reset(p.interval)
+		p.heard = time.Now()
 	}
 }
 
-// ask begins a proof, because nothing was sent for the interval.
+// told takes note that progress was told: the next is due an interval after this one was asked for.
+func (p *pace) told() {
+	p.shown = nil
+	p.timer.Reset(max(0, p.interval-time.Since(p.began)))
+}
+
+// ask begins a proof, because progress is due.
 func (p *pace) ask() {
-	p.over = true
+	p.began = time.Now()
 	if p.prove == nil {
-		p.shown, p.least = true, 0
+		p.shown = &Proof{}
 		return
 	}
 	p.asked = p.prove()
@@ -70,7 +78,7 @@ func (p *pace) proved() <-chan struct{} {
 	return p.asked.Done
 }
 
-// look takes what is there without waiting for it: that the interval is over, and the end of a proof.
+// look takes what is there without waiting for it: that progress is due, and the end of a proof.
 func (p *pace) look() {
 	select {
 	case <-p.due:
@@ -82,17 +90,27 @@ func (p *pace) look() {
 			p.timer.Reset(min(p.interval, proofRetryMax))
 			return
 		}
-		p.shown, p.least = true, proof.Revision
+		p.shown = proof
 	default:
 	}
 }
 
 // behind tells whether all that is missing is that the watch reaches what was proved.
-func (p *pace) behind(at Position) bool { return p.shown && at.Revision < p.least }
+func (p *pace) behind(at Position) bool { return p.shown != nil && at.Revision < p.shown.Revision }
 
-// late tells whether a watch that still has to look through history to a position may say so far, because nothing was sent
-// for the interval. Who hears nothing for long takes the member for dead, and would begin the same search at another.
-func (p *pace) late(at Position) bool { return p.over && at.Index == Whole }
-
-// ready tells whether a watch that has seen everything up to a position may say so.
-func (p *pace) ready(at Position) bool { return p.shown && at.Index == Whole && at.Revision >= p.least }
+// says returns the batch without events that a watch tells now that has seen everything up to a position; false if there is
+// none. More says that there may be more to look at now.
+func (p *pace) says(at Position, more bool) (Batch, bool) {
+	switch {
+	case at.Index != Whole || p.timer == nil:
+		return Batch{}, false
+	case p.shown != nil && at.Revision >= p.shown.Revision && (!more || p.prove != nil):
+		b := Batch{Through: at.Revision, Proved: p.shown.At}
+		p.told()
+		return b, true
+	case more && time.Since(p.heard) >= p.interval:
+		// Who hears nothing for long takes the member for dead, and would begin the same search at another.
+		return Batch{Through: at.Revision, Behind: true}, true
+	}
+	return Batch{}, false
+}

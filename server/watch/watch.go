@@ -23,10 +23,10 @@ type Request struct {
 	Selectors Selectors
 	// After is the position behind which the watch begins. It must not be ahead of the store.
 	After Position
-	// Progress is after how long without a batch an empty one is sent; 0 is never.
+	// Progress is how often an empty batch is sent, whether others are or not; 0 is never.
 	Progress time.Duration
-	// Prove asks whether the store is current. An empty batch then waits for the proof, and shows what the proof does at
-	// least; while there is none, nothing is sent. Nil needs no proof. Prove never waits.
+	// Prove asks whether the store is current. An empty batch then waits for the proof, and until the watch has seen what the
+	// proof has; while there is none, none is sent. Nil needs no proof. Prove never waits.
 	Prove func() *Proof
 	// Near ends the watch with ErrFar where much of history would have to be read, for who can as well look at the present.
 	Near bool
@@ -42,6 +42,9 @@ type Batch struct {
 	// Behind says of a batch without events that there is more to look at behind Through, which took long: it proves nothing
 	// but that the watch comes on.
 	Behind bool
+	// Proved is when the proof began that a batch without events rests on: everything that was committed before was delivered
+	// up to here. Zero: it rests on none.
+	Proved time.Time
 	// Shared is set if others get the same batch.
 	Shared *Shared
 }
@@ -77,23 +80,27 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 		if err != nil {
 			return err
 		}
-		if len(batch.Events) == 0 {
+		if len(batch.Events) > 0 {
+			if err = emit(batch); err != nil {
+				return err
+			}
+			p.sent()
+			p.look()
+		}
+		sign, ok := p.says(w.after, more)
+		switch {
+		case ok:
+			err = emit(sign)
+			p.sent()
+		case len(batch.Events) == 0:
 			if more {
 				changed = nil
 			}
-			if late := more && p.late(w.after); !late && (more || !p.ready(w.after)) {
-				if err := h.sleep(ctx, changed, passed, p); err != nil {
-					return err
-				}
-				continue
-			}
-			// Nothing came for long: the batch says how far nothing was missed.
-			batch = Batch{Through: w.after.Revision, Behind: more}
+			err = h.sleep(ctx, changed, passed, p)
 		}
-		if err := emit(batch); err != nil {
+		if err != nil {
 			return err
 		}
-		p.begin()
 	}
 	return context.Cause(ctx)
 }

@@ -168,7 +168,8 @@ type WatchRequest struct {
 	Limit uint32 `protobuf:"varint,16,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Ends the stream cleanly after this long; zero or unset is no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,17,opt,name=wait,proto3" json:"wait,omitempty"`
-	// How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+	// How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+	// is due waits until the member has proved that it is current and has sent all that it then showed.
 	ProgressInterval *durationpb.Duration `protobuf:"bytes,18,opt,name=progress_interval,json=progressInterval,proto3" json:"progress_interval,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -717,10 +718,16 @@ func (x *WatchEvents) GetMore() bool {
 	return false
 }
 
-// WatchProgress says that every event up to the header's revision was sent, and that this was all that the cluster had
-// committed when the member asked it, after the last message. A member that is cut off sends none.
+// WatchProgress says that every event up to the header's revision was sent, and that these are all that the cluster had
+// committed when the member began to ask it, which is the moment that proved_after names. A member that is cut off, or has not
+// yet sent what the cluster then had, sends none.
 type WatchProgress struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+	// falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+	// that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+	// committed before the request.
+	ProvedAfter   *durationpb.Duration `protobuf:"bytes,1,opt,name=proved_after,json=provedAfter,proto3" json:"proved_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -753,6 +760,13 @@ func (x *WatchProgress) ProtoReflect() protoreflect.Message {
 // Deprecated: Use WatchProgress.ProtoReflect.Descriptor instead.
 func (*WatchProgress) Descriptor() ([]byte, []int) {
 	return file_tenure_v1_watch_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WatchProgress) GetProvedAfter() *durationpb.Duration {
+	if x != nil {
+		return x.ProvedAfter
+	}
+	return nil
 }
 
 // Event is one change.
@@ -960,8 +974,9 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\bcomplete\x18\x04 \x01(\bR\bcomplete\"K\n" +
 	"\vWatchEvents\x12(\n" +
 	"\x06events\x18\x01 \x03(\v2\x10.tenure.v1.EventR\x06events\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\x0f\n" +
-	"\rWatchProgress\"\x8c\x04\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"M\n" +
+	"\rWatchProgress\x12<\n" +
+	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\x8c\x04\n" +
 	"\x05Event\x12(\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x14.tenure.v1.EventTypeR\x04type\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x14\n" +
@@ -1049,22 +1064,23 @@ var file_tenure_v1_watch_proto_depIdxs = []int32{
 	12, // 9: tenure.v1.WatchInitial.locks:type_name -> tenure.v1.Lock
 	13, // 10: tenure.v1.WatchInitial.sessions:type_name -> tenure.v1.Session
 	8,  // 11: tenure.v1.WatchEvents.events:type_name -> tenure.v1.Event
-	0,  // 12: tenure.v1.Event.type:type_name -> tenure.v1.EventType
-	14, // 13: tenure.v1.Event.time:type_name -> google.protobuf.Timestamp
-	11, // 14: tenure.v1.Event.kv:type_name -> tenure.v1.KeyValue
-	11, // 15: tenure.v1.Event.previous:type_name -> tenure.v1.KeyValue
-	15, // 16: tenure.v1.Event.hold:type_name -> tenure.v1.Hold
-	16, // 17: tenure.v1.Event.place:type_name -> tenure.v1.Place
-	17, // 18: tenure.v1.Event.hold_end_cause:type_name -> tenure.v1.HoldEndCause
-	18, // 19: tenure.v1.Event.wait_end_cause:type_name -> tenure.v1.WaitEndCause
-	13, // 20: tenure.v1.Event.session:type_name -> tenure.v1.Session
-	1,  // 21: tenure.v1.WatchService.Watch:input_type -> tenure.v1.WatchRequest
-	3,  // 22: tenure.v1.WatchService.Watch:output_type -> tenure.v1.WatchResponse
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	9,  // 12: tenure.v1.WatchProgress.proved_after:type_name -> google.protobuf.Duration
+	0,  // 13: tenure.v1.Event.type:type_name -> tenure.v1.EventType
+	14, // 14: tenure.v1.Event.time:type_name -> google.protobuf.Timestamp
+	11, // 15: tenure.v1.Event.kv:type_name -> tenure.v1.KeyValue
+	11, // 16: tenure.v1.Event.previous:type_name -> tenure.v1.KeyValue
+	15, // 17: tenure.v1.Event.hold:type_name -> tenure.v1.Hold
+	16, // 18: tenure.v1.Event.place:type_name -> tenure.v1.Place
+	17, // 19: tenure.v1.Event.hold_end_cause:type_name -> tenure.v1.HoldEndCause
+	18, // 20: tenure.v1.Event.wait_end_cause:type_name -> tenure.v1.WaitEndCause
+	13, // 21: tenure.v1.Event.session:type_name -> tenure.v1.Session
+	1,  // 22: tenure.v1.WatchService.Watch:input_type -> tenure.v1.WatchRequest
+	3,  // 23: tenure.v1.WatchService.Watch:output_type -> tenure.v1.WatchResponse
+	23, // [23:24] is the sub-list for method output_type
+	22, // [22:23] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_watch_proto_init() }

@@ -28,6 +28,10 @@ const (
 //
 // WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
 // filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+//
+// What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+// sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+// up sends old ones.
 type WatchServiceClient interface {
 	// Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
 	// Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,
@@ -68,6 +72,10 @@ type WatchService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 //
 // WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
 // filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+//
+// What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+// sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+// up sends old ones.
 type WatchServiceServer interface {
 	// Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
 	// Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,

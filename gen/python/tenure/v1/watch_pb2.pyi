@@ -142,8 +142,10 @@ class WatchEvents(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., more: bool = ...) -> None: ...
 
 class WatchProgress(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("proved_after",)
+    PROVED_AFTER_FIELD_NUMBER: _ClassVar[int]
+    proved_after: _duration_pb2.Duration
+    def __init__(self, proved_after: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Event(_message.Message):
     __slots__ = ("type", "revision", "index", "time", "key", "kv", "previous", "hold", "place", "hold_end_cause", "wait_end_cause", "session", "reason")

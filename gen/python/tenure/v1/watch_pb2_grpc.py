@@ -28,6 +28,10 @@ if _version_not_supported:
 class WatchServiceStub(object):
     """WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
     filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+
+    What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+    sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+    up sends old ones.
     """
 
     def __init__(self, channel):
@@ -46,6 +50,10 @@ class WatchServiceStub(object):
 class WatchServiceServicer(object):
     """WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
     filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+
+    What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+    sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+    up sends old ones.
     """
 
     def Watch(self, request, context):
@@ -76,6 +84,10 @@ def add_WatchServiceServicer_to_server(servicer, server):
 class WatchService(object):
     """WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
     filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+
+    What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+    sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+    up sends old ones.
     """
 
     @staticmethod

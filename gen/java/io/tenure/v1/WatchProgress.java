@@ -6,8 +6,9 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchProgress says that every event up to the header's revision was sent, and that this was all that the cluster had
- * committed when the member asked it, after the last message. A member that is cut off sends none.
+ * WatchProgress says that every event up to the header's revision was sent, and that these are all that the cluster had
+ * committed when the member began to ask it, which is the moment that proved_after names. A member that is cut off, or has not
+ * yet sent what the cluster then had, sends none.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchProgress}
@@ -44,6 +45,54 @@ private static final long serialVersionUID = 0L;
             io.tenure.v1.WatchProgress.class, io.tenure.v1.WatchProgress.Builder.class);
   }
 
+  private int bitField0_;
+  public static final int PROVED_AFTER_FIELD_NUMBER = 1;
+  private com.google.protobuf.Duration provedAfter_;
+  /**
+   * <pre>
+   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+   * committed before the request.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+   * @return Whether the provedAfter field is set.
+   */
+  @java.lang.Override
+  public boolean hasProvedAfter() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+   * committed before the request.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+   * @return The provedAfter.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getProvedAfter() {
+    return provedAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : provedAfter_;
+  }
+  /**
+   * <pre>
+   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+   * committed before the request.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getProvedAfterOrBuilder() {
+    return provedAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : provedAfter_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -58,6 +107,9 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(1, getProvedAfter());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -67,6 +119,10 @@ private static final long serialVersionUID = 0L;
     if (size != -1) return size;
 
     size = 0;
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(1, getProvedAfter());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -82,6 +138,11 @@ private static final long serialVersionUID = 0L;
     }
     io.tenure.v1.WatchProgress other = (io.tenure.v1.WatchProgress) obj;
 
+    if (hasProvedAfter() != other.hasProvedAfter()) return false;
+    if (hasProvedAfter()) {
+      if (!getProvedAfter()
+          .equals(other.getProvedAfter())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -93,6 +154,10 @@ private static final long serialVersionUID = 0L;
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
+    if (hasProvedAfter()) {
+      hash = (37 * hash) + PROVED_AFTER_FIELD_NUMBER;
+      hash = (53 * hash) + getProvedAfter().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -192,8 +257,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchProgress says that every event up to the header's revision was sent, and that this was all that the cluster had
-   * committed when the member asked it, after the last message. A member that is cut off sends none.
+   * WatchProgress says that every event up to the header's revision was sent, and that these are all that the cluster had
+   * committed when the member began to ask it, which is the moment that proved_after names. A member that is cut off, or has not
+   * yet sent what the cluster then had, sends none.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchProgress}
@@ -217,17 +283,29 @@ private static final long serialVersionUID = 0L;
 
     // Construct using io.tenure.v1.WatchProgress.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getProvedAfterFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
+      bitField0_ = 0;
+      provedAfter_ = null;
+      if (provedAfterBuilder_ != null) {
+        provedAfterBuilder_.dispose();
+        provedAfterBuilder_ = null;
+      }
       return this;
     }
 
@@ -254,8 +332,21 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public io.tenure.v1.WatchProgress buildPartial() {
       io.tenure.v1.WatchProgress result = new io.tenure.v1.WatchProgress(this);
+      if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartial0(io.tenure.v1.WatchProgress result) {
+      int from_bitField0_ = bitField0_;
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000001) != 0)) {
+        result.provedAfter_ = provedAfterBuilder_ == null
+            ? provedAfter_
+            : provedAfterBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -302,6 +393,9 @@ private static final long serialVersionUID = 0L;
 
     public Builder mergeFrom(io.tenure.v1.WatchProgress other) {
       if (other == io.tenure.v1.WatchProgress.getDefaultInstance()) return this;
+      if (other.hasProvedAfter()) {
+        mergeProvedAfter(other.getProvedAfter());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -328,6 +422,13 @@ private static final long serialVersionUID = 0L;
             case 0:
               done = true;
               break;
+            case 10: {
+              input.readMessage(
+                  getProvedAfterFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000001;
+              break;
+            } // case 10
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -342,6 +443,191 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } // finally
       return this;
+    }
+    private int bitField0_;
+
+    private com.google.protobuf.Duration provedAfter_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> provedAfterBuilder_;
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     * @return Whether the provedAfter field is set.
+     */
+    public boolean hasProvedAfter() {
+      return ((bitField0_ & 0x00000001) != 0);
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     * @return The provedAfter.
+     */
+    public com.google.protobuf.Duration getProvedAfter() {
+      if (provedAfterBuilder_ == null) {
+        return provedAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : provedAfter_;
+      } else {
+        return provedAfterBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    public Builder setProvedAfter(com.google.protobuf.Duration value) {
+      if (provedAfterBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        provedAfter_ = value;
+      } else {
+        provedAfterBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    public Builder setProvedAfter(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (provedAfterBuilder_ == null) {
+        provedAfter_ = builderForValue.build();
+      } else {
+        provedAfterBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    public Builder mergeProvedAfter(com.google.protobuf.Duration value) {
+      if (provedAfterBuilder_ == null) {
+        if (((bitField0_ & 0x00000001) != 0) &&
+          provedAfter_ != null &&
+          provedAfter_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getProvedAfterBuilder().mergeFrom(value);
+        } else {
+          provedAfter_ = value;
+        }
+      } else {
+        provedAfterBuilder_.mergeFrom(value);
+      }
+      if (provedAfter_ != null) {
+        bitField0_ |= 0x00000001;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    public Builder clearProvedAfter() {
+      bitField0_ = (bitField0_ & ~0x00000001);
+      provedAfter_ = null;
+      if (provedAfterBuilder_ != null) {
+        provedAfterBuilder_.dispose();
+        provedAfterBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getProvedAfterBuilder() {
+      bitField0_ |= 0x00000001;
+      onChanged();
+      return getProvedAfterFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getProvedAfterOrBuilder() {
+      if (provedAfterBuilder_ != null) {
+        return provedAfterBuilder_.getMessageOrBuilder();
+      } else {
+        return provedAfter_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : provedAfter_;
+      }
+    }
+    /**
+     * <pre>
+     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+     * committed before the request.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getProvedAfterFieldBuilder() {
+      if (provedAfterBuilder_ == null) {
+        provedAfterBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getProvedAfter(),
+                getParentForChildren(),
+                isClean());
+        provedAfter_ = null;
+      }
+      return provedAfterBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

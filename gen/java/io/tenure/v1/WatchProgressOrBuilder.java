@@ -7,4 +7,40 @@ package io.tenure.v1;
 public interface WatchProgressOrBuilder extends
     // @@protoc_insertion_point(interface_extends:tenure.v1.WatchProgress)
     com.google.protobuf.MessageOrBuilder {
+
+  /**
+   * <pre>
+   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+   * committed before the request.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+   * @return Whether the provedAfter field is set.
+   */
+  boolean hasProvedAfter();
+  /**
+   * <pre>
+   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+   * committed before the request.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+   * @return The provedAfter.
+   */
+  com.google.protobuf.Duration getProvedAfter();
+  /**
+   * <pre>
+   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
+   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
+   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
+   * committed before the request.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getProvedAfterOrBuilder();
 }

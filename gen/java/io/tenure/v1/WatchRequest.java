@@ -684,7 +684,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration progressInterval_;
   /**
    * <pre>
-   * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+   * is due waits until the member has proved that it is current and has sent all that it then showed.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -696,7 +697,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+   * is due waits until the member has proved that it is current and has sent all that it then showed.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -708,7 +710,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+   * is due waits until the member has proved that it is current and has sent all that it then showed.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3272,7 +3275,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> progressIntervalBuilder_;
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3283,7 +3287,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3298,7 +3303,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3318,7 +3324,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3336,7 +3343,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3361,7 +3369,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3378,7 +3387,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3390,7 +3400,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3405,7 +3416,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+     * is due waits until the member has proved that it is current and has sent all that it then showed.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>

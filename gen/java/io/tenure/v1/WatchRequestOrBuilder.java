@@ -411,7 +411,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+   * is due waits until the member has proved that it is current and has sent all that it then showed.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -420,7 +421,8 @@ public interface WatchRequestOrBuilder extends
   boolean hasProgressInterval();
   /**
    * <pre>
-   * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+   * is due waits until the member has proved that it is current and has sent all that it then showed.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -429,7 +431,8 @@ public interface WatchRequestOrBuilder extends
   com.google.protobuf.Duration getProgressInterval();
   /**
    * <pre>
-   * How often a progress mark is sent while nothing else is; unset is 10 s, at least 200 ms, at most 10 min.
+   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
+   * is due waits until the member has proved that it is current and has sent all that it then showed.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>

@@ -6,6 +6,9 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * <pre>
  * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
  * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+ * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+ * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+ * up sends old ones.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -110,6 +113,9 @@ public final class WatchServiceGrpc {
    * <pre>
    * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
    * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+   * up sends old ones.
    * </pre>
    */
   public interface AsyncService {
@@ -132,6 +138,9 @@ public final class WatchServiceGrpc {
    * <pre>
    * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
    * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+   * up sends old ones.
    * </pre>
    */
   public static abstract class WatchServiceImplBase
@@ -147,6 +156,9 @@ public final class WatchServiceGrpc {
    * <pre>
    * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
    * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+   * up sends old ones.
    * </pre>
    */
   public static final class WatchServiceStub
@@ -181,6 +193,9 @@ public final class WatchServiceGrpc {
    * <pre>
    * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
    * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+   * up sends old ones.
    * </pre>
    */
   public static final class WatchServiceBlockingV2Stub
@@ -216,6 +231,9 @@ public final class WatchServiceGrpc {
    * <pre>
    * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
    * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+   * up sends old ones.
    * </pre>
    */
   public static final class WatchServiceBlockingStub
@@ -250,6 +268,9 @@ public final class WatchServiceGrpc {
    * <pre>
    * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
    * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
+   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
+   * up sends old ones.
    * </pre>
    */
   public static final class WatchServiceFutureStub
