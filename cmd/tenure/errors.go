@@ -13,6 +13,8 @@ var (
 	errClosed = errors.New("the connection is closed")
 	// errNoAnswer says that a member took a connection, or a request, and said nothing.
 	errNoAnswer = errors.New("no answer")
+	// errNotRenewed says that a lease ran out.
+	errNotRenewed = errors.New("it could not be renewed in time")
 	// errOutcomeUnknown says that a change was sent and its answer was lost.
 	errOutcomeUnknown = errors.New("the answer was lost; whether the change was made is not known")
 	// errStreamEnded says that a member ended a stream that should have gone on.

@@ -1,13 +1,39 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
+
+// lease is what a command runs under.
+type lease interface {
+	// TTL returns how long it lasts after a renewal; zero is without end.
+	TTL() time.Duration
+	// SafeFor returns how long it lasts for certain if it is not renewed any more.
+	SafeFor() time.Duration
+	// RanOut tells that it once was not renewed in time: it is over then, also if the session goes on.
+	RanOut() bool
+}
+
+// sessionLease is the lease of a command that hangs on a session alone: whatever it went through, it lives or it does not.
+type sessionLease struct{ *tenure.Session }
+
+// RanOut is false: the session's end is told by the session.
+func (sessionLease) RanOut() bool { return false }
+
+// holdLease is the lease of a command that hangs on a lock. The library gives a hold back whose lease ran out.
+type holdLease struct {
+	*tenure.Session
+
+	held *tenure.Held
+}
+
+// RanOut tells whether the hold is given back.
+func (l holdLease) RanOut() bool { return l.held.Cause() == tenure.EndLeaseRanOut }
 
 // Exit codes of commands that run a command under a lease.
 const (
@@ -23,7 +49,9 @@ const killAfterDefault = 5 * time.Second
 // guarded runs a command that may run only while a session lives. When the lease nears its end the command is terminated,
 // and killed before the cluster can give away what the session holds.
 type guarded struct {
-	session *tenure.Session
+	lease lease
+	// vigil is told what hangs on the lease.
+	vigil *vigil
 	// grace is how long before its end the command is told.
 	grace time.Duration
 	// signals are passed on.
@@ -41,10 +69,13 @@ type guarded struct {
 
 // run runs the command to its end. It returns the command's exit code, or exitLost.
 func (g *guarded) run() (int, error) {
-	dog := &watchdog{grace: g.grace, deadline: g.session.SafeFor(), unlimited: g.session.TTL() == 0}
+	dog := &watchdog{grace: g.grace, deadline: g.lease.SafeFor(), unlimited: g.lease.TTL() == 0}
+	g.vigil.hangs(stake{text: g.what + " is safe"})
+	defer g.vigil.hangs(stake{})
 	if err := g.awaitSafety(); err != nil {
 		return exitLost, err
 	}
+	g.vigil.hangs(stake{text: g.what + " is safe", command: true, grace: g.grace})
 	p, err := startProcess(g.program, g.argv, g.variables, g.streams)
 	if err != nil {
 		return exitNotExecutable, err
@@ -61,7 +92,7 @@ func (g *guarded) run() (int, error) {
 
 // awaitSafety waits until the lease is good for long enough to begin: it may have aged while the lock was waited for.
 func (g *guarded) awaitSafety() error {
-	if g.session.TTL() == 0 {
+	if g.lease.TTL() == 0 {
 		return nil
 	}
 	timer := time.NewTimer(0)
@@ -78,7 +109,11 @@ func (g *guarded) awaitSafety() error {
 				return silentExit(signalExitCode(s))
 			}
 		case <-timer.C:
-			if g.session.SafeFor() > g.grace {
+			// In this order: what is safe may run out, and what ran out is never safe again.
+			switch left := g.lease.SafeFor(); {
+			case g.lease.RanOut():
+				return &exitError{code: exitLost, err: fmt.Errorf("lost %s before the command began: %w", g.what, errNotRenewed)}
+			case left > g.grace:
 				return nil
 			}
 			timer.Reset(stepMax)
@@ -91,7 +126,7 @@ func (g *guarded) watch(p *process, dog *watchdog) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	begun := time.Now()
-	cause := errors.New("it could not be renewed in time")
+	cause := errNotRenewed
 	for {
 		select {
 		case <-p.done:
@@ -114,9 +149,16 @@ func (g *guarded) watch(p *process, dog *watchdog) {
 		}
 		now := time.Since(begun)
 		if !dog.unlimited {
-			dog.leased(now, g.session.SafeFor())
+			left := g.lease.SafeFor()
+			if g.lease.RanOut() {
+				left = 0
+			}
+			dog.leased(now, left)
 		}
 		what, wait := dog.step(now)
+		if what != orderNone {
+			g.vigil.hangs(stake{})
+		}
 		switch what {
 		case orderTerminate:
 			g.note("Lost %s: %s. Terminating the command.", g.what, printable(cause.Error()))

@@ -164,11 +164,12 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	if f.waitSet {
 		w.deadline = begun.Add(f.wait)
 	}
+	session.vigil.hangs(stake{text: "the place in the queue for " + f.what(key) + " is kept"})
 	hold, err := w.take(ctx, signals, losses)
 	code := exitOK
 	if err == nil {
 		g := &guarded{
-			session: session.Session, grace: f.killAfter, signals: signals, losses: losses, note: e.notef,
+			lease: holdLease{session.Session, hold}, vigil: session.vigil, grace: f.killAfter, signals: signals, losses: losses, note: e.notef,
 			what: f.what(key), program: program, argv: argv,
 			streams: streams{in: e.stdin, out: e.stdout, err: e.stderr},
 		}

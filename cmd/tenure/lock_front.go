@@ -70,7 +70,7 @@ func (q *lockQueue) tellHolder(ctx context.Context) *tenurev1.ResponseHeader {
 			return answer.GetHeader()
 		}
 	}
-	if lock.GetHolders()+lock.GetDelayedHolds() > 0 {
+	if lock.GetHolders()+lock.GetDelayedHolds() > 0 || lock.GetFrozen() {
 		q.say(placeText(0, lock))
 	}
 	return answer.GetHeader()
@@ -97,6 +97,9 @@ func placeText(before uint32, lock *tenurev1.Lock) string {
 		parts = append(parts, text)
 	} else if delayed := lock.GetDelayed(); len(delayed) > 0 {
 		parts = append(parts, delayText(delayed[0]))
+	}
+	if lock.GetFrozen() {
+		parts = append(parts, frozenText)
 	}
 	place := fmt.Sprintf("position %d", before+1)
 	if waiters := lock.GetWaiters(); waiters > 0 {

@@ -111,7 +111,7 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 			return nil, q.session.ended()
 		case errors.Is(err, tenure.ErrUnavailable), errors.Is(err, tenure.ErrOutcomeUnknown), errors.Is(err, tenure.ErrLockLost):
 			// Nothing is left of the wait; while the session lives another one may begin.
-			q.say("cannot ask for it")
+			q.say("the cluster does not answer; still trying")
 			continue
 		}
 		return nil, q.refused(err)

@@ -7,6 +7,9 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
+// frozenText says why a lock that nobody has is not granted.
+const frozenText = "nothing is granted for a while, because the cluster was restored (see `tenure status`)"
+
 // whyNotAcquired says what stands between a caller and a lock.
 func whyNotAcquired(lock *tenurev1.Lock) string {
 	var reasons []string
@@ -19,7 +22,7 @@ func whyNotAcquired(lock *tenurev1.Lock) string {
 		reasons = append(reasons, fmt.Sprintf("%d waiting", waiters))
 	}
 	if lock.GetFrozen() {
-		reasons = append(reasons, "nothing is granted for a while, because the cluster was restored (see `tenure status`)")
+		reasons = append(reasons, frozenText)
 	}
 	if len(reasons) == 0 {
 		return "it was taken and given back meanwhile: try again"

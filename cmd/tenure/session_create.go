@@ -127,7 +127,8 @@ func (e *environment) runUnderSession(
 	}
 	losses := make(chan error, 1)
 	g := &guarded{
-		session:   session.Session,
+		lease:     sessionLease{session.Session},
+		vigil:     session.vigil,
 		grace:     killAfter(session.TTL()),
 		signals:   signals,
 		losses:    losses,

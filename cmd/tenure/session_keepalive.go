@@ -59,7 +59,8 @@ func (e *environment) keepAlive(ctx context.Context, flag *secretFlag, id string
 		return sessionRefusal(id, err)
 	}
 	defer s.Detach() // The session lives on without this program.
-	s.OnState(e.stateNotes(s.ID()))
+	_, stopVigil := e.keepVigil(ctx, s)
+	defer stopVigil()
 	for number := uint64(1); ; number++ {
 		select {
 		case <-ctx.Done():

@@ -17,6 +17,9 @@ type ownSession struct {
 	*tenure.Session
 
 	client *tenure.Client
+	// vigil tells people when the cluster stops answering, until stopVigil.
+	vigil     *vigil
+	stopVigil func()
 }
 
 // client returns a client of the members that the flags name. Close it.
@@ -59,28 +62,9 @@ func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessi
 		return nil, plainError(err)
 	}
 	e.noteTTL(request.GetTtl().AsDuration(), s.TTL())
-	s.OnState(e.stateNotes(s.ID()))
-	return &ownSession{Session: s, client: c}, nil
-}
-
-// stateNotes returns a listener that tells people that renewing got hard, or easy again.
-func (e *environment) stateNotes(id string) func(tenure.StateChange) {
-	troubled := false
-	return func(change tenure.StateChange) {
-		switch change.State {
-		case tenure.StateSuspended, tenure.StateJeopardy:
-			if !troubled {
-				troubled = true
-				e.notef("Cannot renew session %s; trying again.", id)
-			}
-		case tenure.StateConnected:
-			if troubled {
-				troubled = false
-				e.notef("Session %s is renewed again.", id)
-			}
-		default:
-		}
-	}
+	own := &ownSession{Session: s, client: c}
+	own.vigil, own.stopVigil = e.keepVigil(context.WithoutCancel(ctx), s)
+	return own, nil
 }
 
 // tellEnd sends why the session ended to losses, which must have room, unless stop is called before; stop waits for that.
@@ -118,7 +102,10 @@ func sessionEnd(id string, err error) error {
 }
 
 // close ends the session, cleanly: its locks are free at once.
-func (s *ownSession) close() error { return plainError(s.client.Close()) }
+func (s *ownSession) close() error {
+	s.stopVigil()
+	return plainError(s.client.Close())
+}
 
 // plainError returns an error of the client as the rest of this program knows it.
 func plainError(err error) error {

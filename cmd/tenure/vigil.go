@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+)
+
+// Until the cluster's silence is told. A leader that hands over, and a member that restarts, are back before.
+const (
+	patienceMax   = 1500 * time.Millisecond
+	patienceShare = 10 // Of the TTL, where that is less.
+)
+
+// renewEveryMax is the longest time between two renewals of a client.
+const renewEveryMax = 10 * time.Second
+
+// stake is what hangs on a session, for people.
+type stake struct {
+	// text is a sentence such as `the lock on "a" is safe`; empty if nothing hangs on it any more.
+	text string
+	// command tells that a command runs, which is terminated a grace before the lease ends.
+	command bool
+	grace   time.Duration
+}
+
+// vigil tells people when the cluster stops answering a session, until when what hangs on the session is safe, and when
+// the cluster answers again. It has no clock of its own: each look says what is, and when.
+type vigil struct {
+	// ttl of the session; zero is none.
+	ttl time.Duration
+
+	mu    sync.Mutex // Guards stake; run reads it while others set it.
+	stake stake
+
+	// since is when the silence began that is not told yet; zero if there is none.
+	since time.Time
+	// silent tells that the silence was told, and doubtful that it lasted for longer than the lease.
+	silent, doubtful bool
+}
+
+// hangs sets what hangs on the session from now on.
+func (v *vigil) hangs(on stake) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.stake = on
+}
+
+// hanging returns what hangs on the session.
+func (v *vigil) hanging() stake {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.stake
+}
+
+// patience returns how long a silence stays untold.
+func (v *vigil) patience() time.Duration {
+	if v.ttl == 0 {
+		return patienceMax
+	}
+	return min(patienceMax, v.ttl/patienceShare)
+}
+
+// overdue tells whether an acknowledged renewal should have made a lease longer than it is. Renewals come every third of
+// the TTL, spread by a tenth.
+func (v *vigil) overdue(left time.Duration) bool {
+	if v.ttl == 0 {
+		return false
+	}
+	every := min(v.ttl/3, renewEveryMax)
+	return v.ttl-left > every+every/10+v.ttl/50+v.patience()
+}
+
+// look returns what to tell, or nothing. left is how long the lease lasts from now on.
+func (v *vigil) look(now time.Time, state tenure.State, left time.Duration) string {
+	late := v.overdue(left)
+	switch {
+	case state == tenure.StateClosed:
+		return "" // How it ended is told by who depends on it.
+	case state == tenure.StateJeopardy:
+		if v.doubtful {
+			return ""
+		}
+		v.silent, v.doubtful = true, true
+		if v.hanging().command {
+			return "" // The command's end is told.
+		}
+		return "The cluster did not answer in time: the session may have expired. Still trying."
+	case state != tenure.StateSuspended && !late:
+		told := v.silent
+		v.since, v.silent, v.doubtful = time.Time{}, false, false
+		if !told {
+			return ""
+		}
+		return "The cluster answers again" + v.after("; ") + "."
+	case v.silent:
+		return ""
+	case v.since.IsZero():
+		v.since = now
+	}
+	if !late && now.Sub(v.since) < v.patience() {
+		return ""
+	}
+	v.silent = true
+	return v.silence(now, left)
+}
+
+// silence returns that the cluster does not answer, and what that means.
+func (v *vigil) silence(now time.Time, left time.Duration) string {
+	on := v.hanging()
+	text := "The cluster does not answer" + v.after("; ")
+	if v.ttl == 0 || on.text == "" {
+		return text + ". Still trying."
+	}
+	text += fmt.Sprintf(" until %s (%v more).", now.Add(left).UTC().Format(time.RFC3339), left.Truncate(100*time.Millisecond))
+	if !on.command {
+		return text + " Still trying."
+	}
+	return text + fmt.Sprintf(" Without an answer the command is terminated in %v.",
+		max(0, left-on.grace).Truncate(100*time.Millisecond))
+}
+
+// after returns what hangs on the session, if anything, after a separator.
+func (v *vigil) after(separator string) string {
+	if on := v.hanging(); on.text != "" {
+		return separator + on.text
+	}
+	return ""
+}
+
+// run looks at a session until ctx ends, and notes what is to be told.
+func (v *vigil) run(ctx context.Context, s *tenure.Session, note func(format string, args ...any)) {
+	for {
+		state, _ := s.State()
+		if text := v.look(time.Now(), state, s.SafeFor()); text != "" {
+			note("%s", text)
+		}
+		if !pauseFor(ctx, stepMax) {
+			return
+		}
+	}
+}
+
+// keepVigil tells people what becomes of a session, from a goroutine of its own, until stop is called.
+func (e *environment) keepVigil(ctx context.Context, s *tenure.Session) (v *vigil, stop func()) {
+	v = &vigil{ttl: s.TTL(), stake: stake{text: "session " + s.ID() + " is alive"}}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { v.run(ctx, s, e.notef) })
+	return v, func() {
+		cancel()
+		watching.Wait()
+	}
+}
