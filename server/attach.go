@@ -96,6 +96,15 @@ func (a *api) takeOver(
 	if err != nil {
 		return nil, err
 	}
+	response, err := a.tellTakeover(ctx, id)
+	if err != nil {
+		return nil, afterChange(err)
+	}
+	return response, nil
+}
+
+// tellTakeover tells the new user of a session what it has.
+func (a *api) tellTakeover(ctx context.Context, id storage.SessionID) (*tenurev1.AttachSessionResponse, error) {
 	s, err := a.localSnapshot()
 	if err != nil {
 		return nil, err

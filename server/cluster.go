@@ -93,12 +93,12 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	}
 	s, err := a.localSnapshot()
 	if err != nil {
-		return nil, err
+		return nil, afterChange(err)
 	}
 	defer a.closeSnapshot(s)
 	limits, err = s.Limits()
 	if err != nil {
-		return nil, err
+		return nil, afterChange(err)
 	}
 	a.log.Info("limits set", zap.Stringer("limits", limits), zap.String("by", callAddress(ctx)))
 	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil

@@ -278,6 +278,8 @@ func fromNode(err error) *apiError {
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead")
 	case errors.Is(err, raftnode.ErrNoLeader), errors.Is(err, raftnode.ErrTransferring):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
+	case errors.Is(err, raftnode.ErrDiskHangs):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "the disk of this member hangs; ask another")
 	case errors.Is(err, raftnode.ErrMemberUnknown):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND, "there is no such member; `tenure member list` lists them")
 	case errors.Is(err, raftnode.ErrTooBusy):
@@ -334,6 +336,17 @@ func unknownOutcome(err error) *apiError {
 	e := newError(reason, "%s", text)
 	e.applied = appliedUnknown
 	return e
+}
+
+// afterChange returns the error of a call that has made its change already, and could not tell what came of it.
+func afterChange(err error) error {
+	e := toAPI(err)
+	if e == nil {
+		return err
+	}
+	made := *e
+	made.applied = appliedYes
+	return &made
 }
 
 // fromStatus returns what a status that gRPC itself made means: of codes that clients cause.

@@ -104,6 +104,9 @@ func TestAGrantBeforeATakeoverIsNotTold(t *testing.T) {
 				t.Fatalf("got %v, want that another process has the session", got)
 			}
 			wantError(t, err, codes.FailedPrecondition, "SESSION_SUPERSEDED")
+			if applied := infoOf(err).GetMetadata()["applied"]; applied != "yes" {
+				t.Errorf("got applied %q, want yes: the lock was granted", applied)
+			}
 		})
 	}
 }

@@ -141,12 +141,14 @@ func (a *api) TryAcquireLock(
 	})
 	if err != nil {
 		a.leaveQueue(ctx, w)
-		return nil, err
+		return nil, afterChange(err)
 	}
 	if !response.GetAcquired() && response.GetLock() == nil {
-		response.Lock, err = a.lockNow(acquire.GetKey())
+		if response.Lock, err = a.lockNow(acquire.GetKey()); err != nil {
+			return nil, afterChange(err)
+		}
 	}
-	return response, err
+	return response, nil
 }
 
 // untilStop returns a context that ends with a call or with the server.

@@ -79,24 +79,34 @@ func (a *api) AcquireLock(
 		})
 	}
 	w := newWaiting(acquire, result)
+	if err = a.queued(ctx, w, result, stream.Send); err == nil {
+		return nil
+	}
+	if r.GetLeaveOnDisconnect() {
+		a.leaveQueue(ctx, w)
+	}
+	return afterChange(err)
+}
+
+// queued tells that a call waits, and then what becomes of that.
+func (a *api) queued(
+	ctx context.Context, w *waiting, result *storev1.Result, send func(*tenurev1.AcquireLockResponse) error,
+) error {
 	place, err := a.placeOf(w)
 	if err != nil {
 		return err
 	}
-	err = stream.Send(&tenurev1.AcquireLockResponse{
+	err = send(&tenurev1.AcquireLockResponse{
 		Header: a.headerOf(result),
 		Step: &tenurev1.AcquireLockResponse_Queued{Queued: &tenurev1.LockQueuedStep{
 			Place: place,
-			Lock:  a.lockTimes(ctx, lockToProto(done.GetLock(), a.history(), a.timers)),
+			Lock:  a.lockTimes(ctx, lockToProto(result.GetAcquireLock().GetLock(), a.history(), a.timers)),
 		}},
 	})
-	if err == nil {
-		err = a.await(ctx, w, stream.Send)
+	if err != nil {
+		return err
 	}
-	if err != nil && r.GetLeaveOnDisconnect() {
-		a.leaveQueue(ctx, w)
-	}
-	return err
+	return a.await(ctx, w, send)
 }
 
 // placeOf returns the place that a call waits on. One that was found, not made, has moved since it was made; so the call

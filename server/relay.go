@@ -163,11 +163,11 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 	patience := time.NewTimer(r.patience)
 	defer patience.Stop()
 	wait := relayRetryMin
-	var unknown error // of an attempt that may have been applied
+	var unknown *apiError // of an attempt that may have been applied
 	for {
 		if err != nil {
 			if e := toAPI(err); e != nil && e.applied == appliedUnknown {
-				unknown = err
+				unknown = e
 			}
 			retry := time.NewTimer(wait)
 			_, changed := r.present()
@@ -175,12 +175,9 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 			case <-changed:
 			case <-retry.C:
 			case <-patience.C:
-				return errors.Join(unknown, err)
+				return unlessUnknown(err, unknown)
 			case <-ctx.Done():
-				if unknown == nil {
-					unknown = newNotApplied(ctx)
-				}
-				return unknown
+				return unlessUnknown(newNotApplied(ctx), unknown)
 			}
 			retry.Stop()
 			wait = min(2*wait, relayRetryMax)
@@ -189,13 +186,17 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 			return nil
 		}
 		if !mayComeRight(ctx, err, c.repeat) {
-			if e := toAPI(err); unknown != nil && e != nil && e.applied == appliedNo {
-				// This attempt did nothing, but an earlier one may have.
-				return errors.Join(unknown, err)
-			}
-			return err
+			return unlessUnknown(err, unknown)
 		}
 	}
+}
+
+// unlessUnknown returns the error of the last attempt; but if that did nothing, and an earlier one may have, that one's.
+func unlessUnknown(last error, earlier *apiError) error {
+	if e := toAPI(last); earlier == nil || e == nil || e.applied != "" && e.applied != appliedNo {
+		return last
+	}
+	return errors.Join(earlier, last)
 }
 
 // attempt does it once.

@@ -37,7 +37,10 @@ func (a *api) order(ctx context.Context, c *storev1.Command) (*storev1.Result, e
 	if err != nil {
 		return nil, err
 	}
-	return result, a.awaitApplied(ctx, index)
+	if err = a.awaitApplied(ctx, index); err != nil && result.GetFailure() == nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // awaitApplied waits until this member has applied what the leader did, so that whoever changed something reads it here.

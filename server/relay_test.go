@@ -204,6 +204,10 @@ func TestRelayedChanges(t *testing.T) {
 		"what may be applied is not repeated": {
 			answers: []func(context.Context) error{lost, fine}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: appliedUnknown,
 		},
+		"a refusal does not tell of the attempt before it": {
+			answers: []func(context.Context) error{lost, busy}, repeat: true, calls: 2,
+			want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: appliedUnknown,
+		},
 		"what has an identity is repeated": {answers: []func(context.Context) error{lost, lost, fine}, repeat: true, calls: 3},
 	}
 	for name, tc := range tests {
@@ -326,6 +330,33 @@ func TestRelayWithoutALeader(t *testing.T) {
 	if reason, applied := relayReason(err); applied == appliedUnknown ||
 		reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)
+	}
+}
+
+// A member that lost its leadership under a change that may be repeated knows nothing of its outcome, whatever stops it
+// from being repeated.
+func TestWhatALostLeadershipLeavesUnknownStaysUnknown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		leads bool // again
+		here  error
+	}{
+		"nobody leads":          {},
+		"it leads, and is busy": {leads: true, here: raftnode.ErrTooBusy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRelayRig(t)
+			if tc.leads {
+				rig.node.elect(1, 5)
+				rig.awaitWay(1)
+			}
+			err := rig.api.relay.lead(t.Context(), leaderCall{
+				repeat: true,
+				here:   func(context.Context) error { return tc.here },
+			}, raftnode.ErrOutcomeUnknown)
+			if reason, applied := relayReason(err); applied != appliedUnknown {
+				t.Errorf("got %v (%v, applied %q), want applied unknown", err, reason, applied)
+			}
+		})
 	}
 }
 
