@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tenure.testing.TenureServer;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -18,33 +17,13 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.Timeout;
 
 /** The client against a real member. */
-@Timeout(120)
-final class ClientTest {
-  private static TenureServer server;
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = TenureServer.start();
-  }
-
-  @AfterAll
-  static void stop() throws IOException {
-    server.close();
-  }
-
+final class ClientTest extends WithMember {
   private static Client client(TestInfo info) {
-    return Client.connect(server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=4s");
-  }
-
-  private static <T> T get(CompletableFuture<T> f) throws Exception {
-    return f.get(30, TimeUnit.SECONDS);
+    return client(info, Duration.ofSeconds(4));
   }
 
   @Test

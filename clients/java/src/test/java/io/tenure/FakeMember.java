@@ -106,8 +106,13 @@ final class FakeMember implements AutoCloseable {
     return "tenure://127.0.0.1:" + server.getPort();
   }
 
+  /** Returns the token of a session that was handed over. */
   static String token() {
-    return new SessionToken(UUID.randomUUID().toString(), new byte[32], 1, Duration.ofSeconds(10), true).text();
+    return token(true);
+  }
+
+  static String token(boolean handedOver) {
+    return new SessionToken(UUID.randomUUID().toString(), new byte[32], 1, Duration.ofSeconds(10), handedOver).text();
   }
 
   /** Waits for the next request of a kind; what is of another kind is forgotten. */
@@ -122,6 +127,13 @@ final class FakeMember implements AutoCloseable {
         return kind.cast(o);
       }
     }
+  }
+
+  /** Returns what came and was not asked for yet, of all kinds. */
+  List<Object> seen() {
+    List<Object> all = new ArrayList<>();
+    seen.drainTo(all);
+    return all;
   }
 
   /** Answers no renewals any more. */

@@ -19,9 +19,7 @@ import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.SessionHint;
-import io.tenure.v1.TryAcquireLockRequest;
 import io.tenure.v1.TryAcquireLockResponse;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -32,38 +30,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What a member does only at an unlucky moment, by one that does what it is told. */
-@Timeout(120)
-final class FaultsTest {
-  private FakeMember member;
-  private Client client;
-
-  @BeforeEach
-  void start() throws IOException {
-    member = new FakeMember();
-    client = Client.connect(member.uri());
-  }
-
-  @AfterEach
-  void stop() throws InterruptedException {
-    client.close();
-    member.close();
-  }
-
-  private static <T> T get(CompletableFuture<T> f) throws Exception {
-    return f.get(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
-  }
-
-  private static TenureException failure(CompletableFuture<?> f) {
-    ExecutionException e = assertThrows(ExecutionException.class, () -> get(f));
-    return assertInstanceOf(TenureException.class, e.getCause());
-  }
-
+final class FaultsTest extends WithFakeMember {
   @Test
   void aWaitThatTheCallersTimeOutEndsLeavesTheQueue() throws Exception {
     CompletableFuture<Held> wait =
@@ -98,7 +68,7 @@ final class FaultsTest {
     BlockingQueue<StreamObserver<TryAcquireLockResponse>> asked = new LinkedBlockingQueue<>();
     member.tryAcquire = (r, o) -> asked.add(o);
     CompletableFuture<TryResult> attempt = lock.tryAcquireAsync();
-    StreamObserver<TryAcquireLockResponse> answer = asked.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
+    StreamObserver<TryAcquireLockResponse> answer = next(asked);
     attempt.cancel(true);
     FakeMember.reply(answer, TryAcquireLockResponse.newBuilder().setAcquired(true).setHold(hold).build());
     // The next call is answered after the one before was dealt with.
@@ -112,7 +82,7 @@ final class FaultsTest {
     BlockingQueue<StreamObserver<CreateSessionResponse>> asked = new LinkedBlockingQueue<>();
     member.create = (r, o) -> asked.add(o);
     CompletableFuture<Session> opening = client.openSessionAsync(SessionOptions.defaults());
-    StreamObserver<CreateSessionResponse> answer = asked.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
+    StreamObserver<CreateSessionResponse> answer = next(asked);
     opening.cancel(true);
     member.createAtOnce(null, answer);
     assertTrue(member.next(DestroySessionRequest.class).getClean());

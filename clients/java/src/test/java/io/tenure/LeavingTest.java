@@ -10,55 +10,23 @@ import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;
 import io.tenure.v1.LockMode;
-import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ReleaseLockResponse;
 import io.tenure.v1.Sequencer;
 import io.tenure.v1.TryAcquireLockRequest;
 import io.tenure.v1.TryAcquireLockResponse;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What is on its way back is believed by nobody, and comes back, by a member that does what it is told. */
-@Timeout(120)
-final class LeavingTest {
-  private FakeMember member;
-  private Client client;
-
-  @BeforeEach
-  void start() throws IOException {
-    member = new FakeMember();
-    client = Client.connect(member.uri());
-  }
-
-  @AfterEach
-  void stop() throws InterruptedException {
-    client.close();
-    member.close();
-  }
-
-  private static <T> T get(CompletableFuture<T> f) throws Exception {
-    return f.get(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
-  }
-
-  private static <T> T next(BlockingQueue<T> asked) throws InterruptedException {
-    T one = asked.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
-    assertTrue(one != null);
-    return one;
-  }
-
+final class LeavingTest extends WithFakeMember {
   @Test
   void aPlaceIsGivenUpAgainOnceTheRequestForItIsKnownToBeDone() throws Exception {
     Session session = client.openSession();

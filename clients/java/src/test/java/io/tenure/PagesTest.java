@@ -17,41 +17,16 @@ import io.tenure.v1.Place;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ResponseHeader;
 import io.tenure.v1.Sequencer;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A session that has more than one answer can tell. */
-@Timeout(120)
-final class PagesTest {
-  private FakeMember member;
-  private Client client;
-
-  @BeforeEach
-  void start() throws IOException {
-    member = new FakeMember();
-    client = Client.connect(member.uri());
-  }
-
-  @AfterEach
-  void stop() throws InterruptedException {
-    client.close();
-    member.close();
-  }
-
-  private static <T> T get(CompletableFuture<T> f) throws Exception {
-    return f.get(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
-  }
-
+final class PagesTest extends WithFakeMember {
   private static Hold hold(String key, long token) {
     return Hold.newBuilder().setOwner("o").setSequencer(
         Sequencer.newBuilder().setKey(key).setLockIndex(token).setFencingToken(token)).build();

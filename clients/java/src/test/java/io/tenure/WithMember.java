@@ -1,0 +1,38 @@
+package io.tenure;
+
+import io.tenure.testing.TenureServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests with a real member, each in a namespace of its own. */
+@Timeout(120)
+abstract class WithMember {
+  static final Duration SOON = Duration.ofSeconds(30);
+
+  private static TenureServer server;
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = TenureServer.start();
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    server.close();
+  }
+
+  static Client client(TestInfo info, Duration ttl) {
+    return Client.connect(
+        server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + ttl.toSeconds() + "s");
+  }
+
+  static <T> T get(CompletableFuture<T> f) throws Exception {
+    return f.get(SOON.toSeconds(), TimeUnit.SECONDS);
+  }
+}
