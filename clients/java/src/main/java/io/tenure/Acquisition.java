@@ -27,6 +27,7 @@ final class Acquisition {
   private final String fullKey;
   private final String owner;
   private final LockOptions options;
+  private final long begun;
   private final long deadline;
   private final CompletableFuture<Held> future = new CompletableFuture<>();
   private long sequence;
@@ -47,7 +48,8 @@ final class Acquisition {
     this.fullKey = fullKey;
     this.owner = owner;
     this.options = options;
-    this.deadline = wait.map(w -> session.client.clock.nanos() + w.toNanos()).orElse(Long.MAX_VALUE);
+    this.begun = session.client.clock.nanos();
+    this.deadline = wait.map(w -> begun + w.toNanos()).orElse(Long.MAX_VALUE);
   }
 
   CompletableFuture<Held> start() {
@@ -79,8 +81,9 @@ final class Acquisition {
       giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key() + " was not granted in time"));
       return;
     }
-    TenureException over = session.patience(queuedOnce);
-    if (over != null && session.state() == SessionState.JEOPARDY) {
+    // The end of the session is told by itself.
+    TenureException over = session.state() == SessionState.CLOSED ? null : session.endOfPatience(begun, queuedOnce);
+    if (over != null) {
       giveUp(over);
     }
   }
@@ -309,7 +312,7 @@ final class Acquisition {
       if (f.retry()) {
         maybe |= f.error().applied() != Applied.NO;
         again(this);
-      } else if (SessionCore.isWindowFull(f.error())) {
+      } else if (Errors.isWindowFull(f.error())) {
         if (!maybe) {
           doneWithId();
         }

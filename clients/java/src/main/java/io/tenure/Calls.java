@@ -155,7 +155,7 @@ final class Calls {
 
     private void failed(Connection c, boolean silent, Errors.Failure f) {
       // For want of room an attempt is refused undecided; one before it may have been applied, and the number says which.
-      boolean pinned = sent && SessionCore.isWindowFull(f.error());
+      boolean pinned = sent && Errors.isWindowFull(f.error());
       if (!f.retry() && !pinned) {
         // A member refuses for want of room before anything is decided; an attempt before may have been applied.
         boolean doubted = sent && f.reason().equals("QUOTA_EXCEEDED") && f.error().applied() == Applied.NO;

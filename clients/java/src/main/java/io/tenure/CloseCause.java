@@ -22,4 +22,18 @@ public enum CloseCause {
       case EXPORTED -> EndCause.EXPORTED;
     };
   }
+
+  /** Returns what the calls of a session that ended so fail with. */
+  TenureException ofCalls(String sessionId, Applied applied) {
+    return switch (this) {
+      case CLOSED -> TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " is closed");
+      case EXPIRED -> TenureException.of(ErrorKind.SESSION_EXPIRED, applied, "session " + sessionId + " ended");
+      case AUTH_FAILED ->
+          TenureException.of(ErrorKind.AUTH_FAILED, applied, "the secret of session " + sessionId + " was refused");
+      case SUPERSEDED -> TenureException.of(
+          ErrorKind.SESSION_SUPERSEDED, applied, "another process took over session " + sessionId);
+      case EXPORTED ->
+          TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " was handed over");
+    };
+  }
 }

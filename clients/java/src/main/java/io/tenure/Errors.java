@@ -140,4 +140,12 @@ final class Errors {
       default -> null;
     });
   }
+
+  /**
+   * Whether the cluster keeps as many results for the session as it may, and so did not apply the attempt. That its number is done
+   * makes room, so it goes on under another one; unless an attempt before may be applied still, then it keeps its number.
+   */
+  static boolean isWindowFull(Throwable error) {
+    return error instanceof TenureException e && e.reason().equals("REQUEST_WINDOW_FULL");
+  }
 }

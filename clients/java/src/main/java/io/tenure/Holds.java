@@ -51,7 +51,7 @@ final class Holds {
   private boolean asked;
   /** What was inherited and has ended here since. */
   private final Set<String> gone = new HashSet<>();
-  /** From when on inherited holds can be believed; the end of the old process's lease. */
+  /** From when on inherited holds can be believed: the end of the old process's lease, or NEVER. */
   private long inheritFrom = Long.MIN_VALUE;
   /** Grants up to here were made to the process before. */
   private long inheritRevision;
@@ -163,12 +163,16 @@ final class Holds {
   // What is granted.
 
   /**
-   * Makes a Held of a grant once it can be believed; fails as NOT_HELD when it was lost before, or as the session does. One that
-   * ended here before is on its way back, and has to be asked for anew. When it is not wanted any more by then, nothing happens:
-   * whoever gave it up sees to the rest.
+   * Makes a Held of a grant once it can be believed; fails as NOT_HELD when it was lost before or never can be, or as the session
+   * does. One that ended here before is on its way back, and has to be asked for anew. When it is not wanted any more by then,
+   * nothing happens: whoever gave it up sees to the rest.
    */
   void believe(
       Hold hold, BooleanSupplier wanted, Consumer<Held> take, Runnable anew, Consumer<TenureException> fail) {
+    if (isNeverBelieved(hold)) {
+      fail.accept(neverBelieved());
+      return;
+    }
     Pending p = new Pending(hold);
     pending.add(p);
     session.whenSafe(isInherited(hold.getSequencer().getFencingToken()) ? inheritFrom : Long.MIN_VALUE, () -> {
@@ -336,15 +340,49 @@ final class Holds {
     return isInherited(h.getSequencer().getFencingToken()) && session.client.clock.nanos() < inheritFrom;
   }
 
+  /** Whether the process before may believe in the hold for as long as it runs, which nobody here can know the end of. */
+  boolean isNeverBelieved(Hold h) {
+    return inheritFrom == SessionCore.NEVER && isDoubted(h);
+  }
+
+  private static TenureException neverBelieved() {
+    return TenureException.of(ErrorKind.NOT_HELD, Applied.NO,
+        "what a session without TTL held is believed by the process before, which did not hand it over");
+  }
+
   /**
-   * Waits until inherited holds can be believed and tells them. Places that nobody took up are given up, for there is nobody to
-   * be told of a grant; one that was granted before is among the holds.
+   * Waits until inherited holds can be believed and tells them; fails as NOT_HELD when one never can be. Places that nobody took
+   * up are given up, for there is nobody to be told of a grant; one that was granted before is among the holds.
    */
   CompletableFuture<List<Held>> inherited() {
     CompletableFuture<List<Held>> result = new CompletableFuture<>();
-    asked = true;
-    inheritedWhenSafe(inheritFrom, result);
+    if (inheritFrom != SessionCore.NEVER) {
+      asked = true;
+      inheritedWhenSafe(inheritFrom, result);
+      return result;
+    }
+    askTruth(result, truth -> {
+      if (truth.holds().stream().anyMatch(this::isNeverBelieved)) {
+        result.completeExceptionally(neverBelieved());
+      } else {
+        asked = true;
+        inheritedWhenSafe(Long.MIN_VALUE, result);
+      }
+    });
     return result;
+  }
+
+  private void askTruth(CompletableFuture<?> result, Consumer<Truth> then) {
+    // Without a number: the order of attempts is the keeper's, and this call is sent again as it is.
+    AttachSessionRequest first = session.attachRequest(0);
+    Truth.ask(first, request -> session.read(
+        SessionServiceGrpc.getAttachSessionMethod(), request)).whenComplete((truth, error) -> {
+      if (error != null) {
+        result.completeExceptionally(session.underSession(Futures.error(error)));
+      } else {
+        then.accept(truth);
+      }
+    });
   }
 
   /** Gives up the places that nobody took up or asked for, with what they became: nobody here would know of a grant. */
@@ -401,14 +439,7 @@ final class Holds {
   }
 
   private void settleHolds(Set<String> granted, CompletableFuture<List<Held>> result) {
-    // Without a number: the order of attempts is the keeper's, and this call is sent again as it is.
-    AttachSessionRequest first = session.attachRequest(0);
-    Truth.ask(first, request -> session.read(
-        SessionServiceGrpc.getAttachSessionMethod(), request)).whenComplete((truth, error) -> {
-      if (error != null) {
-        result.completeExceptionally(session.underSession(Futures.error(error)));
-        return;
-      }
+    askTruth(result, truth -> {
       if (!session.isBelieved()) {
         inheritedWhenSafe(Long.MIN_VALUE, result);
         return;
@@ -419,7 +450,7 @@ final class Holds {
         boolean ours = isInherited(h.getSequencer().getFencingToken()) || granted.contains(name);
         boolean over = gone.contains(name) || ended.contains(name) || lostEarly.contains(name)
             || isLeaving(h.getSequencer().getKey(), h.getOwner());
-        if (ours && !over) {
+        if (ours && !over && !isDoubted(h)) {
           all.add(adopt(h));
         }
       }

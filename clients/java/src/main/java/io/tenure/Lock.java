@@ -166,7 +166,8 @@ public final class Lock {
             && !session.holds.isUsed(fullKey, owner, null)) {
           session.holds.leave(fullKey, owner, sequence[0]);
         }
-      } else if (!r.getAcquired() || session.holds.isDoubted(r.getHold())) {
+      } else if (!r.getAcquired()
+          || session.holds.isDoubted(r.getHold()) && !session.holds.isNeverBelieved(r.getHold())) {
         // What the process before this one may still believe in is not had here yet.
         result.complete(new TryResult(
             Optional.empty(), Math.max(r.getAcquired() ? 1 : 0, r.getLock().getHolders()), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));

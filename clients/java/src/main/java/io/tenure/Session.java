@@ -171,7 +171,10 @@ public final class Session implements AutoCloseable {
     return core.client.loop.shown(core.client.onLoop(core::export));
   }
 
-  /** {@return a text by which another process can resume the session after a crash of this one} Keep it secret. */
+  /**
+   * {@return a text by which another process can resume the session after a crash of this one} Keep it secret. Who resumes a session
+   * without TTL by it never believes in what was held: hand such a session over by {@link #export}.
+   */
   public String token() {
     return core.token(false);
   }
@@ -181,6 +184,10 @@ public final class Session implements AutoCloseable {
    * A place in a queue that was inherited is kept for an acquire with the same owner; those that nobody took up are given
    * up here. When nobody asks, they are given up a TTL after the resumption, and the locks with them that were granted there
    * meanwhile. Another call returns the same again.
+   *
+   * @throws TenureException.StaleToken of kind NOT_HELD when the session has no TTL, was not handed over by {@link #export}, and
+   *     still holds what it held then: the process before may believe in that for as long as it runs. So may no acquire of these
+   *     locks by the same owner. {@link #close} frees them, with their lock-delay.
    */
   public List<Held> inherited() {
     return Await.of(core.client.onLoop(core.holds::inherited));

@@ -22,7 +22,10 @@ import java.util.function.Function;
 
 /** The state of one session. Only the loop changes it; the volatile parts may be read by anybody. */
 final class SessionCore {
-  private static final Duration JEOPARDY_CALLS_MAX = Duration.ofSeconds(45);
+  /** When a process before may believe in what the session holds for as long as it runs. */
+  static final long NEVER = Long.MAX_VALUE;
+
+  private static final Duration OUTAGE_CALLS_MAX = Duration.ofSeconds(45);
   private static final long AFTER_CLOSE_NANOS = 3_000_000_000L;
   private static final long CLOSE_NANOS = 10_000_000_000L;
   private static final long WINDOW_FULL_NANOS = 50_000_000L;
@@ -46,7 +49,7 @@ final class SessionCore {
   private long changedAt;
   private long attempts;
   private boolean needsAttach;
-  /** Until when a process before may believe in what the session holds. */
+  /** Until when a process before may believe in what the session holds; NEVER: nothing ends that. */
   private long oldMayRunUntil = Long.MIN_VALUE;
   private CompletableFuture<Void> ending;
 
@@ -134,9 +137,8 @@ final class SessionCore {
 
   /** The session was taken over from another process; the next renewal begins its lease here. */
   void takenOver(Truth had, boolean mayRun) {
-    long from = client.clock.nanos() + (mayRun ? ttl.toNanos() : 0);
-    oldMayRunUntil = mayRun ? from : Long.MIN_VALUE;
-    holds.inherit(had, from);
+    oldMayRunUntil = !mayRun ? Long.MIN_VALUE : ttl.isZero() ? NEVER : client.clock.nanos() + ttl.toNanos();
+    holds.inherit(had, oldMayRunUntil);
     attempts = 1;
     client.sessions.add(this);
     client.keeper.add(this);
@@ -304,12 +306,12 @@ final class SessionCore {
   <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
     CompletableFuture<R> result = new CompletableFuture<>();
-    change(method, request, result);
+    change(method, request, patience(), result);
     return result;
   }
 
-  private <Q extends MessageLite, R> void change(
-      MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request, CompletableFuture<R> result) {
+  private <Q extends MessageLite, R> void change(MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request,
+      Calls.Patience patience, CompletableFuture<R> result) {
     if (result.isDone()) {
       return;
     }
@@ -317,7 +319,7 @@ final class SessionCore {
       result.completeExceptionally(overError(Applied.NO));
       return;
     }
-    long sequence = ids.draw(() -> change(method, request, result));
+    long sequence = ids.draw(() -> change(method, request, patience, result));
     if (sequence == 0) {
       return;
     }
@@ -329,26 +331,18 @@ final class SessionCore {
       result.completeExceptionally(e);
       return;
     }
-    CompletableFuture<R> call = client.calls.call(method, q, this::patience);
+    CompletableFuture<R> call = client.calls.call(method, q, patience);
     call.whenComplete((value, error) -> {
       ids.done(sequence);
       if (error == null) {
         result.complete(value);
-      } else if (isWindowFull(error)) {
-        client.loop.after(WINDOW_FULL_NANOS, () -> change(method, request, result));
+      } else if (Errors.isWindowFull(error)) {
+        client.loop.after(WINDOW_FULL_NANOS, () -> change(method, request, patience, result));
       } else {
         result.completeExceptionally(underSession(error));
       }
     });
     result.whenComplete((v, e) -> client.loop.run(() -> call.cancel(true)));
-  }
-
-  /**
-   * Whether the cluster keeps as many results for the session as it may, and so did not apply the attempt. That its number is done
-   * makes room, so it goes on under another one; unless an attempt before may be applied still, then it keeps its number.
-   */
-  static boolean isWindowFull(Throwable error) {
-    return error instanceof TenureException e && e.reason().equals("REQUEST_WINDOW_FULL");
   }
 
   RequestID requestId(long sequence) {
@@ -361,26 +355,36 @@ final class SessionCore {
 
   /** A call that only reads, as the session. */
   <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
-    return client.calls.call(method, request, this::patience);
+    return client.calls.call(method, request, patience());
   }
 
-  /** How long a call under the session may go on. */
-  TenureException patience(boolean sent) {
+  /** Returns how long a call under the session that begins now may go on. */
+  Calls.Patience patience() {
+    long begun = client.clock.nanos();
+    return sent -> endOfPatience(begun, sent);
+  }
+
+  /** Returns why a call or a wait that began then must end now; null while it may go on. */
+  TenureException endOfPatience(long begun, boolean sent) {
     long now = client.clock.nanos();
     Applied applied = sent ? Applied.UNKNOWN : Applied.NO;
     if (state == SessionState.CLOSED && now - changedAt > AFTER_CLOSE_NANOS) {
       return overError(applied);
     }
+    ErrorKind kind = sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE;
     if (state == SessionState.JEOPARDY && now - changedAt > jeopardyMax()) {
-      return TenureException.of(
-          sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE, applied,
-          "no member answers, and the lease of session " + id + " ran out");
+      return TenureException.of(kind, applied, "no member answers, and the lease of session " + id + " ran out");
+    }
+    // Without TTL no lease runs out; who begins later has as much time.
+    if (ttl.isZero() && state == SessionState.SUSPENDED
+        && now - Math.max(begun, changedAt) > OUTAGE_CALLS_MAX.toNanos()) {
+      return TenureException.of(kind, applied, "no member answered for session " + id + " within " + OUTAGE_CALLS_MAX);
     }
     return null;
   }
 
-  long jeopardyMax() {
-    return Math.min(JEOPARDY_CALLS_MAX.toNanos(), 2 * ttl.toNanos());
+  private long jeopardyMax() {
+    return Math.min(OUTAGE_CALLS_MAX.toNanos(), 2 * ttl.toNanos());
   }
 
   /** Names an error as the user of a session should see it, and has the session looked after if it may be over. */
@@ -403,16 +407,7 @@ final class SessionCore {
   }
 
   TenureException overError(Applied applied) {
-    return switch (cause == null ? CloseCause.CLOSED : cause) {
-      case EXPIRED -> TenureException.of(ErrorKind.SESSION_EXPIRED, applied, "session " + id + " ended");
-      case SUPERSEDED ->
-          TenureException.of(ErrorKind.SESSION_SUPERSEDED, applied, "another process took over session " + id);
-      case AUTH_FAILED ->
-          TenureException.of(ErrorKind.AUTH_FAILED, applied, "the secret of session " + id + " was refused");
-      case CLOSED -> TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + id + " is closed");
-      case EXPORTED ->
-          TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + id + " was handed over");
-    };
+    return (cause == null ? CloseCause.CLOSED : cause).ofCalls(id, applied);
   }
 
   // Waiting for the lease.
@@ -482,7 +477,7 @@ final class SessionCore {
     RenewSessionRequest request =
         RenewSessionRequest.newBuilder().setSessionId(id).setOptions(identity()).build();
     CompletableFuture<RenewSessionResponse> last =
-        client.calls.call(SessionServiceGrpc.getRenewSessionMethod(), request, this::patience);
+        client.calls.call(SessionServiceGrpc.getRenewSessionMethod(), request, patience());
     return last.handle((r, e) -> {
       if (e != null && underSession(e) instanceof TenureException.SessionOver t) {
         throw t;

@@ -6,48 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.tenure.testing.TenureServer;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.Timeout;
 
 /** What a session brings along when another process goes on with it, against a real member. */
-@Timeout(120)
-final class InheritanceTest {
+final class InheritanceTest extends WithMember {
   private static final Duration TTL = Duration.ofSeconds(2);
-  private static final Duration SOON = Duration.ofSeconds(30);
-
-  private static TenureServer server;
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = TenureServer.start();
-  }
-
-  @AfterAll
-  static void stop() throws IOException {
-    server.close();
-  }
 
   private static Client client(TestInfo info) {
     return client(info, TTL);
-  }
-
-  private static Client client(TestInfo info, Duration ttl) {
-    return Client.connect(
-        server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + ttl.toSeconds() + "s");
-  }
-
-  private static <T> T get(CompletableFuture<T> f) throws Exception {
-    return f.get(SOON.toSeconds(), TimeUnit.SECONDS);
   }
 
   private static LockOptions named() {
@@ -75,6 +47,21 @@ final class InheritanceTest {
         held.close();
         assertEquals(List.of(), resumed.inherited());
       }
+    }
+  }
+
+  @Test
+  void whatASessionWithoutTtlHeldIsFreedWithItsLockDelayByWhoTookItOver(TestInfo info) {
+    try (Client one = client(info); Client two = client(info)) {
+      Session old = one.openSession(SessionOptions.defaults().withTtl(Duration.ZERO));
+      old.lock("k", named()).acquire();
+      Session resumed = two.resume(old.token());
+      assertThrows(TenureException.StaleToken.class, resumed::inherited);
+      assertThrows(TenureException.StaleToken.class, () -> resumed.lock("k", named()).acquire());
+      assertEquals(1, two.lockInfo("k").holders().size());
+      resumed.close();
+      assertEquals(0, two.lockInfo("k").holders().size());
+      assertEquals(1, two.lockInfo("k").delayed());
     }
   }
 

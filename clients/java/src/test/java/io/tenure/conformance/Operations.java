@@ -46,10 +46,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /** What an agent can be told to do. */
 final class Operations {
   private static final Duration OPEN_WAIT = Duration.ofSeconds(30);
+  /** Threads of this agent, and those that the Java runtime begins for itself when it first needs them. */
+  private static final Pattern PLATFORM = Pattern.compile(
+      "agent|ForkJoinPool\\.commonPool.*|CompletableFutureDelayScheduler|Common-Cleaner|Attach Listener|process reaper.*");
 
   /** Where events go. */
   interface Events {
@@ -205,8 +209,7 @@ final class Operations {
     for (int i = 0; i < 100; i++) {
       what = new JsonArray();
       for (Thread t : Thread.getAllStackTraces().keySet()) {
-        boolean ours = t.getName().startsWith("tenure") || t.getName().startsWith("grpc");
-        if (ours && t.isAlive() && (before == null || !before.contains(t))) {
+        if (!PLATFORM.matcher(t.getName()).matches() && t.isAlive() && (before == null || !before.contains(t))) {
           what.add(t.getName());
         }
       }
@@ -226,8 +229,9 @@ final class Operations {
       case "session.open": {
         SessionOptions o = options(a);
         Duration wait = a.duration("wait_ms").orElse(OPEN_WAIT);
+        boolean blocks = a.maybe("listener").orElse("").equals("blocks");
         a.finish(r.op);
-        return reply(on(r, Client.class).openSessionAsync(o, wait, states(r.as)), s -> remember(r, s));
+        return reply(on(r, Client.class).openSessionAsync(o, wait, blocks ? forEver(states(r.as)) : states(r.as)), s -> remember(r, s));
       }
       case "session.resume": {
         String token = a.text("token");
@@ -299,6 +303,14 @@ final class Operations {
   private Consumer<SessionChange> states(String as) {
     return c -> events.event("session.state", as,
         Json.of("state", c.to().name(), "cause", c.cause().map(Json::lower).orElse("")));
+  }
+
+  /** Returns a listener that never comes back from what it is told first. */
+  private static Consumer<SessionChange> forEver(Consumer<SessionChange> told) {
+    return c -> {
+      told.accept(c);
+      new CompletableFuture<Void>().join();
+    };
   }
 
   private JsonObject remember(Request r, Session s) {
