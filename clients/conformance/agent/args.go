@@ -13,6 +13,7 @@ type args struct {
 	Behavior      string            `json:"behavior"`
 	Name          string            `json:"name"`
 	Metadata      map[string]string `json:"metadata"`
+	Listener      string            `json:"listener"`
 	WaitMs        *int64            `json:"wait_ms"`
 	Token         string            `json:"token"`
 	ID            string            `json:"id"`

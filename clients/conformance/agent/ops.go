@@ -181,6 +181,9 @@ func (c *call) background(f func(ctx context.Context)) {
 func listen(c *call) func(tenure.StateChange) {
 	return func(change tenure.StateChange) {
 		c.event("session.state", c.As, value{"state": change.State.String(), "cause": string(change.Cause)})
+		if c.args.Listener == "blocks" {
+			select {}
+		}
 	}
 }
 

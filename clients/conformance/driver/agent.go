@@ -231,17 +231,25 @@ func (a *Agent) Do(op, on, as string, args map[string]any, within time.Duration)
 	}
 }
 
-// await waits for the next event that fits, behind the last one that was awaited of this kind and object.
-func (a *Agent) await(kind, of string, fits func(any) bool, within time.Duration) (event, error) {
+// await waits for the next event that fits, behind the last one that was awaited of this kind and object. With next it may pass over none.
+func (a *Agent) await(kind, of string, fits func(any) bool, next bool, within time.Duration) (event, error) {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	cursor := kind + " " + of
 	for {
 		a.mu.Lock()
 		for i := a.cursors[cursor]; i < len(a.events); i++ {
-			if e := a.events[i]; e.kind == kind && e.of == of && fits(e.value) {
+			e := a.events[i]
+			if e.kind != kind || e.of != of {
+				continue
+			}
+			fit := fits(e.value)
+			if fit || next {
 				a.cursors[cursor] = i + 1
 				a.mu.Unlock()
+				if !fit {
+					return event{}, fmt.Errorf("the next event is %s; there were: %s", show(e.value), a.told(kind, of))
+				}
 				return e, nil
 			}
 		}

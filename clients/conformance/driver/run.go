@@ -315,7 +315,7 @@ func (r *run) look(s *Step) error {
 		}
 		return nil
 	}
-	e, err := a.await(s.Await, s.Of, fits, within(s))
+	e, err := a.await(s.Await, s.Of, fits, s.Next, within(s))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,9 @@ type Step struct {
 	// Events.
 	Await string `yaml:"await"`
 	Never string `yaml:"never"`
-	Of    string `yaml:"of"`
+	// Next demands that what is awaited is the very next event of this kind and object.
+	Next bool   `yaml:"next"`
+	Of   string `yaml:"of"`
 	// Faults.
 	Fault    string `yaml:"fault"`
 	Member   int    `yaml:"member"`

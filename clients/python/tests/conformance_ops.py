@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -125,12 +126,22 @@ async def _client_info(a: Agent, on: Any, name: str, args: Json) -> Json:
     return {"members": members, "count": len(members), "connected_to": on.connected_to}
 
 
-def _on_state(a: Agent, name: str) -> Callable[[tenure.StateChange], None]:
+def _on_state(a: Agent, name: str, listener: str = "") -> Callable[[tenure.StateChange], Any]:
     def told(change: tenure.StateChange) -> None:
         cause = str(change.cause) if change.cause is not None else ""
         a.event("session.state", name, {"state": str(change.new), "cause": cause})
 
-    return told
+    def blocks(change: tenure.StateChange) -> None:
+        told(change)
+        threading.Event().wait()
+
+    async def waits(change: tenure.StateChange) -> None:
+        told(change)
+        await asyncio.Event().wait()
+
+    if listener != "blocks":
+        return told
+    return waits if a.asyncio else blocks
 
 
 def _session(session: Any) -> Json:
@@ -139,7 +150,7 @@ def _session(session: Any) -> Json:
 
 @op("session.open")
 async def _session_open(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "ttl_ms", "lock_delay_ms", "behavior", "name", "metadata", "wait_ms")
+    only(args, "ttl_ms", "lock_delay_ms", "behavior", "name", "metadata", "listener", "wait_ms")
     behavior = tenure.Behavior[args.get("behavior", "release").upper()]
     session = await a.do(
         on.session,
@@ -149,7 +160,7 @@ async def _session_open(a: Agent, on: Any, name: str, args: Json) -> Json:
         name=args.get("name", ""),
         metadata=args.get("metadata"),
         timeout=milliseconds(args, "wait_ms"),
-        on_state=_on_state(a, name),
+        on_state=_on_state(a, name, args.get("listener", "")),
     )
     a.objects[name] = session
     return _session(session)
