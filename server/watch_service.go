@@ -80,16 +80,17 @@ func (w *watchStream) start(ctx context.Context, plan *watchPlan) error {
 	if err := w.api.settleStart(ctx, plan); err != nil {
 		return err
 	}
-	return w.sendStarted(plan.after)
+	return w.stream.Send(w.started(plan.after))
 }
 
-func (w *watchStream) sendStarted(after watch.Position) error {
+// started returns the first message, and notes where the watch begins.
+func (w *watchStream) started(after watch.Position) *tenurev1.WatchResponse {
 	w.reached = after
-	return w.stream.Send(&tenurev1.WatchResponse{
+	return &tenurev1.WatchResponse{
 		Header:      w.header(after.Revision),
 		ResumeToken: w.resumer.token(after),
 		Message:     &tenurev1.WatchResponse_Started{Started: &tenurev1.WatchStarted{AfterRevision: after.Revision}},
-	})
+	}
 }
 
 // sendInitial sends the state of one snapshot; the watch goes on behind it. A client that does not read is given up, for the
@@ -101,11 +102,11 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 	}
 	defer w.api.closeSnapshot(s)
 	plan.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
-	if err := w.sendStarted(plan.after); err != nil {
-		return err
-	}
 	sender := newHeldSender(w.stream.Send, w.api.patienceWithClients())
 	defer sender.close()
+	if err := sender.send(ctx, w.started(plan.after)); err != nil {
+		return err
+	}
 	state := &initialState{api: w.api, at: s, keysOnly: w.request.GetKeysOnly()}
 	state.send = func(part *tenurev1.WatchInitial) error {
 		if ctx.Err() != nil {

@@ -1,16 +1,56 @@
 package server
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
+
+// deafClient is a client that reads nothing.
+type deafClient struct {
+	grpc.ServerStreamingServer[tenurev1.WatchResponse]
+	ctx context.Context //nolint:containedctx // A stream has one.
+}
+
+func (c deafClient) Context() context.Context { return c.ctx }
+
+func (c deafClient) Send(*tenurev1.WatchResponse) error {
+	<-c.ctx.Done()
+	return c.ctx.Err()
+}
+
+// TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot begins a watch with the present state, which is read from a snapshot.
+func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	node := &provingNode{store: storeWith(t), answers: make(chan error, 1)}
+	node.answers <- nil
+	a := &api{
+		node: node, log: zap.NewNop(), stopping: t.Context(), currency: newCurrency(node), unreadMax: 50 * time.Millisecond,
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- a.Watch(&tenurev1.WatchRequest{Prefixes: []string{""}, Initial: true}, deafClient{ctx: ctx})
+	}()
+	select {
+	case err := <-ended:
+		if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
+			t.Errorf("got %v, want that the call gives up", err)
+		}
+	case <-time.After(patienceOfTests / 6):
+		t.Error("the call goes on, and holds its snapshot")
+		end()
+		<-ended
+	}
+}
 
 // TestTheEndOfAWaitIsToldWithoutSnapshot ends a wait whose history is forgotten. While the last message is sent, which may
 // take a client for ever to read, no snapshot of the store is open: the store can be closed, which waits for them.
