@@ -10,7 +10,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// Who observes may hear nothing for long, so the member is asked now and then whether it is still there.
+// Who observes may hear nothing for long, so the member is asked now and then whether what it tells is still true.
 const (
 	probeEvery    = 5 * time.Second
 	probePatience = 5 * time.Second
@@ -23,6 +23,7 @@ type observer struct {
 	key     string
 
 	connected bool
+	broken    bool   // A break was told, and not yet its end.
 	told      string // What was printed last, without revision.
 }
 
@@ -59,7 +60,10 @@ func (o *observer) run(ctx context.Context) error {
 			return err
 		}
 		o.members.drop(l)
-		o.env.notef("The election could not be followed (%s); trying again.", printable(errorText(err)))
+		if !o.broken {
+			o.broken = true
+			o.env.notef("The election could not be followed (%s); trying again.", printable(errorText(err)))
+		}
 		if !pause.wait(ctx) {
 			return ctx.Err()
 		}
@@ -77,7 +81,7 @@ func (o *observer) follow(ctx context.Context, l *link, well func()) error {
 	probed := make(chan struct{})
 	go func() {
 		defer close(probed)
-		cancel(probe(ctx, l))
+		cancel(o.probe(ctx, l))
 	}()
 	defer func() {
 		cancel(nil)
@@ -94,6 +98,10 @@ func (o *observer) follow(ctx context.Context, l *link, well func()) error {
 		default:
 			return err
 		}
+		if o.broken {
+			o.broken = false
+			o.env.notef("The election is followed again.")
+		}
 		well()
 		// What the first answer after a break tells may not be all that happened.
 		answer.Gap = answer.GetGap() || first && o.connected
@@ -104,11 +112,12 @@ func (o *observer) follow(ctx context.Context, l *link, well func()) error {
 	}
 }
 
-// probe asks a member now and then whether it is there, until ctx ends or it gives no answer.
-func probe(ctx context.Context, l *link) error {
+// probe asks a member now and then for a linearizable answer, until ctx ends or there is none: a member without a leader
+// is there, and knows nothing new.
+func (o *observer) probe(ctx context.Context, l *link) error {
 	for pauseFor(ctx, probeEvery) {
 		asking, cancel := context.WithTimeout(ctx, probePatience)
-		_, err := l.cluster().GetStatus(asking, &tenurev1.GetStatusRequest{})
+		_, err := l.elections().GetLeader(asking, &tenurev1.GetLeaderRequest{Key: o.key})
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			return errNoAnswer

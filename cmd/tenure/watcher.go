@@ -18,7 +18,7 @@ import (
 // A watch that says nothing for as long as silenceMax is taken for dead: a member says something every progressEvery.
 const (
 	progressEvery = 5 * time.Second
-	silenceMax    = 15 * time.Second
+	silenceMax    = 10 * time.Second
 )
 
 // watcher follows a watch from member to member: after a break it goes on where it was, and gives each event once.
@@ -27,12 +27,13 @@ type watcher struct {
 	request *tenurev1.WatchRequest
 	// patient tells to go on trying also if no member ever answered.
 	patient bool
-	// note, if set, tells people about breaks.
+	// note, if set, tells people about a break, and that it is over: once each, however many attempts lie between.
 	note func(format string, args ...any)
 	// initial, if set, takes the present state once, whole; the request must ask for it.
 	initial func(kvs []*tenurev1.KeyValue) error
 
 	connected bool
+	broken    bool // A break was told, and not yet its end.
 	state     []*tenurev1.KeyValue
 }
 
@@ -66,7 +67,8 @@ func (w *watcher) run(ctx context.Context, handle func(*tenurev1.Event) error) e
 			return err
 		}
 		w.members.drop(l)
-		if w.note != nil {
+		if w.note != nil && !w.broken {
+			w.broken = true
 			w.note("The watch was interrupted (%s); trying again.", printable(errorText(err)))
 		}
 		if !pause.wait(ctx) {
@@ -92,6 +94,11 @@ func (w *watcher) follow(ctx context.Context, l *link, handle func(*tenurev1.Eve
 			return err
 		}
 		w.connected = true
+		// A member that has no leader begins a watch, and then knows nothing new.
+		if w.broken && message.GetStarted() == nil {
+			w.broken = false
+			w.note("The watch goes on; nothing was missed.")
+		}
 		well()
 		silence.Stop() // Handlers may take their time.
 		if err := w.take(message, handle); err != nil {

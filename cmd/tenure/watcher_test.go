@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -124,5 +125,21 @@ func TestWatcherEndsByItsHandler(t *testing.T) {
 	err := w.run(t.Context(), func(*tenurev1.Event) error { count++; return context.DeadlineExceeded })
 	if !errors.Is(err, context.DeadlineExceeded) || count != 1 || len(asked) != 1 {
 		t.Errorf("got %v after %d events and %d watches, want the handler's error after 1 and 1", err, count, len(asked))
+	}
+}
+
+func TestWatcherTellsABreakAndItsEndOnce(t *testing.T) {
+	var asked []*tenurev1.WatchRequest
+	member := scriptedWatches(&asked, []*tenurev1.WatchResponse{started(4, "t4")}, nil,
+		[]*tenurev1.WatchResponse{started(4, "t4")}, []*tenurev1.WatchResponse{started(4, "t4"), events("t5", 5)})
+	var told []string
+	w := &watcher{members: membersAt(t, member.serve(t)), request: &tenurev1.WatchRequest{}, note: func(format string, args ...any) {
+		told = append(told, fmt.Sprintf(format, args...))
+	}}
+	_ = w.run(t.Context(), func(*tenurev1.Event) error { return nil }) // It ends when the script does.
+	broken := "The watch was interrupted (broken); trying again."
+	want := []string{broken, "The watch goes on; nothing was missed.", broken}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
