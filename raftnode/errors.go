@@ -26,6 +26,8 @@ var (
 	ErrStopped = errors.New("member is stopping")
 	// ErrNotProposed says that the caller gave up before the command entered the log. It comes with the context's error.
 	ErrNotProposed = errors.New("given up before it was proposed")
+	// ErrDiskHangs says that this member cannot apply what was asked for, because its disk hangs. Others can.
+	ErrDiskHangs = core.ErrDiskHangs
 	// ErrOutcomeUnknown says that the command may or may not be applied, now or later. It comes with the reason.
 	ErrOutcomeUnknown = envelope.ErrOutcomeUnknown
 )

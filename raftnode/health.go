@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -46,6 +47,8 @@ type health struct {
 	n    *Node
 	free atomic.Uint64 // bytes of the disk; 0 when unknown
 	low  atomic.Bool   // too little of them
+	// hangs is set while a write of the log does not come to an end.
+	hangs atomic.Bool
 	// reserveAt is when the reserve may be made next; owned by watchRoom.
 	reserveAt time.Time
 	// odd is set while no quorum agrees on the state.
@@ -247,7 +250,7 @@ func checkDiffers(dir *datadir.Dir) error {
 func (h *health) report(of *peerv1.MemberReport) *peerv1.MemberReport {
 	store := h.n.Store()
 	applied := store.Applied().Index
-	r := &peerv1.MemberReport{AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load()}
+	r := &peerv1.MemberReport{AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load(), DiskHangs: h.hangs.Load()}
 	var indexes []uint64
 	if of != nil {
 		for _, s := range of.GetChecksums() {
@@ -275,7 +278,7 @@ func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.C
 
 // Alarm is a danger that an operator has to look at.
 type Alarm struct {
-	// Name is disk-full, checksum-mismatch or wiped-disk, and the heading of a runbook.
+	// Name is disk-full, slow-disk, checksum-mismatch or wiped-disk, and the heading of a runbook.
 	Name string
 	// Member has it; Message says what is the case, in a sentence.
 	Member  uint64
@@ -285,6 +288,7 @@ type Alarm struct {
 // The names of alarms.
 const (
 	AlarmDiskFull         = "disk-full"
+	AlarmSlowDisk         = "slow-disk"
 	AlarmChecksumMismatch = "checksum-mismatch"
 	AlarmWipedDisk        = "wiped-disk"
 )
@@ -305,23 +309,31 @@ func (n *Node) Alarms() []Alarm {
 			"The disk of this member has %d bytes free, less than %d: nothing is taken that makes the state grow.",
 			h.free.Load(), n.o.Health.DiskFreeMin)})
 	}
+	if h.hangs.Load() {
+		all = append(all, Alarm{Name: AlarmSlowDisk, Member: n.identity.MemberID, Message: fmt.Sprintf(
+			"The disk of this member hangs: a write of the log takes longer than %v. It does not lead if the others can do without it.",
+			n.o.hangAfter())})
+	}
 	names := map[uint64]string{}
 	for _, m := range n.records() {
 		names[m.GetId()] = m.GetName()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ids := make([]uint64, 0, len(h.reports))
-	for id, r := range h.reports {
-		if r.message.GetDiskFull() && time.Since(r.at) < reportFresh {
-			ids = append(ids, id)
+	for _, id := range slices.Sorted(maps.Keys(h.reports)) {
+		r, name := h.reports[id], cmp.Or(names[id], strconv.FormatUint(id, 10))
+		if time.Since(r.at) >= reportFresh {
+			continue
 		}
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		all = append(all, Alarm{Name: AlarmDiskFull, Member: id, Message: fmt.Sprintf(
-			"The disk of member %s has %d bytes free: nothing is taken that makes the state grow.",
-			cmp.Or(names[id], strconv.FormatUint(id, 10)), h.reports[id].message.GetDiskFreeBytes())})
+		if r.message.GetDiskFull() {
+			all = append(all, Alarm{Name: AlarmDiskFull, Member: id, Message: fmt.Sprintf(
+				"The disk of member %s has %d bytes free: nothing is taken that makes the state grow.",
+				name, r.message.GetDiskFreeBytes())})
+		}
+		if r.message.GetDiskHangs() {
+			all = append(all, Alarm{Name: AlarmSlowDisk, Member: id, Message: fmt.Sprintf(
+				"The disk of member %s hangs: a write of its log does not come to an end.", name)})
+		}
 	}
 	return all
 }

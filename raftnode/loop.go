@@ -56,6 +56,7 @@ func (t *turn) run() {
 	n.core.Step(&t.fx, t.events...)
 	clear(t.events)
 	t.events = t.events[:0]
+	n.watchHang()
 	// While an append is under way proposals wait, and share the next one.
 	if n.core.CanPropose() {
 		t.proposals = n.proposals.Take(n.core.Leadership().Term, t.proposals[:0])
@@ -65,6 +66,25 @@ func (t *turn) run() {
 		}
 	}
 	n.perform(&t.fx)
+}
+
+// watchHang tells everybody when the disk begins to hang, and when it works again.
+func (n *Node) watchHang() {
+	hangs := n.core.Hangs()
+	if n.health.hangs.Swap(hangs) != hangs {
+		if hangs {
+			n.log.Warn("a write of the log does not come to an end", zap.Duration("for", n.o.hangAfter()),
+				zap.Stringer("role", n.core.Leadership().Role))
+		} else {
+			n.log.Info("the disk works again")
+		}
+	}
+	if hangs && n.core.Leadership().Role != core.RoleLeader {
+		// What another member commits now is not applied here before the disk works again, so nobody here hears of it.
+		why := n.explain(ErrNotLeader)
+		n.proposals.Abandon(why)
+		n.confWaits.unknown(why)
+	}
 }
 
 // wait returns when there is something to do, or false when ended is closed.

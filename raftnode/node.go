@@ -216,6 +216,7 @@ func (n *Node) start() error {
 		Logger:         raftLogger{log: n.log},
 		ElectionTicks:  n.o.ElectionTicks,
 		ReadRetryTicks: int(max(1, readRetry/n.o.Tick)),
+		WriteTicksMax:  int(max(1, n.o.hangAfter()/n.o.Tick)),
 		ReadSeed:       randomUint64(),
 	})
 	if err != nil {

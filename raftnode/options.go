@@ -108,7 +108,15 @@ const (
 	logBytesMaxDefault        = 512 << 20
 	pendingBytesMaxDefault    = 64 << 20
 	readRetry                 = 500 * time.Millisecond
+	// hangElections is for how many election time-outs, and hangMin for how long at least, a write of the log may take before
+	// the disk counts as hanging. A sync of half a second is no reason to change leaders; one of three seconds keeps every
+	// client waiting for longer than that takes.
+	hangElections = 3
+	hangMin       = 3 * time.Second
 )
+
+// hangAfter is how long a write of the log may take before the disk counts as hanging.
+func (o *Options) hangAfter() time.Duration { return max(hangMin, hangElections*o.electionTimeout()) }
 
 func (o *Options) setDefaults() {
 	if o.FS == nil {

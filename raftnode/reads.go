@@ -100,7 +100,7 @@ func (b *readBatch) finish(term uint64, err error) {
 }
 
 // ReadIndex returns once this member has applied everything that was committed when the call came. Any member may be
-// asked. Errors: ErrNoLeader after three election time-outs without a leader, ErrStopped, ctx's.
+// asked. Errors: ErrNoLeader after three election time-outs without a leader, ErrDiskHangs, ErrStopped, ctx's.
 func (n *Node) ReadIndex(ctx context.Context) error {
 	_, err := n.read(ctx, false)
 	return err

@@ -40,6 +40,8 @@ type Appender struct {
 type Appended struct {
 	// Entries counts the messages of append work that carried entries.
 	Entries int
+	// Awaited counts the messages that somebody waited for, Snapshots those that installed one.
+	Awaited, Snapshots int
 	// Responses are due now, those for this member through AppendDone, the others to peers.
 	Responses []*raftpb.Message
 	// Bytes and Synced tell what the work cost: payload bytes written, and whether it took a sync.
@@ -67,9 +69,13 @@ func (a *Appender) Append(work []*raftpb.Message) (Appended, error) {
 				return Appended{}, err
 			}
 			b = next
+			done.Snapshots++
 		}
 		if err := a.add(b, m, &done); err != nil {
 			return Appended{}, err
+		}
+		if len(m.GetResponses()) > 0 {
+			done.Awaited++
 		}
 		done.Responses = append(done.Responses, m.GetResponses()...)
 	}

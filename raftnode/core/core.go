@@ -27,6 +27,9 @@ type Config struct {
 	ReadRetryTicks int
 	// AppendsMax is how many appends may be unfinished before proposals are held back; 0 is 1. Held back, they gather.
 	AppendsMax int
+	// WriteTicksMax is for how many ticks append work may not come to an end before the disk counts as hanging; 0 is three
+	// election time-outs.
+	WriteTicksMax int
 	// UncommittedBytesMax bounds the proposals that are not committed yet; 0 is 64 MiB.
 	UncommittedBytesMax uint64
 	// ReadSeed makes read rounds distinct from those of earlier runs of this member.
@@ -49,6 +52,7 @@ const (
 	electionTicksDefault  = 20
 	heartbeatTicksDefault = 2
 	readRetryTicksDefault = 10
+	hangElectionsDefault  = 3
 )
 
 func (c *Config) setDefaults() {
@@ -64,6 +68,9 @@ func (c *Config) setDefaults() {
 	if c.AppendsMax == 0 {
 		c.AppendsMax = 1
 	}
+	if c.WriteTicksMax == 0 {
+		c.WriteTicksMax = hangElectionsDefault * c.ElectionTicks
+	}
 	if c.UncommittedBytesMax == 0 {
 		c.UncommittedBytesMax = uncommittedBytesMaxDefault
 	}
@@ -78,6 +85,7 @@ type Core struct {
 	started bool   // the first entry of the term this member leads is applied
 	applied uint64 // last applied index
 	appends int    // append work with entries that is not answered yet
+	writes  writes
 	reads   reads
 }
 
@@ -183,6 +191,7 @@ func (c *Core) ready(fx *Effects) {
 	if len(write.GetEntries()) > 0 {
 		c.appends++
 	}
+	c.writes.begun(write)
 	fx.Append = append(fx.Append, write)
 }
 
@@ -261,8 +270,13 @@ func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState {
 }
 
 func (Tick) step(c *Core, _ *Effects) {
-	c.rn.Tick()
+	c.writes.tick()
 	c.reads.tick()
+	if c.Hangs() {
+		c.tickHanging()
+		return
+	}
+	c.rn.Tick()
 }
 
 func (Age) step(c *Core, _ *Effects) { c.reads.tick() }
@@ -278,12 +292,16 @@ func (e Receive) step(c *Core, _ *Effects) {
 		raft.IsLocalMsgTarget(m.GetFrom()) || raft.IsLocalMsgTarget(m.GetTo()) {
 		return
 	}
+	if m.GetType() == raftpb.MsgTimeoutNow && c.Hangs() {
+		return // Another member can take over at once.
+	}
 	// raft refuses answers of members it does not know; those are late and harmless.
 	_ = c.rn.Step(m)
 }
 
 func (e AppendDone) step(c *Core, _ *Effects) {
 	c.appends -= e.Done.Entries
+	c.writes.ended(e.Done)
 	for _, m := range e.Done.Responses {
 		// An installed snapshot is applied: reads up to its index need not wait for the entries behind it.
 		c.applied = max(c.applied, m.GetSnapshot().GetMetadata().GetIndex())

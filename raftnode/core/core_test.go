@@ -90,6 +90,7 @@ type cluster struct {
 	members []*member
 	wire    []*raftpb.Message
 	cut     map[uint64]bool // members whose messages are lost, both ways
+	deaf    uint64          // the member that is never told to take over
 	out     strings.Builder
 }
 
@@ -213,7 +214,7 @@ func (c *cluster) deliver() {
 	wire := c.wire
 	c.wire = nil
 	for _, msg := range wire {
-		if c.cut[msg.GetFrom()] || c.cut[msg.GetTo()] {
+		if c.cut[msg.GetFrom()] || c.cut[msg.GetTo()] || msg.GetType() == raftpb.MsgTimeoutNow && msg.GetTo() == c.deaf {
 			continue
 		}
 		// Members never share memory.
@@ -233,12 +234,15 @@ func (c *cluster) deliver() {
 	}
 }
 
-// settle does all work until there is none.
-func (c *cluster) settle() error {
+// settle does all work until there is none, but for the writes of a member whose disk hangs.
+func (c *cluster) settle(hanging uint64) error {
 	for {
 		busy := len(c.wire) > 0
 		c.deliver()
 		for _, m := range c.members {
+			if m.id == hanging {
+				continue
+			}
 			busy = busy || len(m.appendWork) > 0 || len(m.applyWork) > 0
 			if err := errors.Join(c.append(m), c.apply(m)); err != nil {
 				return err
@@ -256,6 +260,7 @@ func (c *cluster) settle() error {
 //	campaign ID                 ask for votes now
 //	take-over ID                ask for votes although there is a leader
 //	tick ID [n=]                time passes; less than an election time-out, which is random
+//	beat ID [n=]                time passes for a leader, and what it sends is answered, but for what needs a disk
 //	propose ID SEQ...           one entry for each sequence
 //	read ID HANDLE [leader]     ask for proof
 //	change ID HANDLE learner=|voter=|remove=
@@ -263,8 +268,10 @@ func (c *cluster) settle() error {
 //	append ID, apply ID         do work
 //	deliver                     carry every message
 //	cut ID..., heal             lose all messages of members, or none
+//	deaf ID                     lose what tells a member to take over
 //	crash ID                    start again from what was synced
 //	settle                      do everything until nothing is left
+//	settle-without ID           the same, but for the writes of a member's log
 //	status ID
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -314,7 +321,9 @@ func (c *cluster) run(d *datadriven.TestData) error {
 		}
 		return nil
 	case "settle":
-		return c.settle()
+		return c.settle(0)
+	case "settle-without":
+		return c.settle(arg(0))
 	case "deliver":
 		c.deliver()
 		return nil
@@ -322,6 +331,9 @@ func (c *cluster) run(d *datadriven.TestData) error {
 		for i := range d.CmdArgs {
 			c.cut[arg(i)] = true
 		}
+		return nil
+	case "deaf":
+		c.deaf = arg(0)
 		return nil
 	case "heal":
 		clear(c.cut)
@@ -341,6 +353,12 @@ func (c *cluster) run(d *datadriven.TestData) error {
 	case "tick":
 		for range max(1, named("n")) {
 			c.step(m, core.Tick{})
+		}
+	case "beat":
+		for range max(1, named("n")) {
+			c.step(m, core.Tick{})
+			c.deliver()
+			c.deliver()
 		}
 	case "propose":
 		var ps []core.Proposal
@@ -385,8 +403,8 @@ func (c *cluster) run(d *datadriven.TestData) error {
 	case "status":
 		last, _ := m.log.LastIndex()
 		l := m.core.Leadership()
-		c.say(m, "%s in term %d, leader %d, commit %d, last %d, applied %d, sole voter %v",
-			l.Role, l.Term, l.Leader, m.core.Commit(), last, m.state.applied.Index, m.core.SoleVoter())
+		c.say(m, "%s in term %d, leader %d, commit %d, last %d, applied %d, sole voter %v%s", l.Role, l.Term, l.Leader,
+			m.core.Commit(), last, m.state.applied.Index, m.core.SoleVoter(), map[bool]string{true: ", hangs"}[m.core.Hangs()])
 	default:
 		return fmt.Errorf("unknown command %s", d.Cmd)
 	}

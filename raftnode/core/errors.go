@@ -11,6 +11,8 @@ var (
 	ErrTransferring = errors.New("leadership is being transferred")
 	// ErrTooBusy says that too many bytes of proposals are not committed yet, so nothing was proposed.
 	ErrTooBusy = errors.New("too many uncommitted proposals")
+	// ErrDiskHangs says that this member cannot apply what was asked for, because its disk hangs.
+	ErrDiskHangs = errors.New("the disk of this member hangs")
 	// ErrConfChangePending says that another change of members is not finished.
 	ErrConfChangePending = errors.New("another change of members is in progress")
 )

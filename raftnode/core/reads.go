@@ -105,16 +105,22 @@ func (r *reads) settle(c *Core, fx *Effects) {
 	c.rn.ReadIndex(ctx)
 }
 
-// finish hands out confirmed reads whose index is applied.
+// finish hands out confirmed reads whose index is applied, and ends those for which it cannot be because the disk hangs.
 func (r *reads) finish(c *Core, fx *Effects) {
 	n := 0
+	hangs := c.Hangs()
 	for _, done := range r.confirmed {
-		if done.index > c.applied {
+		late := done.index > c.applied
+		if late && !hangs {
 			break
 		}
 		for _, rd := range done.reads {
 			out := ReadDone{Handle: rd.Handle, Index: done.index, Term: done.term}
-			if rd.Leader && done.term == 0 {
+			switch {
+			case late:
+				// Nothing is applied before it is written. Who waits had better ask another member.
+				out = ReadDone{Handle: rd.Handle, Err: ErrDiskHangs}
+			case rd.Leader && done.term == 0:
 				out.Err = ErrNotLeader
 			}
 			fx.Reads = append(fx.Reads, out)

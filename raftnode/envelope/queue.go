@@ -246,14 +246,21 @@ func (q *Queue) failWhere(err error, match func(*group) bool) {
 	}
 }
 
-// Close ends every wait and accepts nothing more: what is queued was not proposed, the rest is unknown.
+// Close ends every wait, as Abandon does, and accepts nothing more.
 func (q *Queue) Close(err error) {
 	q.mu.Lock()
-	queue := q.queue
-	q.queue = nil
 	if q.closed == nil {
 		q.closed = err
 	}
+	q.mu.Unlock()
+	q.Abandon(err)
+}
+
+// Abandon ends every wait: what is queued was not proposed, of the rest the outcome is unknown.
+func (q *Queue) Abandon(err error) {
+	q.mu.Lock()
+	queue := q.queue
+	q.queue = nil
 	for _, p := range queue {
 		q.release(len(p.data), 1)
 	}

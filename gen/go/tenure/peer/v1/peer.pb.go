@@ -565,6 +565,8 @@ type MemberReport struct {
 	DiskFull bool `protobuf:"varint,3,opt,name=disk_full,json=diskFull,proto3" json:"disk_full,omitempty"`
 	// Bytes that can still be written to its disk; zero: unknown.
 	DiskFreeBytes uint64 `protobuf:"varint,4,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
+	// Whether a write of its log does not come to an end: it cannot lead well, and is not asked to.
+	DiskHangs     bool `protobuf:"varint,5,opt,name=disk_hangs,json=diskHangs,proto3" json:"disk_hangs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -625,6 +627,13 @@ func (x *MemberReport) GetDiskFreeBytes() uint64 {
 		return x.DiskFreeBytes
 	}
 	return 0
+}
+
+func (x *MemberReport) GetDiskHangs() bool {
+	if x != nil {
+		return x.DiskHangs
+	}
+	return false
 }
 
 // StateChecksum is the checksum of a member's state at one index.
@@ -1209,12 +1218,14 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x0eCompareRequest\x124\n" +
 	"\x06report\x18\x02 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06reportJ\x04\b\x01\x10\x02R\x06header\"G\n" +
 	"\x0fCompareResponse\x124\n" +
-	"\x06report\x18\x01 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"\xb5\x01\n" +
+	"\x06report\x18\x01 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"\xd4\x01\n" +
 	"\fMemberReport\x12;\n" +
 	"\tchecksums\x18\x01 \x03(\v2\x1d.tenure.peer.v1.StateChecksumR\tchecksums\x12#\n" +
 	"\rapplied_index\x18\x02 \x01(\x04R\fappliedIndex\x12\x1b\n" +
 	"\tdisk_full\x18\x03 \x01(\bR\bdiskFull\x12&\n" +
-	"\x0fdisk_free_bytes\x18\x04 \x01(\x04R\rdiskFreeBytes\"A\n" +
+	"\x0fdisk_free_bytes\x18\x04 \x01(\x04R\rdiskFreeBytes\x12\x1d\n" +
+	"\n" +
+	"disk_hangs\x18\x05 \x01(\bR\tdiskHangs\"A\n" +
 	"\rStateChecksum\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x1a\n" +
 	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"X\n" +
