@@ -169,7 +169,12 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 	return nil
 }
 
+// checkRoom refuses a request when too many are open, but never the oldest: the mark waits for its answer, so the window
+// would stay full for ever. It may go over the limits by that one.
 func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) error {
+	if m.request.GetSequence() <= max(head.GetDoneBelow(), 1) {
+		return nil
+	}
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return err
@@ -183,7 +188,8 @@ func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) 
 		return nil
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL,
-		fmt.Sprintf("session %s has too many open requests; nothing was done", m.session))
+		fmt.Sprintf("session %s has too many open requests; nothing was done; request %d is the oldest that is not done",
+			m.session, max(head.GetDoneBelow(), 1)))
 	f.failure.SessionId = m.session[:]
 	f.failure.LimitName, f.failure.Limit = limit, value
 	return f
