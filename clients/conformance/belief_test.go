@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tenure-io/tenure/clients/conformance/driver"
+	"github.com/tenure-io/tenure/test/rig"
 )
 
 // belief is one possession of a lock by one process, as seen from here: the process said that it was safe in an answer to a question
@@ -24,6 +25,7 @@ type belief struct {
 	key         string
 	token       uint64
 	agent       int
+	language    string
 	first, last time.Time
 }
 
@@ -36,6 +38,8 @@ type write struct {
 
 // beliefs collects what all processes do.
 type beliefs struct {
+	languages []*driver.Language
+
 	mu      sync.Mutex // Guards what follows.
 	held    []belief
 	writes  []write
@@ -51,16 +55,24 @@ type contest struct {
 	locks     int
 	length    time.Duration
 	// Floors.
-	possessions, pauses, leaderKills, refused int
+	possessions, pauses, partitions, leaderKills, refused int
+	// Each language must have had so many possessions, and so many of the locks.
+	possessionsEach, locksEach int
 }
 
 // lease is the TTL in a contest: the shortest that there is.
 const lease = 2 * time.Second
 
 func TestNoTwoProcessesBelieveInTheSameLockAtOnce(t *testing.T) {
-	form := contest{processes: 8, locks: 3, length: 20 * time.Second, possessions: 20, pauses: 2, leaderKills: 1, refused: 1}
+	form := contest{
+		processes: 8, locks: 3, length: 20 * time.Second,
+		possessions: 20, pauses: 2, partitions: 1, leaderKills: 1, refused: 1, possessionsEach: 1, locksEach: 1,
+	}
 	if os.Getenv("TENURE_CONFORMANCE") == "all" || os.Getenv("TENURE_SOAK") == "1" {
-		form = contest{processes: 50, locks: 5, length: 2 * time.Minute, possessions: 200, pauses: 10, leaderKills: 3, refused: 1}
+		form = contest{
+			processes: 50, locks: 5, length: 2 * time.Minute,
+			possessions: 200, pauses: 10, partitions: 5, leaderKills: 3, refused: 1, possessionsEach: 10, locksEach: 5,
+		}
 	}
 	languages := foundLanguages(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +89,7 @@ func TestNoTwoProcessesBelieveInTheSameLockAtOnce(t *testing.T) {
 		defer a.Kill()
 	}
 	var all sync.WaitGroup
-	b := &beliefs{holding: map[int]bool{}, trouble: map[string]int{}}
+	b := &beliefs{languages: languages, holding: map[int]bool{}, trouble: map[string]int{}}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	f := &faults{cluster: c, agents: agents, beliefs: b}
@@ -91,9 +103,12 @@ func TestNoTwoProcessesBelieveInTheSameLockAtOnce(t *testing.T) {
 	})
 	for i, a := range agents {
 		all.Go(func() {
-			p := &process{beliefs: b, agent: a, number: i, locks: form.locks, uri: "tenure://" + strings.Join(c.Addresses(), ",") + "/belief"}
+			p := &process{
+				beliefs: b, agent: a, number: i, language: languages[i%len(languages)].Name, locks: form.locks,
+				uri: "tenure://" + strings.Join(c.Addresses(), ",") + "/belief",
+			}
 			if err := p.run(running); err != nil {
-				t.Errorf("process %d (%s): %v", i, languages[i%len(languages)].Name, err)
+				t.Errorf("process %d (%s): %v", i, p.language, err)
 			}
 		})
 	}
@@ -122,10 +137,11 @@ func foundLanguages(t *testing.T) []*driver.Language {
 type process struct {
 	*beliefs
 
-	agent  *driver.Agent
-	number int
-	locks  int
-	uri    string
+	agent    *driver.Agent
+	number   int
+	language string
+	locks    int
+	uri      string
 }
 
 // answerPatience is how long an answer may take: the process may be paused, the cluster without leader.
@@ -192,7 +208,7 @@ func (p *process) possess(ctx context.Context) error {
 		return err
 	}
 	token, _ := value["token"].(float64)
-	b := belief{key: key, token: uint64(token), agent: p.number}
+	b := belief{key: key, token: uint64(token), agent: p.number, language: p.language}
 	p.count(func() { p.holding[p.number] = true })
 	defer p.count(func() { delete(p.holding, p.number) })
 	if err = p.believe(ctx, &b); err != nil {
@@ -216,12 +232,12 @@ func (p *process) possess(ctx context.Context) error {
 	return err
 }
 
-// believe asks the process again and again whether it is safe, and notes for how long it was.
+// believe asks the process again and again whether it is safe, and notes for how long it was. It counts its questions, not the time: one that was
+// paused is asked on when it wakes up, when it matters most.
 func (p *process) believe(ctx context.Context, b *belief) error {
-	until := time.Now().Add(time.Duration(50+rand.IntN(600)) * time.Millisecond)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for time.Now().Before(until) && ctx.Err() == nil {
+	for looks := 5 + rand.IntN(60); looks > 0 && ctx.Err() == nil; looks-- {
 		asked := time.Now()
 		info, err := p.agent.Do("held.info", "h", "", nil, answerPatience)
 		answered := time.Now()
@@ -250,27 +266,26 @@ type faults struct {
 	agents  []*driver.Agent
 	beliefs *beliefs
 
-	pauses, leaderKills atomic.Int64
-	partitions          int
-	resuming            sync.WaitGroup
+	pauses, partitions, leaderKills atomic.Int64
+	resuming                        sync.WaitGroup
 }
 
 func (f *faults) run(ctx context.Context, t *testing.T) {
 	t.Helper()
 	defer func() {
 		f.resuming.Wait()
-		for _, p := range f.cluster.Proxies {
-			p.Heal()
-		}
+		f.eachProxy((*rig.Proxy).Heal)
 	}()
 	for round := 0; ctx.Err() == nil; round++ {
 		switch round % 4 {
-		case 0, 2:
-			f.pauseHolder(ctx)
+		case 0:
+			f.pauseHolder(ctx, false)
+		case 2:
+			f.pauseHolder(ctx, true)
 		case 1:
 			p := f.cluster.Proxies[rand.IntN(len(f.cluster.Proxies))]
 			p.Block([]string{"in", "out", "both"}[rand.IntN(3)])
-			f.partitions++
+			f.partitions.Add(1)
 			rest(ctx, time.Duration(500+rand.IntN(2500))*time.Millisecond)
 			p.Heal()
 		case 3:
@@ -298,8 +313,12 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// pauseHolder stops a process that holds a lock for longer than its lease, behind the back of the next fault.
-func (f *faults) pauseHolder(ctx context.Context) {
+// darkness is how long nobody hears anything when a process wakes up in the dark: less than what makes a lease run out by itself.
+const darkness = 300 * time.Millisecond
+
+// pauseHolder stops a process that holds a lock for longer than its lease, behind the back of the next fault. In the dark, what was told meanwhile
+// is lost, and nothing is told when it wakes up: then it has its own clock only.
+func (f *faults) pauseHolder(ctx context.Context, dark bool) {
 	f.beliefs.mu.Lock()
 	chosen := rand.IntN(len(f.agents))
 	for i := range f.beliefs.holding {
@@ -312,10 +331,26 @@ func (f *faults) pauseHolder(ctx context.Context) {
 		return
 	}
 	f.pauses.Add(1)
+	if dark {
+		f.eachProxy((*rig.Proxy).Cut)
+	}
 	f.resuming.Go(func() {
 		rest(ctx, lease+time.Duration(500+rand.IntN(2500))*time.Millisecond)
+		if dark {
+			f.eachProxy(func(p *rig.Proxy) { p.Block("both") })
+			defer f.eachProxy((*rig.Proxy).Heal)
+		}
 		_ = a.Signal(syscall.SIGCONT) // If it ended, its loop tells.
+		if dark {
+			rest(ctx, darkness)
+		}
 	})
+}
+
+func (f *faults) eachProxy(do func(*rig.Proxy)) {
+	for _, p := range f.cluster.Proxies {
+		do(p)
+	}
 }
 
 // judge demands that no two processes believed at once, that tokens rose, and that no stale write was accepted.
@@ -343,7 +378,7 @@ func (b *beliefs) judge(t *testing.T, form contest, f *faults) {
 	b.judgeWrites(t)
 	refused := b.refused()
 	t.Logf("%d possessions, %d ended while watched, %d sessions, %d writes (%d refused as stale), %d pauses, %d leader kills, %d partitions; trouble: %v",
-		len(b.held), b.losses, b.opened, len(b.writes), refused, f.pauses.Load(), f.leaderKills.Load(), f.partitions, b.trouble)
+		len(b.held), b.losses, b.opened, len(b.writes), refused, f.pauses.Load(), f.leaderKills.Load(), f.partitions.Load(), b.trouble)
 	for _, floor := range b.floors(form, f) {
 		if floor.got < floor.want {
 			t.Errorf("only %d %s, want at least %d", floor.got, floor.what, floor.want)
@@ -359,12 +394,26 @@ type floor struct {
 
 // floors returns what happened, and how often it must have. Call it under mu.
 func (b *beliefs) floors(form contest, f *faults) []floor {
-	return []floor{
+	list := []floor{
 		{"possessions", len(b.held), form.possessions},
 		{"pauses of a process", int(f.pauses.Load()), form.pauses},
+		{"partitions", int(f.partitions.Load()), form.partitions},
 		{"kills of a leader", int(f.leaderKills.Load()), form.leaderKills},
 		{"stale writes refused", b.refused(), form.refused},
 	}
+	for _, language := range b.languages {
+		possessions, locks := 0, map[string]bool{}
+		for _, one := range b.held {
+			if one.language == language.Name {
+				possessions++
+				locks[one.key] = true
+			}
+		}
+		list = append(list,
+			floor{"possessions by " + language.Name, possessions, form.possessionsEach},
+			floor{"locks that " + language.Name + " had", len(locks), form.locksEach})
+	}
+	return list
 }
 
 // enough tells whether every floor is reached.

@@ -266,6 +266,22 @@ func (a *Agent) await(kind, of string, fits func(any) bool, next bool, within ti
 	}
 }
 
+// never returns an error if there were more events of a kind that fit than may be; of is their object, or empty for any.
+func (a *Agent) never(kind, of string, fits func(any) bool, most int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var list []string
+	for _, e := range a.events {
+		if e.kind == kind && (of == "" || e.of == of) && fits(e.value) {
+			list = append(list, e.of+": "+show(e.value))
+		}
+	}
+	if len(list) > most {
+		return fmt.Errorf("%d times there was what may be %d times: %s", len(list), most, strings.Join(list, ", "))
+	}
+	return nil
+}
+
 // told lists the events of a kind and object.
 func (a *Agent) told(kind, of string) string {
 	a.mu.Lock()

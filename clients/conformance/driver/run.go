@@ -306,14 +306,7 @@ func (r *run) look(s *Step) error {
 	}
 	fits := func(value any) bool { return want == nil || match(want, value, "value") == "" }
 	if s.Never != "" {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		for _, e := range a.events {
-			if e.kind == s.Never && e.of == s.Of && fits(e.value) {
-				return fmt.Errorf("there was %s", show(e.value))
-			}
-		}
-		return nil
+		return a.never(s.Never, s.Of, fits, s.Most)
 	}
 	e, err := a.await(s.Await, s.Of, fits, s.Next, within(s))
 	if err != nil {

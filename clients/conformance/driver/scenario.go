@@ -47,7 +47,9 @@ type Step struct {
 	Await string `yaml:"await"`
 	Never string `yaml:"never"`
 	// Next demands that what is awaited is the very next event of this kind and object.
-	Next bool   `yaml:"next"`
+	Next bool `yaml:"next"`
+	// Most is how many events may nevertheless be like what is never; without Of those of all objects count together.
+	Most int    `yaml:"most"`
 	Of   string `yaml:"of"`
 	// Faults.
 	Fault    string `yaml:"fault"`
