@@ -10,19 +10,26 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// cacheProgress is how often a cache hears that nothing changed.
-const cacheProgress = time.Second
+const (
+	// cacheProgress is how often a member proves to a cache that nothing is missing.
+	cacheProgress = time.Second
+	// cacheStreamAge bounds what two clocks whose rates differ drift apart: a proof's moment is counted from the request.
+	cacheStreamAge = time.Minute
+)
 
-// Cache is a copy of all keys with a prefix, fed by a watch. It tells how old it may be.
+// Cache is a copy of all keys with a prefix, fed by a watch. Reading it makes no call. While no member can be reached, or the one
+// that feeds it is behind, it goes on to answer, and Stale grows: look at it where that matters. Its methods may be called at
+// once; Get returns values that others see too and nobody may change.
 type Cache struct {
 	client *Client
 	prefix string
 	work   group
+	feed   *watcher // Read by what feeds it only.
 	filled chan struct{}
 
 	mu       sync.Mutex // Guards what follows.
 	keys     map[string]*KeyValue
-	heard    time.Duration // When the last message came.
+	proved   time.Duration // What was committed before that is in keys.
 	revision uint64
 	err      error
 	ended    chan struct{}
@@ -34,11 +41,11 @@ func (c *Client) OpenCache(ctx context.Context, prefix string) (*Cache, error) {
 	cache := &Cache{
 		client: c, prefix: prefix, filled: make(chan struct{}), ended: make(chan struct{}), keys: map[string]*KeyValue{},
 	}
-	w := &watcher{
-		client: c, handle: cache.take, progress: cacheProgress,
+	cache.feed = &watcher{
+		client: c, handle: cache.take, progress: cacheProgress, streamAge: cacheStreamAge,
 		request: &tenurev1.WatchRequest{Prefixes: []string{c.space.full(prefix)}, Initial: true},
 	}
-	cache.work.start(func(ctx context.Context) { cache.run(ctx, w) })
+	cache.work.start(func(ctx context.Context) { cache.run(ctx) })
 	if !c.streams.start(func(closing context.Context) {
 		select {
 		case <-closing.Done():
@@ -61,8 +68,9 @@ func (c *Client) OpenCache(ctx context.Context, prefix string) (*Cache, error) {
 }
 
 // run feeds the cache until it is closed. What history forgot while the watch was down is read anew.
-func (c *Cache) run(ctx context.Context, w *watcher) {
+func (c *Cache) run(ctx context.Context) {
 	defer close(c.ended)
+	w := c.feed
 	for {
 		err := w.run(ctx)
 		if isAny(err, ErrCompacted, ErrHistoryChanged, ErrTooSlow, ErrFutureRevision) {
@@ -107,10 +115,26 @@ func (c *Cache) take(message *tenurev1.WatchResponse) error {
 		}
 	}
 	if message.GetStarted() == nil {
-		c.heard = c.client.clock()
 		c.revision = message.GetHeader().GetRevision()
 	}
+	if moment, ok := provedBy(message, c.feed.sent); ok {
+		c.proved = max(c.proved, moment)
+	}
 	return nil
+}
+
+// provedBy returns the moment up to which a message proves that nothing is missing, on a stream whose request was sent at a
+// moment. Events prove nothing: a member that catches up sends old ones. What a member counts from the request began no
+// earlier than here, and counts for less, because clocks may differ in rate by 1 % each.
+func provedBy(message *tenurev1.WatchResponse, sent time.Duration) (time.Duration, bool) {
+	switch {
+	case message.GetInitial().GetComplete():
+		return sent, true
+	case message.GetProgress() != nil:
+		after := message.GetProgress().GetProvedAfter().AsDuration()
+		return sent + after - after/marginShare, true
+	}
+	return 0, false
 }
 
 // Get returns a key as the cache has it; nil if it has none.
@@ -127,11 +151,14 @@ func (c *Cache) Keys() []string {
 	return slices.Sorted(maps.Keys(c.keys))
 }
 
-// Stale tells how old the cache may be: how long ago a member last said that it is complete, which takes about a second while nothing changes.
+// Stale tells how old the cache may be at most: whatever was committed longer ago is in it. It is never zero, and one to three
+// seconds while the cluster is well. Only what proves that nothing is missing makes it smaller: the present state at the
+// beginning, and a member's mark about once a second, counted from when the member began to ask the cluster; events alone do
+// not. It holds while clocks keep their rate to 1 %.
 func (c *Cache) Stale() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(1, c.client.clock()-c.heard)
+	return max(1, c.client.clock()-c.proved)
 }
 
 // Revision returns the revision that the cache shows.

@@ -258,6 +258,10 @@ type watcher struct {
 	progress time.Duration
 	// down is called when a stream broke; it may be nil.
 	down func()
+	// streamAge is how old a stream becomes at most, if a member is there to begin another with; zero is no limit.
+	streamAge time.Duration
+	// sent is when the request of the stream was sent, by the client's clock. Only handle may read it.
+	sent time.Duration
 
 	parts []*tenurev1.WatchResponse // Of the initial state, until it is complete.
 }
@@ -285,7 +289,7 @@ func (w *watcher) run(ctx context.Context) error {
 			return interrupted(ctx, false, nil)
 		case errors.Is(err, conn.ErrClosed):
 			return errClientClosed()
-		case errors.Is(err, errMoved):
+		case errors.Is(err, errMoved), errors.Is(err, errOld):
 			continue
 		case !again(err) && !errors.Is(err, errStreamEnded):
 			return fromRPC(err)
@@ -299,8 +303,12 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
-// errSilent says that a member said nothing for too long.
-var errSilent = errors.New("the member fell silent")
+var (
+	// errSilent says that a member said nothing for too long.
+	errSilent = errors.New("the member fell silent")
+	// errOld ends a stream that is as old as it may be.
+	errOld = errors.New("the stream is old")
+)
 
 // once reads one stream until it breaks. A message calls good.
 func (w *watcher) once(ctx context.Context, good func()) error {
@@ -315,7 +323,7 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 	defer cancel(nil)
 	silence := time.AfterFunc(silenceMax, func() { cancel(errSilent) })
 	defer silence.Stop()
-	w.parts = nil
+	w.parts, w.sent = nil, w.client.clock()
 	stream, err := tenurev1.NewWatchServiceClient(l).Watch(reading, w.request)
 	for err == nil {
 		var message *tenurev1.WatchResponse
@@ -327,6 +335,9 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 		good()
 		if failed := w.take(message); failed != nil {
 			return &handlerError{failed}
+		}
+		if w.old(message) {
+			return errOld
 		}
 		silence.Reset(silenceMax)
 	}
@@ -340,6 +351,11 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 		return errStreamEnded
 	}
 	return err
+}
+
+// old tells whether a stream whose member is well has become as old as it may.
+func (w *watcher) old(message *tenurev1.WatchResponse) bool {
+	return w.streamAge > 0 && message.GetProgress() != nil && w.client.clock()-w.sent >= w.streamAge
 }
 
 // take handles a message, and remembers where the next stream goes on. Parts of the initial state wait until it is complete: after
