@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
+from tenure import errors
 from tenure.aio._wait import within
 from tenure.aio._watch import Watch
 from tenure.types import Event, EventType, KeyValue
@@ -15,14 +16,21 @@ from tenure.types import Event, EventType, KeyValue
 if TYPE_CHECKING:
     from tenure.aio._client import Client
 
+# How often a member proves to a cache that nothing is missing.
 PROGRESS_SECONDS = 1.0
+# Bounds what two clocks whose rates differ drift apart: the moment of a proof is counted from the stream's request.
+STREAM_AGE_SECONDS = 60.0
 
 
 async def open_cache(client: Client, prefix: str, timeout: float | None) -> Cache:
     """Returns a cache that is filled."""
     cache = Cache(client, prefix)
     try:
-        await within(cache._filled.wait(), client.timeout if timeout is None else timeout, f"cache of {prefix!r}")
+        await within(cache._settled.wait(), client.timeout if timeout is None else timeout, f"cache of {prefix!r}")
+        if cache.error is not None:
+            raise cache.error
+        if cache._filling is not None:
+            raise errors.ClientClosed("the client was closed before the cache was filled")
     except BaseException:
         await cache.close()
         raise
@@ -32,31 +40,41 @@ async def open_cache(client: Client, prefix: str, timeout: float | None) -> Cach
 class Cache:
     """All keys with a prefix, as they were `stale` seconds ago at most. Reading it makes no call.
 
-    While no member can be reached it goes on to answer, and `stale` grows; look at it where that matters.
+    While no member can be reached, or the one that feeds it is behind, it goes on to answer, and `stale` grows; look at
+    it where that matters. `error` says why it is fed no more; None while it is.
     """
 
     def __init__(self, client: Client, prefix: str) -> None:
         self.prefix = prefix
         self.revision = 0
+        self.error: errors.TenureError | None = None
         self._client = client
         self._state: dict[str, KeyValue] = {}
         self._filling: dict[str, KeyValue] | None = {}
-        self._filled = asyncio.Event()
+        self._settled = asyncio.Event()  # It was filled, or is fed no more.
         self._fresh_at = float("-inf")
         self._callbacks: list[Callable[[Event], Any]] = []
         self._watch: Watch = client.watch(
             prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
         )
         self._watch.patient = True
+        self._watch.stream_age = STREAM_AGE_SECONDS
         client._start()
         self._task = client._spawn(self._run(), "cache")
         client._closers[id(self)] = self.close
 
     async def _run(self) -> None:
-        while events := await self._watch.batch():
-            self._fresh_at = self._client._clock.now()
-            for event in events:
-                self._take(event)
+        try:
+            while events := await self._watch.batch():
+                for event in events:
+                    self._take(event)
+                # Events alone prove nothing: a member that catches up sends old ones.
+                self._fresh_at = self._watch.proved_at
+        except errors.TenureError as error:
+            self.error = error
+            raise
+        finally:
+            self._settled.set()
 
     def _take(self, event: Event) -> None:
         if event.type is EventType.RESET:
@@ -64,7 +82,7 @@ class Cache:
         elif event.type is EventType.SYNCED:
             if self._filling is not None:
                 self._state, self._filling = self._filling, None
-            self._filled.set()
+            self._settled.set()
         elif event.type is EventType.PRESENT and event.kv is not None:
             target = self._state if self._filling is None else self._filling
             target[event.key] = event.kv
@@ -72,14 +90,21 @@ class Cache:
             self._state.pop(event.key, None)
         elif event.kv is not None:
             self._state[event.key] = event.kv
-        self.revision = max(self.revision, event.revision)
+        if self._filling is None:
+            self.revision = max(self.revision, event.revision)
         if event.type is not EventType.PROGRESS:
             for callback in self._callbacks:
                 self._client._dispatcher.call(callback, event)
 
     @property
     def stale(self) -> float:
-        """How many seconds old the copy may be. Never 0: what happens now may be on its way."""
+        """How many seconds old the copy may be at most: whatever was committed longer ago is in it.
+
+        Never 0, and one to three seconds while the cluster is well. Only what proves that nothing is missing makes it
+        smaller: the present state at the beginning, and a member's mark about once a second, counted from when the
+        member began to ask the cluster. Events alone do not: a member that catches up sends old ones. It holds while
+        clocks keep their rate to 1 %.
+        """
         return max(1e-6, self._client._clock.now() - self._fresh_at)
 
     def get(self, key: str) -> KeyValue | None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PROGRESS_SECONDS = 5.0
 
+# How much of what a member counts is taken off for clocks that differ in rate, by 1 % each.
+_RATE_SHARE = 0.02
+
 
 @dataclass(frozen=True)
 class WatchOptions:
@@ -86,7 +89,12 @@ class Watch:
         self._closed = False
         self._backoff = Backoff(client._rng)
         self._failures = 0
+        self._sent_at = 0.0  # When the request of the stream was sent.
         self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
+        # How old a stream becomes at most, in seconds, if a member is there to begin another with.
+        self.stream_age = float("inf")
+        # What was committed before this moment of the client's clock is in what was read from the stream.
+        self.proved_at = float("-inf")
         self.resume_token = options.resume_token
         self.revision = options.after_revision or 0
 
@@ -195,6 +203,7 @@ class Watch:
         # A watch that has begun waits for a member as long as it takes.
         limits = Limits(self._client, float("inf") if self._began or self.patient else None, None)
         self._link = await self._client._await_link(limits)
+        self._sent_at = self._client._clock.now()
         self._stream = self._link.server_stream(WATCH, self._request())
 
     async def _after_failure(self, error: errors.TenureError) -> None:
@@ -224,13 +233,25 @@ class Watch:
             self._take_initial(message.initial, message.header.revision)
         elif kind == "events":
             self._events.extend(self._client._converter.event(e) for e in message.events.events)
-        elif self._options.progress:
-            self._events.append(Event(EventType.PROGRESS, revision=message.header.revision))
+        elif kind == "progress":
+            self._take_progress(message.progress, message.header.revision)
         # Until the present state is there whole, a stream that breaks has to begin with it again.
         if message.resume_token and not self._initial:
             self._token = message.resume_token
         if not self._events:
             self.resume_token = self._token
+
+    def _take_progress(self, progress: watch_pb2.WatchProgress, revision: int) -> None:
+        # The member counts from the request, which it did not have before it was sent.
+        self._prove(self._sent_at + _convert.seconds(progress.proved_after) * (1 - _RATE_SHARE))
+        if self._options.progress:
+            self._events.append(Event(EventType.PROGRESS, revision=revision))
+        if self._stream is not None and self._client._clock.now() - self._sent_at >= self.stream_age:
+            self._stream.cancel()
+            self._stream = None
+
+    def _prove(self, moment: float) -> None:
+        self.proved_at = max(self.proved_at, moment)
 
     def _take_started(self, message: watch_pb2.WatchResponse) -> None:
         self._began = True
@@ -255,4 +276,5 @@ class Watch:
             self._events.append(Event(EventType.PRESENT, revision=revision, session=converter.session(s)))
         if part.complete:
             self._initial = False
+            self._prove(self._sent_at)
             self._events.append(Event(EventType.SYNCED, revision=revision))

@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from tenure import aio
+from tenure import aio, errors
 from tenure.sync._portal import Portal, in_thread, let_go
 from tenure.types import Event, KeyValue
 
@@ -87,7 +87,8 @@ class Watch:
 class Cache:
     """All keys with a prefix, as they were `stale` seconds ago at most. Reading it makes no call.
 
-    While no member can be reached it goes on to answer, and `stale` grows; look at it where that matters.
+    While no member can be reached, or the one that feeds it is behind, it goes on to answer, and `stale` grows; look at
+    it where that matters. `error` says why it is fed no more; None while it is.
     """
 
     def __init__(self, portal: Portal, cache: aio.Cache) -> None:
@@ -97,13 +98,24 @@ class Cache:
 
     @property
     def stale(self) -> float:
-        """How many seconds old the copy may be. Never 0: what happens now may be on its way."""
+        """How many seconds old the copy may be at most: whatever was committed longer ago is in it.
+
+        Never 0, and one to three seconds while the cluster is well. Only what proves that nothing is missing makes it
+        smaller: the present state at the beginning, and a member's mark about once a second, counted from when the
+        member began to ask the cluster. Events alone do not: a member that catches up sends old ones. It holds while
+        clocks keep their rate to 1 %.
+        """
         return self._aio.stale
 
     @property
     def revision(self) -> int:
         """Revision that the copy shows."""
         return self._aio.revision
+
+    @property
+    def error(self) -> errors.TenureError | None:
+        """Why it is fed no more; None while it is."""
+        return self._aio.error
 
     def get(self, key: str) -> KeyValue | None:
         """Returns a key as the copy has it."""

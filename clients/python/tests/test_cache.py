@@ -1,0 +1,151 @@
+"""How old a cache says it may be, against a member in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from fake import ADDRESS, PATIENCE, Dice, FakeMember
+
+from tenure import _rpc, aio, errors
+from tenure.v1 import types_pb2, watch_pb2
+
+
+class HandClock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 3600.0
+
+    def now(self) -> float:
+        return self.seconds
+
+
+def message(revision: int, **content: Any) -> watch_pb2.WatchResponse:
+    header = types_pb2.ResponseHeader(revision=revision, history_id="h")
+    return watch_pb2.WatchResponse(header=header, resume_token=f"t{revision}", **content)
+
+
+def started(revision: int) -> watch_pb2.WatchResponse:
+    return message(revision, started=watch_pb2.WatchStarted(after_revision=revision))
+
+
+def put(revision: int) -> watch_pb2.WatchResponse:
+    kv = types_pb2.KeyValue(key="k", mod_revision=revision)
+    event = watch_pb2.Event(type=watch_pb2.EVENT_TYPE_PUT, revision=revision, key="k", kv=kv)
+    return message(revision, events=watch_pb2.WatchEvents(events=[event]))
+
+
+def progress(revision: int, after: int) -> watch_pb2.WatchResponse:
+    mark = watch_pb2.WatchProgress()
+    mark.proved_after.FromSeconds(after)
+    return message(revision, progress=mark)
+
+
+def state(revision: int, *keys: str, complete: bool = True) -> watch_pb2.WatchResponse:
+    kvs = [types_pb2.KeyValue(key=k, mod_revision=3) for k in keys]
+    return message(revision, initial=watch_pb2.WatchInitial(kvs=kvs, complete=complete))
+
+
+class Feed:
+    """What a watch is sent, and a client with a clock set by hand."""
+
+    def __init__(self, member: FakeMember) -> None:
+        self.clock = HandClock()
+        self.client = aio.Client(f"tenure://{ADDRESS}", rng=Dice(), clock=self.clock)
+        self._queue: asyncio.Queue[Any] = asyncio.Queue()
+        self._taken = 0
+        member.streams[_rpc.WATCH.path] = self._serve
+
+    async def _serve(self, request: Any) -> AsyncIterator[Any]:
+        while True:
+            sent = await self._queue.get()
+            if isinstance(sent, Exception):
+                raise sent
+            yield sent
+
+    def send(self, *messages: Any) -> None:
+        for m in messages:
+            self._queue.put_nowait(m)
+
+
+async def until(what: Any) -> None:
+    async def wait() -> None:
+        while not what():  # noqa: ASYNC110  A cache tells nobody when it was proved to be fresh.
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(wait(), PATIENCE)
+
+
+def test_only_a_proof_makes_a_cache_fresh(member: FakeMember) -> None:
+    async def follow() -> None:
+        feed = Feed(member)
+        async with feed.client as client:
+            opening = asyncio.ensure_future(client.cache("").__aenter__())
+            await member.asked_for(_rpc.WATCH)
+            feed.clock.seconds += 4
+            feed.send(started(10), state(10))
+            cache = await asyncio.wait_for(opening, PATIENCE)
+            assert cache.stale == pytest.approx(4), "the state was asked for 4 s ago"
+            for revision in range(11, 71):
+                feed.clock.seconds += 1
+                feed.send(put(revision))
+            await until(lambda: cache.revision == 70)
+            assert cache.stale == pytest.approx(64), "a minute of events proves nothing"
+            feed.send(progress(70, 50))
+            again = await member.asked_for(_rpc.WATCH, 2)
+            assert (again.resume_token, again.initial) == ("t70", False), "the stream was old"
+            assert cache.stale == pytest.approx(15), "second 50, and 2 % of it for clocks that differ"
+            feed.clock.seconds += 1
+            feed.send(started(70), put(71))
+            await until(lambda: cache.revision == 71)
+            assert cache.stale == pytest.approx(16), "a new stream and an event prove nothing"
+            feed.send(progress(71, 0))
+            await until(lambda: cache.stale == pytest.approx(1))
+            feed.send(progress(71, 1))
+            await until(lambda: cache.stale == pytest.approx(0.02))
+            await cache.close()
+
+    asyncio.run(follow())
+
+
+def test_a_cache_that_is_filled_anew_shows_one_state_at_a_time(member: FakeMember) -> None:
+    async def follow() -> None:
+        feed = Feed(member)
+        async with feed.client as client:
+            feed.send(started(10), state(10, "old"))
+            async with client.cache("", timeout=PATIENCE) as cache:
+                feed.clock.seconds += 5
+                seen: list[Any] = []
+                cache.on_change(seen.append)
+                feed.send(errors.RevisionCompacted("gone", reason="REVISION_COMPACTED"))
+                feed.send(started(90), state(90, "new", complete=False))
+                await until(lambda: len(seen) >= 2)
+                assert (cache.keys(), cache.revision) == (["old"], 10)
+                assert cache.stale == pytest.approx(5)
+                feed.send(state(90, "newer"))
+                await until(lambda: cache.revision == 90)
+                assert cache.keys() == ["new", "newer"]
+                assert cache.stale == pytest.approx(0, abs=1e-5)
+
+    asyncio.run(follow())
+
+
+def test_a_cache_that_is_fed_no_more_says_why(member: FakeMember) -> None:
+    async def follow() -> None:
+        feed = Feed(member)
+        async with feed.client as client:
+            feed.send(started(10), state(10, "k"))
+            async with client.cache("", timeout=PATIENCE) as cache:
+                assert cache.error is None
+                feed.send(errors.PermissionDenied("no", reason="PERMISSION_DENIED"))
+                await until(lambda: cache.error is not None)
+                assert isinstance(cache.error, errors.PermissionDenied)
+                assert cache.keys() == ["k"]
+            feed.send(errors.PermissionDenied("no", reason="PERMISSION_DENIED"))
+            with pytest.raises(errors.PermissionDenied):
+                await asyncio.wait_for(client.cache("").__aenter__(), PATIENCE)
+
+    asyncio.run(follow())
