@@ -70,6 +70,91 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
+// resumeWait bounds how long nothing may be written after a sync began to hang: 3 s until the disk counts as hanging, and what
+// a loaded machine needs for a change of leaders.
+const resumeWait = 20 * time.Second
+
+// While a sync of the leader's disk hangs the others write on, under another leader, and every member says whose disk it
+// is. When the sync ends the member follows, and nothing that was acknowledged is lost.
+func TestHangingSync(t *testing.T) {
+	ctx := t.Context()
+	c := rig.StartCluster(ctx, t, binary, 3)
+	m := c.Members[0]
+	if err := m.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	disk, err := m.MountDisk()
+	if err != nil {
+		t.Skipf("cannot mount a disk that hangs here (%v); the simulator covers hanging disks", err)
+	}
+	t.Cleanup(func() {
+		m.Kill()
+		if err := disk.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m.Restart(ctx)
+	lead(ctx, t, c, m)
+	w := startCrowd(t, c.Members, 12)
+	w.settle(t, 200)
+
+	release := disk.HangSyncs()
+	t.Cleanup(release)
+	hung := w.rec.now()
+	w.settle(t, 200)
+	gap := w.firstAfter(hung+100*time.Millisecond) - hung
+	if disk.HungSyncs() == 0 {
+		t.Error("floor: no sync hung")
+	}
+	if l := c.Leader(ctx); l == m {
+		t.Error("the member whose disk hangs still leads")
+	} else {
+		awaitProblem(ctx, t, l, "slow-disk", m.Name())
+	}
+	awaitProblem(ctx, t, m, "slow-disk", "this member")
+
+	release()
+	w.settle(t, 200)
+	w.stop()
+	// Asked alone it shows all that was acknowledged: it has caught up.
+	conn := m.Dial()
+	defer closeConn(t, conn)
+	reading, cancel := context.WithTimeout(ctx, leadWait)
+	defer cancel()
+	if _, err := tenurev1.NewKVServiceClient(conn).List(reading, &tenurev1.ListRequest{}); err != nil {
+		t.Errorf("a read of the member after its disk came back: %v", err)
+	}
+	report := judge(t, c, w.rec, w.seen)
+	t.Logf("the leader's disk hung; writes went on after %v\n%s", gap, report)
+	if gap > resumeWait {
+		t.Errorf("writes went on after %v, want %v at most", gap, resumeWait)
+	}
+	floors(t, report, map[string]int{"linearizable operations": 200, "replay revisions": 200})
+}
+
+// awaitProblem waits until the status of a member tells of a problem with some words in it.
+func awaitProblem(ctx context.Context, t *testing.T, m *rig.Member, name, words string) {
+	t.Helper()
+	conn := m.Dial()
+	defer closeConn(t, conn)
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	var got []*tenurev1.StatusProblem
+	for ctx.Err() == nil {
+		status, err := tenurev1.NewClusterServiceClient(conn).GetStatus(ctx, &tenurev1.GetStatusRequest{})
+		if err == nil {
+			got = status.GetProblems()
+		}
+		if slices.ContainsFunc(got, func(p *tenurev1.StatusProblem) bool {
+			return p.GetName() == name && strings.Contains(p.GetMessage(), words)
+		}) {
+			return
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+	t.Errorf("the status of %s tells of %v, want %s with %q", m.Name(), got, name, words)
+}
+
 // A leader that cannot write stops in the middle of a write and says why, and what it acknowledged is there when it comes
 // back, also when it is alone.
 func TestFailedWrite(t *testing.T) {

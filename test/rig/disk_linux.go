@@ -23,6 +23,8 @@ type Disk struct {
 	failing syscall.Errno
 	failed  int
 	delay   time.Duration
+	hung    chan struct{} // closed when syncs go on; nil unless they hang
+	waiting int           // syncs that hang
 }
 
 // MountDisk mounts a disk at a directory, whose files are in another one. It needs FUSE and the right to mount; the error
@@ -76,6 +78,27 @@ func (d *Disk) SlowSyncs(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.delay = by
+}
+
+// HangSyncs has every sync from now on wait until release is called.
+func (d *Disk) HangSyncs() (release func()) {
+	hung := make(chan struct{})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hung = hung
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.hung, d.waiting = nil, 0
+		close(hung)
+	})
+}
+
+// HungSyncs returns how many syncs hang now.
+func (d *Disk) HungSyncs() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waiting
 }
 
 // diskNode is a file or directory of the disk.
@@ -153,6 +176,12 @@ func (f *diskFile) Write(ctx context.Context, data []byte, off int64) (uint32, s
 // Fsync syncs, late or not at all if the disk is to do so.
 func (f *diskFile) Fsync(ctx context.Context, flags uint32) syscall.Errno {
 	f.disk.mu.Lock()
+	if hung := f.disk.hung; hung != nil {
+		f.disk.waiting++
+		f.disk.mu.Unlock()
+		<-hung
+		f.disk.mu.Lock()
+	}
 	failing, delay, lost := f.disk.failing, f.disk.delay, f.unsynced
 	f.unsynced = nil
 	if failing != 0 {
