@@ -12,18 +12,21 @@ import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 
 /**
- * A copy of all keys with a prefix, kept up to date by a watch. It may lag behind the cluster, and says by how much. It is
- * filled by {@link #begin}.
+ * A copy of all keys with a prefix, kept up to date by a watch. Reading it makes no call. While no member can be reached, or the
+ * one that feeds it is behind, it goes on to answer, and {@link #staleFor} grows; look at it where that matters. It is filled by
+ * {@link #begin}.
  */
 public final class Cache implements AutoCloseable {
   private static final Duration PROGRESS = Duration.ofSeconds(1);
+  /** Bounds what two clocks whose rates differ drift apart: the moment of a proof is counted from the stream's request. */
+  private static final Duration STREAM_AGE = Duration.ofMinutes(1);
 
   private final ClientCore core;
   private final String prefix;
   private final CompletableFuture<Void> filled = new CompletableFuture<>();
   private final List<Consumer<WatchMessage>> listeners = new CopyOnWriteArrayList<>();
   private volatile ConcurrentSkipListMap<String, KeyValue> keys = new ConcurrentSkipListMap<>();
-  private volatile long heardAt;
+  private volatile long provedAt;
   private volatile Watch watch;
   private volatile boolean closed;
   private volatile TenureException failure;
@@ -65,9 +68,15 @@ public final class Cache implements AutoCloseable {
     return new TreeMap<>(keys);
   }
 
-  /** {@return how long ago the cache last heard that it was up to date} It is never zero; about a second is usual. */
+  /**
+   * {@return how old the cache may be at most: whatever was committed longer ago is in it} It is never zero, and one to three
+   * seconds while the cluster is well. Only what proves that nothing is missing makes it smaller: the present state at the
+   * beginning, and a member's mark about once a second, counted from when the member began to ask the cluster. Events alone do
+   * not: a member that catches up sends old ones. It holds while clocks keep their rate to 1 %. It means nothing before the
+   * cache is filled.
+   */
   public Duration staleFor() {
-    return Duration.ofNanos(Math.max(1, core.clock.nanos() - heardAt));
+    return Duration.ofNanos(Math.max(1, core.clock.nanos() - provedAt));
   }
 
   /** {@return why the cache follows no more; absent while it does} */
@@ -104,7 +113,7 @@ public final class Cache implements AutoCloseable {
   }
 
   private void follow() {
-    Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS));
+    Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS), STREAM_AGE);
     watch = w;
     w.publisher().subscribe(new Flow.Subscriber<>() {
       private Flow.Subscription subscription;
@@ -117,7 +126,7 @@ public final class Cache implements AutoCloseable {
 
       @Override
       public void onNext(WatchMessage m) {
-        apply(m);
+        apply(m, w.provedAt());
         subscription.request(1);
       }
 
@@ -138,7 +147,7 @@ public final class Cache implements AutoCloseable {
     });
   }
 
-  private void apply(WatchMessage m) {
+  private void apply(WatchMessage m, long proved) {
     if (m instanceof WatchMessage.Initial) {
       ConcurrentSkipListMap<String, KeyValue> fresh = new ConcurrentSkipListMap<>();
       KeyWait.apply(fresh, m);
@@ -146,7 +155,7 @@ public final class Cache implements AutoCloseable {
     } else {
       KeyWait.apply(keys, m);
     }
-    heardAt = core.clock.nanos();
+    provedAt = Math.max(provedAt, proved);
     filled.complete(null);
     for (Consumer<WatchMessage> l : listeners) {
       // One that throws keeps neither the others nor the cache from what comes.

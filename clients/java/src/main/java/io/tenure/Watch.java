@@ -26,10 +26,13 @@ import java.util.concurrent.Flow;
  */
 public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private static final int AHEAD = 4;
+  /** The part of what a member counts that is taken off for clocks that differ in rate. */
+  private static final int RATE_SHARE = 50;
 
   private final ClientCore core;
   private final WatchOptions options;
-  private final Deque<WatchMessage> ready = new ArrayDeque<>();
+  private final long streamAgeNanos;
+  private final Deque<Ready> ready = new ArrayDeque<>();
   private final CompletableFuture<Void> begun = new CompletableFuture<>();
   private CompletableFuture<Optional<WatchMessage>> reader;
   private List<KeyValue> initial = new ArrayList<>();
@@ -40,10 +43,29 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private boolean whole;
   private boolean closed;
   private int failures;
+  private volatile long provedAt;
+
+  /** A message, and the moment before which all that was committed has been told with it and what came before. */
+  private record Ready(WatchMessage message, long provedAt) {}
 
   Watch(ClientCore core, WatchOptions options) {
+    this(core, options, Duration.ofNanos(Long.MAX_VALUE));
+  }
+
+  /** A watch whose streams become no older than that, as long as a member is there to begin another with. */
+  Watch(ClientCore core, WatchOptions options, Duration streamAge) {
     this.core = core;
     this.options = options;
+    this.streamAgeNanos = streamAge.toNanos();
+    this.provedAt = Long.MIN_VALUE;
+  }
+
+  /**
+   * Returns the moment of the client's clock before which all that was committed is in what the reader was given. Only who
+   * reads one message after another may ask.
+   */
+  long provedAt() {
+    return provedAt;
   }
 
   /** Waits until the watch has begun: every change after this returned will be told. */
@@ -172,7 +194,8 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     }
     if (!ready.isEmpty()) {
       reader = null;
-      if (f.complete(Optional.of(ready.peek()))) {
+      provedAt = Math.max(provedAt, ready.peek().provedAt());
+      if (f.complete(Optional.of(ready.peek().message()))) {
         ready.poll();
         ask();
       }
@@ -236,7 +259,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
       case INITIAL -> {
         r.getInitial().getKvsList().forEach(kv -> initial.add(KeyValue.of(kv, core.namespace)));
         if (r.getInitial().getComplete()) {
-          ready.add(new WatchMessage.Initial(List.copyOf(initial), revision));
+          ready.add(new Ready(new WatchMessage.Initial(List.copyOf(initial), revision), stream.sentAt));
           initial = new ArrayList<>();
         }
       }
@@ -245,9 +268,20 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
         for (Event e : r.getEvents().getEventsList()) {
           events.add(WatchEvent.of(e, core.namespace));
         }
-        ready.add(new WatchMessage.Events(List.copyOf(events), token, revision));
+        // Events prove nothing: a member that catches up sends old ones.
+        ready.add(new Ready(new WatchMessage.Events(List.copyOf(events), token, revision), Long.MIN_VALUE));
       }
-      case PROGRESS -> ready.add(new WatchMessage.Progress(token, revision));
+      case PROGRESS -> {
+        Duration after = Wire.duration(r.getProgress().getProvedAfter());
+        // The member counts from the request, which it did not have before it was sent; clocks may differ in rate by 1 % each.
+        long moment = stream.sentAt + after.toNanos() - after.toNanos() / RATE_SHARE;
+        ready.add(new Ready(new WatchMessage.Progress(token, revision), moment));
+        if (core.clock.nanos() - stream.sentAt >= streamAgeNanos) {
+          stream.end();
+          stream = null;
+          connect();
+        }
+      }
       default -> {
         // A kind of a later version.
       }
@@ -259,11 +293,13 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   /** One Watch stream. */
   private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
     private final Connection connection;
+    private final long sentAt;
     private ClientCallStreamObserver<WatchRequest> in;
     private int asked;
 
     Stream(Connection c) {
       this.connection = c;
+      this.sentAt = core.clock.nanos();
       ClientCalls.asyncServerStreamingCall(
           c.call(WatchServiceGrpc.getWatchMethod(), CallOptions.DEFAULT), options.request(core.namespace, token), this);
     }

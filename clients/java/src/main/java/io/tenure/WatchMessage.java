@@ -25,7 +25,8 @@ public sealed interface WatchMessage {
   record Events(List<WatchEvent> events, String resumeToken, long revision) implements WatchMessage {}
 
   /**
-   * Nothing more up to here.
+   * All that was committed up to a revision has been told, and a moment ago that was all there was. It comes every interval of
+   * {@link WatchOptions#progressEvery}, also between changes, as long as the member can prove it.
    *
    * @param resumeToken where another watch with the same selectors goes on
    * @param revision the revision reached

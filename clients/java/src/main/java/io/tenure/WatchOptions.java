@@ -172,7 +172,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Asks how often progress is told while nothing else is: 200 ms to 10 min; 5 s otherwise.
+   * Asks how often progress is told, whether changes come or not: 200 ms to 10 min; 5 s otherwise.
    *
    * @param d the interval
    * @return new options

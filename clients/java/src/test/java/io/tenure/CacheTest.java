@@ -1,0 +1,153 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.ClusterServiceGrpc;
+import io.tenure.v1.Event;
+import io.tenure.v1.EventType;
+import io.tenure.v1.ListMembersRequest;
+import io.tenure.v1.ListMembersResponse;
+import io.tenure.v1.ResponseHeader;
+import io.tenure.v1.WatchEvents;
+import io.tenure.v1.WatchInitial;
+import io.tenure.v1.WatchProgress;
+import io.tenure.v1.WatchRequest;
+import io.tenure.v1.WatchResponse;
+import io.tenure.v1.WatchServiceGrpc;
+import io.tenure.v1.WatchStarted;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How old a cache says it may be, fed by a member that sends what a test says. The client's clock is put forward. */
+@Timeout(120)
+final class CacheTest {
+  private static final long SOON_SECONDS = 60;
+
+  private final AtomicLong ahead = new AtomicLong();
+  private final BlockingQueue<Opened> opened = new LinkedBlockingQueue<>();
+  private Server server;
+  private Client client;
+
+  /** One Watch stream. */
+  private record Opened(WatchRequest request, StreamObserver<WatchResponse> out) {
+    void started(long revision) {
+      send(revision, WatchResponse.newBuilder().setStarted(WatchStarted.newBuilder().setAfterRevision(revision)));
+    }
+
+    void state(long revision) {
+      send(revision, WatchResponse.newBuilder().setInitial(WatchInitial.newBuilder().setComplete(true)));
+    }
+
+    void put(long revision) {
+      send(revision, WatchResponse.newBuilder().setEvents(WatchEvents.newBuilder().addEvents(
+          Event.newBuilder().setType(EventType.EVENT_TYPE_PUT).setRevision(revision).setKey("k")
+              .setKv(io.tenure.v1.KeyValue.newBuilder().setKey("k").setModRevision(revision)))));
+    }
+
+    void progress(long revision, long afterSeconds) {
+      send(revision, WatchResponse.newBuilder().setProgress(
+          WatchProgress.newBuilder().setProvedAfter(Wire.duration(Duration.ofSeconds(afterSeconds)))));
+    }
+
+    private void send(long revision, WatchResponse.Builder m) {
+      out.onNext(m.setHeader(ResponseHeader.newBuilder().setRevision(revision)).setResumeToken("t" + revision).build());
+    }
+  }
+
+  @BeforeEach
+  void start() throws IOException {
+    server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create()).addService(
+        new WatchServiceGrpc.WatchServiceImplBase() {
+          @Override
+          public void watch(WatchRequest r, StreamObserver<WatchResponse> out) {
+            ((ServerCallStreamObserver<WatchResponse>) out).setOnCancelHandler(() -> { });
+            opened.add(new Opened(r, out));
+          }
+        }).addService(
+        new ClusterServiceGrpc.ClusterServiceImplBase() {
+          @Override
+          public void listMembers(ListMembersRequest r, StreamObserver<ListMembersResponse> out) {
+            out.onNext(ListMembersResponse.getDefaultInstance());
+            out.onCompleted();
+          }
+        }).build().start();
+    // The clock stands still unless it is put forward.
+    client = new Client(ConnectionString.parse("tenure://127.0.0.1:" + server.getPort()), new BootClock(ahead::get, () -> 0));
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    client.close();
+    server.shutdownNow();
+    server.awaitTermination();
+  }
+
+  @Test
+  void onlyAProofMakesItFresh() throws Exception {
+    CompletableFuture<Cache> opening = client.cache("").beginAsync();
+    Opened stream = next();
+    passes(4);
+    stream.started(10);
+    stream.state(10);
+    Cache cache = opening.get(SOON_SECONDS, TimeUnit.SECONDS);
+    assertEquals(Duration.ofSeconds(4), cache.staleFor(), "the state was asked for 4 s ago");
+    for (long revision = 11; revision <= 70; revision++) {
+      passes(1);
+      stream.put(revision);
+    }
+    shows(cache, 70);
+    assertEquals(Duration.ofSeconds(64), cache.staleFor(), "a minute of events proves nothing");
+    stream.progress(70, 50);
+    Opened again = next();
+    assertEquals("t70", again.request().getResumeToken(), "the stream was old, and another goes on behind it");
+    until(() -> cache.staleFor().equals(Duration.ofSeconds(15)), "second 50, and 2 % of it for clocks that differ");
+    passes(1);
+    again.started(70);
+    again.put(71);
+    shows(cache, 71);
+    assertEquals(Duration.ofSeconds(16), cache.staleFor(), "a new stream and an event prove nothing");
+    again.progress(71, 0);
+    until(() -> cache.staleFor().equals(Duration.ofSeconds(1)), "a proof as old as the request");
+    again.progress(71, 1);
+    until(() -> cache.staleFor().equals(Duration.ofMillis(20)), "a proof of this moment");
+  }
+
+  private void passes(long seconds) {
+    ahead.addAndGet(TimeUnit.SECONDS.toNanos(seconds));
+  }
+
+  private Opened next() throws InterruptedException {
+    Opened o = opened.poll(SOON_SECONDS, TimeUnit.SECONDS);
+    assertTrue(o != null, "the member was not asked for a watch");
+    return o;
+  }
+
+  private void shows(Cache cache, long revision) throws Exception {
+    until(() -> cache.get("k").filter(kv -> kv.modRevision() == revision).isPresent(), "revision " + revision);
+  }
+
+  /** Waits until something is so; looks at it whenever the client's loop had a turn. */
+  private void until(BooleanSupplier so, String what) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SOON_SECONDS);
+    while (!so.getAsBoolean()) {
+      assertTrue(System.nanoTime() < end, what);
+      client.core().onLoop(() -> CompletableFuture.completedFuture(null)).get(SOON_SECONDS, TimeUnit.SECONDS);
+    }
+  }
+}
