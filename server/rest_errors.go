@@ -170,7 +170,11 @@ func restErrorOf(err error) *restError {
 			}
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
-				e.Violations = append(e.Violations, restViolation{Field: camel(v.GetField()), Description: v.GetDescription()})
+				field := camel(v.GetField())
+				e.Violations = append(e.Violations, restViolation{Field: field, Description: v.GetDescription()})
+				if rest, named := strings.CutPrefix(e.Message, v.GetField()+":"); named {
+					e.Message = field + ":" + rest
+				}
 			}
 		}
 	}

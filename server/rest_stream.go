@@ -58,8 +58,8 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 	out := lineWriter{w: w, control: http.NewResponseController(w), split: linesFor(request)}
 	err = g.receive(ctx, call.route, request, &out)
-	if cause := context.Cause(ctx); errors.Is(cause, errStopping) {
-		err = cause
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errStopping) {
+		err = stoppedUnder(request, out.begun)
 	}
 	switch {
 	case err == nil || errors.Is(err, errLineLost):
@@ -68,6 +68,22 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	default:
 		writeError(w, err, g.log)
 	}
+}
+
+// stoppedUnder returns the error for a stream that ends because the member stops. One that takes a lock changes something:
+// it has its place once it has said anything, and before that nobody knows.
+func stoppedUnder(request proto.Message, begun bool) error {
+	switch request.(type) {
+	case *tenurev1.AcquireLockRequest, *tenurev1.CampaignRequest:
+	default:
+		return errStopping
+	}
+	if begun {
+		return afterChange(errStopping)
+	}
+	e := toAPI(errStopping)
+	e.applied = appliedUnknown
+	return e
 }
 
 // receive makes the call and passes its answers on until the end.

@@ -227,6 +227,55 @@ func TestStopEndsStreamsWithALastLine(t *testing.T) {
 	}
 }
 
+// TestStopTellsWhoQueuesThatItDoes stops a member under a call that has told of its place in a queue, and under one that has
+// said nothing yet.
+func TestStopTellsWhoQueuesThatItDoes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		queued  bool
+		applied string
+	}{
+		"it has its place":     {queued: true, applied: appliedYes},
+		"it has heard nothing": {applied: appliedUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRESTRig(t)
+			came := make(chan struct{})
+			rig.acquire = func(_ *tenurev1.AcquireLockRequest, stream tenurev1.LockService_AcquireLockServer) error {
+				if tc.queued {
+					step := &tenurev1.AcquireLockResponse{Step: &tenurev1.AcquireLockResponse_Queued{}}
+					if err := stream.Send(step); err != nil {
+						return err
+					}
+				}
+				close(came)
+				<-stream.Context().Done()
+				return stream.Context().Err()
+			}
+			told, stopped := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(stopped)
+				<-came
+				if tc.queued {
+					<-told
+				}
+				rig.stop()
+			}()
+			resp := rig.open(t, "POST", "/v1/lock-queue/a", nil, "{}")
+			defer func() { _ = resp.Body.Close() }()
+			lines := bufio.NewReader(resp.Body)
+			if tc.queued {
+				readLine(t, lines)
+			}
+			close(told)
+			e := lineError(t, readLine(t, lines))
+			if e == nil || e.Code != "STOPPING" || e.Metadata["applied"] != tc.applied {
+				t.Errorf("got %v, want STOPPING, applied %s", e, tc.applied)
+			}
+			<-stopped
+		})
+	}
+}
+
 func TestStreamsAreBounded(t *testing.T) {
 	g, err := newGateway(refusingConn{}, restBytesMax, zap.NewNop())
 	if err != nil {

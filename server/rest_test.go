@@ -450,3 +450,10 @@ func keyOf(routes []restRoute, path string) (string, *restError) {
 	}
 	return strings.TrimPrefix(route.pathOf(fields), "/v1/kv/"), nil
 }
+
+func TestErrorsNameFieldsAsRESTDoes(t *testing.T) {
+	e := restErrorOf(invalid("options.request_id.session_id", "is missing"))
+	if want := "options.requestId.sessionId: is missing"; e.Message != want || e.Violations[0].Field != "options.requestId.sessionId" {
+		t.Errorf("got %q and %v, want %q", e.Message, e.Violations, want)
+	}
+}
