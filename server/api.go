@@ -384,7 +384,12 @@ func (a *api) liveSession(ctx context.Context, id storage.SessionID) (*storev1.S
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	record, live, err = s.Session(id)
+	return liveAt(s, id)
+}
+
+// liveAt returns the record of a session that lives, or why it does not.
+func liveAt(s *snapshot, id storage.SessionID) (*storev1.SessionRecord, error) {
+	record, live, err := s.Session(id)
 	if err != nil || live {
 		return record, err
 	}

@@ -39,12 +39,9 @@ func (a *api) AttachSession(
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	record, live, err := s.Session(id)
+	record, err := liveAt(s, id)
 	if err != nil {
 		return nil, err
-	}
-	if !live {
-		return nil, noSession(s, id)
 	}
 	if err := checkAttach(id, record, r); err != nil {
 		return nil, err
@@ -110,12 +107,9 @@ func (a *api) tellTakeover(ctx context.Context, id storage.SessionID) (*tenurev1
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	record, live, err := s.Session(id)
+	record, err := liveAt(s, id)
 	if err != nil {
 		return nil, err
-	}
-	if !live {
-		return nil, noSession(s, id)
 	}
 	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
 		zap.String("by", callAddress(ctx)))

@@ -176,12 +176,9 @@ func (a *api) RenewSession(
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	record, live, err := s.Session(id)
+	record, err := liveAt(s, id)
 	if err != nil {
 		return nil, err
-	}
-	if !live {
-		return nil, noSession(s, id)
 	}
 	return &tenurev1.RenewSessionResponse{
 		Header:  a.header(s.at),
