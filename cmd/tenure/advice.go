@@ -24,8 +24,12 @@ func explain(timeout time.Duration, err error) error {
 		return err
 	}
 	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): is `tenure serve` running? set --endpoints",
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): is `tenure serve` running? set --endpoints to gRPC addresses, port 7400 unless set",
 			unreachable.Error(), printable(plainCause(unreachable.causes[0])))}
+	}
+	if stranger := new(strangerError); errors.As(err, &stranger) {
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): give the gRPC address, which is --listen of `tenure serve`, "+
+			"port 7400 unless set", stranger.Error(), printable(errorText(stranger.err)))}
 	}
 	if ended := new(sessionEndedError); errors.As(err, &ended) {
 		return refusedError("%s; `tenure session info %s` tells more", ended.Error(), ended.id)

@@ -44,6 +44,9 @@ func (m *members) call(ctx context.Context, again repeatable, f func(ctx context
 		if err != nil && before != nil && ctx.Err() != nil {
 			return &lateError{err: err, before: before}
 		}
+		if strange(err) {
+			return &strangerError{endpoint: l.endpoint, err: err}
+		}
 		if err == nil || !unavailable(ctx, err) {
 			return err
 		}
@@ -72,6 +75,12 @@ func unavailable(ctx context.Context, err error) bool {
 	default:
 		return errors.Is(err, errNoAnswer) || errors.Is(err, errStreamEnded)
 	}
+}
+
+// strange tells whether who answered is not a member. An older member is one: it knows the service, and not the method.
+func strange(err error) bool {
+	return status.Code(err) == codes.Unimplemented && errorInfo(err) == nil &&
+		!strings.HasPrefix(status.Convert(err).Message(), "unknown method")
 }
 
 // nothingApplied tells whether the member said that the call changed nothing.

@@ -50,7 +50,7 @@ func groupCommand(use, short, example string, children ...*cobra.Command) *cobra
 			if len(args) == 0 {
 				return nil
 			}
-			return usageError("unknown command %s for %q", quoted(args[0]), cmd.CommandPath())
+			return unknownCommand(cmd, args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -35,6 +35,20 @@ func (e *unreachableError) Error() string {
 // Unwrap returns why each endpoint failed.
 func (e *unreachableError) Unwrap() []error { return e.causes }
 
+// strangerError says that who answered at an endpoint is not a member, or not where clients are answered.
+type strangerError struct {
+	endpoint string
+	err      error
+}
+
+// Error names the endpoint.
+func (e *strangerError) Error() string {
+	return "no member of Tenure answers clients at " + e.endpoint
+}
+
+// Unwrap returns what was answered.
+func (e *strangerError) Unwrap() error { return e.err }
+
 // lateError says that the time was over during another attempt.
 type lateError struct {
 	err    error

@@ -42,7 +42,8 @@ turn; on standard error it says where in the queue, and who holds the lock. The 
 say so, or has a --limit of permits, of which --permits are taken. The command finds TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
 TENURE_LOCK_SEQUENCER in its environment. Signals are passed on to it, and it is terminated when this program dies.
 
-The lock is held by a session of its own. If that cannot be renewed, the command gets SIGTERM a while (--kill-after) before
+The lock is held by a session of its own. When the cluster does not answer, a line on standard error says until when the lock
+is safe, and another when the cluster answers again. If it does not, the command gets SIGTERM a while (--kill-after) before
 the lease ends, and SIGKILL when it ends: before another can have the lock.
 
 Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait, or at
@@ -57,7 +58,11 @@ the --try; 76 the lock was lost before the command ended; 126 or 127 the command
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, command := splitCommand(cmd, args)
 			if len(own) != 1 || len(command) == 0 {
-				return usageError("want one key, \"--\" and a command: tenure lock KEY -- COMMAND ARGS...")
+				meant := ""
+				if len(own) > 0 && len(command) == 0 {
+					meant = commandMeant(cmd, own[0])
+				}
+				return usageError("want one key, \"--\" and a command: tenure lock KEY -- COMMAND ARGS...%s", meant)
 			}
 			key, err := env.keyArgument(own[0])
 			if err != nil {

@@ -131,7 +131,8 @@ func newRootCommand(env *environment) *cobra.Command {
 		Long: `Tenure is a coordination service. A process opens a session; while the session lives it may hold locks and
 own keys; everyone else may watch. What a process holds, it holds for the tenure of its session.
 
-Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 no member answered.
+Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 no member answered. Commands that run another program end
+with its exit code, or with one that their help names. Lengths of time are written as 500ms, 15s, 10m or 1h30m.
 Every flag can also be given by the environment variable named in its help, or, for the flags of this
 page and of "tenure serve", in the YAML file named by --config. A flag wins over the environment, and
 the environment over the file.`,
@@ -157,12 +158,13 @@ the environment over the file.`,
 	root.SetVersionTemplate("tenure {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
-	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "members to talk to, host:port, tried in order")
+	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port, tried in order")
 	flags.StringVarP(&env.output, "output", "o", outputText, "what to print: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
 	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newVersionCommand(env))
 	root.AddCommand(clientCommands(env)...)
 	prepare(env, root)
+	explainUsage(root)
 	return root
 }
 

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// typoMax is how many letters may differ between what was written and what was probably meant.
+const typoMax = 2
+
+// explainUsage makes a command, and those below it, say what was probably meant by a wrong use.
+func explainUsage(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(flagMistake)
+	cmd.SuggestionsMinimumDistance = typoMax
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if exit := new(exitError); err == nil || errors.As(err, &exit) {
+				return err
+			}
+			if cmd.HasAvailableSubCommands() {
+				return unknownCommand(cmd, args[0])
+			}
+			return argumentMistake(cmd, len(args))
+		}
+	}
+	for _, child := range cmd.Commands() {
+		explainUsage(child)
+	}
+}
+
+// unknownCommand says that a command has no such command below it.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	return usageError("unknown command %s for %q%s", quoted(name), cmd.CommandPath(), commandMeant(cmd, name))
+}
+
+// commandMeant returns which command below cmd was probably meant, after a semicolon, or nothing.
+func commandMeant(cmd *cobra.Command, name string) string {
+	if names := cmd.SuggestionsFor(name); len(names) > 0 {
+		return fmt.Sprintf("; did you mean %q?", cmd.CommandPath()+" "+names[0])
+	}
+	return ""
+}
+
+// argumentMistake says what arguments a command wants.
+func argumentMistake(cmd *cobra.Command, given int) error {
+	want := "want " + strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	switch given {
+	case 0:
+		return usageError("%s", want)
+	case 1:
+		return usageError("%s; 1 argument was given", want)
+	default:
+		return usageError("%s; %d arguments were given", want, given)
+	}
+}
+
+// flagMistake says what is wrong with a flag in the words of this program.
+func flagMistake(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return usageError("%w%s", err, flagMeant(cmd, unknown.GetSpecifiedName()))
+	}
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return usageError("%w", err)
+	}
+	var want string
+	switch kind := invalid.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		want = "it is too large"
+	case kind == "duration":
+		want = "it must be a length of time such as 500ms, 15s, 10m or 1h30m"
+	case strings.HasPrefix(kind, "uint"):
+		want = "it must be a whole number, zero or more"
+	case strings.HasPrefix(kind, "int"):
+		want = "it must be a whole number"
+	case kind == "bool":
+		want = "it must be true or false"
+	default:
+		return usageError("%w", err)
+	}
+	return usageError("--%s is %s; %s", invalid.GetFlag().Name, quoted(invalid.GetValue()), want)
+}
+
+// flagMeant returns which flag of a command was probably meant, after a semicolon, or nothing.
+func flagMeant(cmd *cobra.Command, name string) string {
+	nearest, distance := "", typoMax+1
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if d := lettersApart(name, flag.Name); !flag.Hidden && d < distance && d < len(flag.Name) {
+			nearest, distance = flag.Name, d
+		}
+	})
+	if nearest == "" {
+		return ""
+	}
+	return "; did you mean --" + nearest + "?"
+}
+
+// lettersApart returns how many letters must be put in, taken out or replaced to make one word of another.
+func lettersApart(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
