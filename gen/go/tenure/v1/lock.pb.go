@@ -790,9 +790,9 @@ func (x *LockMovedStep) GetPosition() uint32 {
 // LockRejectedStep tells why the wait ended.
 type LockRejectedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why.
+	// Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
 	Cause WaitEndCause `protobuf:"varint,1,opt,name=cause,proto3,enum=tenure.v1.WaitEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any.
+	// Operator's reason, if any; where the cause is unspecified, what is known.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The lock as it is.
 	Lock          *Lock `protobuf:"bytes,3,opt,name=lock,proto3" json:"lock,omitempty"`

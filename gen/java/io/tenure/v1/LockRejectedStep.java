@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private int cause_ = 0;
   /**
    * <pre>
-   * Why.
+   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why.
+   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Operator's reason, if any.
+   * Operator's reason, if any; where the cause is unspecified, what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operator's reason, if any.
+   * Operator's reason, if any; where the cause is unspecified, what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -557,7 +557,7 @@ private static final long serialVersionUID = 0L;
     private int cause_ = 0;
     /**
      * <pre>
-     * Why.
+     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -568,7 +568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -596,7 +596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -614,7 +614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -630,7 +630,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Operator's reason, if any.
+     * Operator's reason, if any; where the cause is unspecified, what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * Operator's reason, if any; where the cause is unspecified, what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * Operator's reason, if any; where the cause is unspecified, what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -688,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * Operator's reason, if any; where the cause is unspecified, what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -702,7 +702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * Operator's reason, if any; where the cause is unspecified, what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>

@@ -10,7 +10,7 @@ public interface LockRejectedStepOrBuilder extends
 
   /**
    * <pre>
-   * Why.
+   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -19,7 +19,7 @@ public interface LockRejectedStepOrBuilder extends
   int getCauseValue();
   /**
    * <pre>
-   * Why.
+   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -29,7 +29,7 @@ public interface LockRejectedStepOrBuilder extends
 
   /**
    * <pre>
-   * Operator's reason, if any.
+   * Operator's reason, if any; where the cause is unspecified, what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -38,7 +38,7 @@ public interface LockRejectedStepOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Operator's reason, if any.
+   * Operator's reason, if any; where the cause is unspecified, what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
