@@ -12,12 +12,6 @@ import (
 // abandonPatience bounds how long a call that failed waits until its place is given up.
 const abandonPatience = 2 * time.Second
 
-// ownName names what a session has of a lock: a hold or a place.
-type ownName struct {
-	key   string // With namespace.
-	owner string
-}
-
 // abandoned is a place that is being given up, or the hold that it became.
 type abandoned struct {
 	// done is closed when the cluster has nothing left of it, or the session is over; what follows is set before.
@@ -26,37 +20,62 @@ type abandoned struct {
 	known   bool // Whether the cluster said so.
 }
 
-// abandon gives up a place in a queue, or the hold that it became, in the background until the cluster knows or the session is
-// over. Last is the number of the last request that may still be on its way to make such a place.
-func (s *Session) abandon(name ownName, last uint64) *abandoned {
-	a := &abandoned{done: make(chan struct{})}
-	s.mu.Lock()
-	s.leaving[name]++
-	s.mu.Unlock()
-	end := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.leftLocked(name)
-		close(a.done)
+// outcome returns what became of it, if that is known soon; it goes on behind.
+func (a *abandoned) outcome() *abandoned {
+	if a == nil {
+		return &abandoned{} // It is somebody else's, too.
 	}
-	started := s.work.start(func(ctx context.Context) {
-		defer end()
-		s.leave(ctx, name, last, a)
-	})
-	if !started {
-		end()
+	timer := time.NewTimer(abandonPatience)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+		return a
+	case <-timer.C:
+		return &abandoned{}
+	}
+}
+
+// giveUp gives up a place that nobody here waits for, or the hold that it became.
+func (s *Session) giveUp(own ownName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holdings.owe(own, 0)
+	s.settle(own)
+}
+
+// settle has what is owed under a name given up, in the background until the cluster knows or the session is over; nil if there is nothing to
+// give up yet. Call it under mu, whenever somebody stops using the name.
+func (s *Session) settle(own ownName) *abandoned {
+	last, now := s.holdings.settle(own)
+	if !now {
+		return nil
+	}
+	a := &abandoned{done: make(chan struct{})}
+	if !s.work.start(func(ctx context.Context) {
+		defer close(a.done)
+		defer s.left(own)
+		s.leave(ctx, own, last, a)
+	}) {
+		s.leftLocked(own)
+		close(a.done)
 	}
 	return a
 }
 
-// leftLocked notes that something is given back. Call it under mu.
-func (s *Session) leftLocked(name ownName) {
-	if s.leaving[name]--; s.leaving[name] == 0 {
-		delete(s.leaving, name)
-	}
+// left notes that something was given back.
+func (s *Session) left(own ownName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leftLocked(own)
 }
 
-// leave cancels a wait, and releases what it became, until no request can make another one.
+// leftLocked is left under mu.
+func (s *Session) leftLocked(own ownName) {
+	s.holdings.left(own)
+	s.settle(own)
+}
+
+// leave cancels a wait, and releases what it became, until no request up to the last can make another one.
 func (s *Session) leave(ctx context.Context, name ownName, last uint64, a *abandoned) {
 	pauses := &backoff.Backoff{}
 	for s.Err() == nil {
@@ -95,77 +114,14 @@ func (s *Session) leaveOnce(ctx context.Context, name ownName, a *abandoned) err
 	if err != nil || hold == nil {
 		return err
 	}
+	s.mu.Lock()
+	inherited := s.holdings.inherits(hold)
+	s.mu.Unlock()
+	if inherited {
+		return nil // It was there before, and the process that had it may believe in it.
+	}
 	a.granted = true
 	return s.release(ctx, &tenurev1.ReleaseLockRequest{
 		Key: name.key, SessionId: s.id, LockIndex: hold.GetSequencer().GetLockIndex(),
 	}, name.owner)
-}
-
-// awaitGivenBack waits until what the session had under the same name, and gave up, is given back: an acquire would find it again.
-func (s *Session) awaitGivenBack(ctx context.Context, own ownName) error {
-	for {
-		s.mu.Lock()
-		waiting := s.leaving[own] > 0
-		for name, o := range s.orphans {
-			waiting = waiting || name.key == own.key && o.owner == own.owner
-		}
-		state := s.state
-		s.mu.Unlock()
-		switch {
-		case !waiting:
-			return nil
-		case state == StateClosed:
-			return s.over()
-		case !backoff.Pause(ctx, givenBackEvery):
-			return interrupted(ctx, false, nil)
-		}
-	}
-}
-
-// givenBackEvery is how often an acquire looks whether it may begin.
-const givenBackEvery = 25 * time.Millisecond
-
-// beginWait notes a wait, which the function that is returned ends; an error says that the session begins none any more.
-func (s *Session) beginWait(w *waiter, cancel context.CancelCauseFunc) (end func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.leavesQueues || s.state == StateClosed {
-		return nil, s.overLocked()
-	}
-	s.waits[w] = cancel
-	s.waiting.Add(1)
-	return func() {
-		s.mu.Lock()
-		delete(s.waits, w)
-		s.mu.Unlock()
-		s.waiting.Done()
-	}, nil
-}
-
-// shared tells whether what an acquire has of its lock is another wait's or a Held's, too.
-func (s *Session) shared(own ownName, wait *waiter) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for other := range s.waits {
-		if other != wait && other.name() == own {
-			return true
-		}
-	}
-	for h := range s.helds {
-		if h.sequencer.GetKey() == own.key && h.owner == own.owner {
-			return true
-		}
-	}
-	return false
-}
-
-// leaveQueues ends all waits, and waits until their places are given up, as far as members answer.
-func (s *Session) leaveQueues() {
-	s.mu.Lock()
-	s.leavesQueues = true
-	for _, cancel := range s.waits {
-		cancel(s.overLocked())
-	}
-	s.mu.Unlock()
-	s.waiting.Wait()
 }

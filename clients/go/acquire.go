@@ -27,40 +27,23 @@ func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, l.options.wait, &Error{Kind: ErrWaitTimedOut, Applied: AppliedNo})
 		defer cancel()
 	}
-	s := l.session
-	w := &waiter{session: s, lock: l, owner: l.owner()}
-	waiting, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	end, err := s.beginWait(w, cancel)
+	w := &waiter{session: l.session, lock: l, own: ownName{key: l.key, owner: l.owner()}}
+	ctx, c, err := l.session.claim(ctx, w.own)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	if err = s.awaitGivenBack(waiting, w.name()); err != nil {
-		return nil, err
+	held, err := c.acquire(ctx, w.wait)
+	if err == nil || w.settled || !w.sent {
+		c.settle()
+		return held, err
 	}
-	granted, err := w.wait(waiting)
-	if err == nil {
-		return s.take(ctx, granted)
-	}
-	if w.settled || s.shared(w.name(), w) {
-		return nil, err
-	}
-	a := s.abandon(w.name(), w.last)
-	timer := time.NewTimer(abandonPatience)
-	defer timer.Stop()
-	select {
-	case <-a.done:
-		return nil, w.given(err, a)
-	case <-timer.C: // It goes on behind.
-		return nil, w.given(err, &abandoned{})
-	}
+	return nil, l.given(err, c.abandon(w.last).outcome())
 }
 
-// given returns the error of a wait whose place was given up. It changed nothing, except that a grant before that wrote the value.
-func (w *waiter) given(err error, a *abandoned) error {
+// given returns the error of a call that gave up what it had asked for. It changed nothing, except that a grant before that wrote the value.
+func (l *Lock) given(err error, a *abandoned) error {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || !w.lock.options.hasValue {
+	if !ok || !l.options.hasValue {
 		return err
 	}
 	told := *e
@@ -78,32 +61,11 @@ func (w *waiter) given(err error, a *abandoned) error {
 	return &told
 }
 
-// take makes a Held of a grant, or tells why it cannot be believed.
-func (s *Session) take(ctx context.Context, granted *tenurev1.Hold) (*Held, error) {
-	if s.isInherited(granted) && !s.awaitBelieved(ctx) {
-		return nil, s.whyNot(ctx)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for h := range s.helds {
-		if h.is(granted.GetSequencer()) {
-			return h, nil // The same owner acquired it before.
-		}
-	}
-	inherited := s.dropInherited(granted.GetSequencer())
-	h := s.hold(granted)
-	h.inherited = inherited
-	if h.cause != EndNone {
-		return nil, h.errLocked()
-	}
-	return h, nil
-}
-
 // waiter is one wait for a lock, over as many streams as it takes.
 type waiter struct {
 	session *Session
 	lock    *Lock
-	owner   string
+	own     ownName
 	// queued tells that the cluster has the place: from then on (session, owner) names it.
 	queued bool
 	// settled tells that there is no place to give up.
@@ -115,17 +77,9 @@ type waiter struct {
 	sent    bool   // Whether a stream was ever opened.
 }
 
-func (w *waiter) name() ownName { return ownName{key: w.lock.key, owner: w.owner} }
-
 // wait waits until the lock is granted, or something ends the wait.
 func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
-	s := w.session
-	ctx, end, err := s.interruptible(ctx)
-	if err != nil {
-		w.settled = true
-		return nil, err
-	}
-	defer end()
+	w.queued, w.settled = false, false
 	defer w.unanswered()
 	pauses := &backoff.Backoff{}
 	for {
@@ -134,18 +88,16 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 		case err == nil:
 			return granted, nil
 		case ctx.Err() != nil:
-			w.settled = w.settled || !w.sent
 			return nil, interrupted(ctx, false, err) // Nothing is left of it, so nothing was applied.
 		case errors.Is(err, errMoved), errors.Is(err, errStreamEnded):
 			continue
 		case !again(err):
 			doubtful := w.queued || w.request != nil && w.request.sent
-			err = s.noteEnd(underSession(fromRPC(err)))
+			err = w.session.noteEnd(underSession(fromRPC(err)))
 			w.settled = w.settled || AppliedOf(err) == AppliedNo && !doubtful
 			return nil, err
 		}
 		if !pauses.Wait(ctx) {
-			w.settled = w.settled || !w.sent
 			return nil, interrupted(ctx, false, err)
 		}
 	}
@@ -240,7 +192,7 @@ func (w *waiter) tell(q Queued) {
 func (w *waiter) open(ctx context.Context, l *conn.Link) (func() (*tenurev1.AcquireLockResponse, error), error) {
 	s := w.session
 	o := w.request.options()
-	o.Owner = w.owner
+	o.Owner = w.own.owner
 	w.sent = true
 	request := &tenurev1.AcquireLockRequest{
 		Key: w.lock.key, SessionId: s.id, Mode: tenurev1.LockMode(w.lock.mode), Permits: w.lock.permits,

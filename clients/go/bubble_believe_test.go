@@ -1,11 +1,9 @@
 package tenure_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
@@ -46,10 +44,8 @@ func TestWhoResignsDoesNotBelieveBeforeTheAnswer(t *testing.T) {
 				if test.candidate {
 					elected = b.elect(t, "e")
 				}
-				slow := make(chan struct{})
-				b.mu.Lock()
-				b.locks.slowAnswers = slow
-				b.mu.Unlock()
+				open := b.hold(&b.locks.lateAnswers)
+				defer open()
 				resigned := make(chan error, 1)
 				go func() { resigned <- leads.ResignTo(t.Context(), "someone", "me") }()
 				synctest.Wait()
@@ -61,7 +57,7 @@ func TestWhoResignsDoesNotBelieveBeforeTheAnswer(t *testing.T) {
 				if leads.Safe() || leads.SafeFor() != 0 {
 					t.Errorf("safe for %v while another may lead", leads.SafeFor())
 				}
-				close(slow)
+				open()
 				if err := <-resigned; !errors.Is(err, test.want) {
 					t.Errorf("resigned: %v, want %v", err, test.want)
 				}
@@ -113,64 +109,4 @@ func TestAnInheritedHoldThatWasReleasedIsNotInheritedAgain(t *testing.T) {
 			t.Errorf("inherited %v, %v, want nothing", holds, err)
 		}
 	})
-}
-
-func TestAHoldThatIsBeingReleasedIsNotTakenForANewOne(t *testing.T) {
-	acquire := func(ctx context.Context, l *tenure.Lock) (*tenure.Held, error) { return l.Acquire(ctx) }
-	try := func(ctx context.Context, l *tenure.Lock) (*tenure.Held, error) {
-		held, _, err := l.TryAcquire(ctx)
-		return held, err
-	}
-	tests := map[string]struct {
-		take func(ctx context.Context, l *tenure.Lock) (*tenure.Held, error)
-	}{
-		"by an acquire after the release began": {acquire},
-		"by a try after the release began":      {try},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
-				lock := b.session.Lock("a", tenure.WithOwner("x"))
-				first, err := lock.Acquire(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				releases := make(chan struct{})
-				b.mu.Lock()
-				b.locks.slowReleases = releases
-				b.mu.Unlock()
-				var second *tenure.Held
-				taken := make(chan error, 1)
-				take := func() {
-					held, err := test.take(t.Context(), lock)
-					second = held
-					taken <- err
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				if err := first.Release(ctx); !errors.Is(err, tenure.ErrOutcomeUnknown) {
-					t.Fatalf("released: %v", err)
-				}
-				go take()
-				pass(time.Second)
-				select {
-				case err := <-taken:
-					taken <- err
-					t.Errorf("taken while the release is under way: %v, %v", second, err)
-				default:
-				}
-				close(releases)
-				if err := <-taken; err != nil {
-					t.Fatal(err)
-				}
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				if got := b.locks.holds["app/a"].GetSequencer().GetLockIndex(); second == first || !second.Safe() || second.LockIndex() != got {
-					t.Errorf("took %d, safe %v, while %d is held", second.LockIndex(), second.Safe(), got)
-				}
-			})
-		})
-	}
 }

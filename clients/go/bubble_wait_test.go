@@ -73,9 +73,8 @@ func TestAnAcquireThatComesAfterItsWaitWasGivenUpLeavesNothing(t *testing.T) {
 		defer b.close(t)
 		b.mu.Lock()
 		b.slow["app/slow"] = true
-		late := make(chan struct{})
-		b.locks.late = late
 		b.mu.Unlock()
+		open := b.hold(&b.locks.late)
 		older := make(chan error, 1)
 		go func() {
 			_, err := b.session.KV().Put(t.Context(), "slow", nil) // It keeps the mark where it is.
@@ -87,7 +86,7 @@ func TestAnAcquireThatComesAfterItsWaitWasGivenUpLeavesNothing(t *testing.T) {
 			t.Errorf("got %v, want ErrWaitTimedOut", err)
 		}
 		pass(time.Minute)
-		close(late)
+		open()
 		synctest.Wait()
 		b.mu.Lock()
 		delete(b.slow, "app/slow")

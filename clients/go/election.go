@@ -114,14 +114,13 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 		return err
 	}
 	// It is given up, or nobody knows: then it is not believed, and given back.
-	delete(s.helds, l.Held)
-	released := make(chan struct{})
-	close(released)
-	l.released = released
-	s.finish(l.Held, EndReleased)
 	if err != nil {
-		s.orphans[l.name()] = &orphan{owner: l.owner}
+		s.holdings.leave(l.name())
+		s.giveBack(l.Held)
 	}
+	l.released = make(chan struct{})
+	close(l.released)
+	s.endHeld(l.Held, EndReleased)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -22,13 +23,42 @@ type fakeLocks struct {
 	acquires []*tenurev1.AcquireLockRequest
 	releases []*tenurev1.ReleaseLockRequest
 	released []string
-	full     int           // How many releases find the window full.
-	pageSize int           // Of AttachSession; zero is all.
-	late     chan struct{} // If set, acquires are applied when it is closed, whoever still waits for them.
-	// If set, tries and resignations are applied at once, and answered when it is closed.
-	slowAnswers chan struct{}
-	// If set, releases are applied when it is closed, whoever still waits for them.
-	slowReleases chan struct{}
+	full     int // How many releases find the window full.
+	pageSize int // Of AttachSession; zero is all.
+	// Acquires and tries, and releases, are applied when these open, whoever still waits for them.
+	late, lateReleases gate
+	// Tries and resignations are applied at once, and answered when this opens.
+	lateAnswers gate
+}
+
+// gate holds back who comes until it is closed; nil is open.
+type gate chan struct{}
+
+func (g gate) pass() {
+	if g != nil {
+		<-g
+	}
+}
+
+// hold puts up a gate, and returns what opens it; opening it again does nothing.
+func (f *fakeCluster) hold(g *gate) (open func()) {
+	up := make(gate)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	*g = up
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		*g = nil
+		f.mu.Unlock()
+		close(up)
+	})
+}
+
+// gated returns a gate as it is now.
+func (f *fakeCluster) gated(g *gate) gate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return *g
 }
 
 // fakePlace is a wait; the hold that it became is set before granted is closed, and nil if it was cancelled.
@@ -45,6 +75,20 @@ func (f *fakeCluster) takeOver(id string, s *fakeSession) {
 		if hold.GetSequencer().GetSessionId() == id {
 			f.locks.holds[key] = f.newHold(key, id, hold.GetOwner())
 		}
+	}
+}
+
+// breakLock takes a lock from its holder, and with a hint tells so.
+func (f *fakeCluster) breakLock(key string, hint bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	hold := f.locks.holds[key]
+	delete(f.locks.holds, key)
+	f.revision++
+	if hint {
+		f.hints = append(f.hints, &tenurev1.SessionHint{
+			SessionId: hold.GetSequencer().GetSessionId(), Kind: &tenurev1.SessionHint_Lost{Lost: hold},
+		})
 	}
 }
 
@@ -111,7 +155,7 @@ func (f *fakeCluster) acquire(r *tenurev1.AcquireLockRequest) (*fakePlace, error
 	hold := l.holds[r.GetKey()]
 	own := slices.IndexFunc(l.places[r.GetKey()], func(p *fakePlace) bool { return p.session == session && p.owner == owner })
 	switch {
-	case hold.GetSequencer().GetSessionId() == session && hold.GetOwner() == owner:
+	case owns(hold, session, r.GetOptions()):
 		p.hold = hold
 		close(p.granted)
 	case own >= 0:
@@ -143,11 +187,8 @@ func (m *fakeMember) AcquireLock(
 	f := m.cluster
 	f.mu.Lock()
 	f.locks.acquires = append(f.locks.acquires, r)
-	late := f.locks.late
 	f.mu.Unlock()
-	if late != nil {
-		<-late
-	}
+	f.gated(&f.locks.late).pass()
 	f.mu.Lock()
 	p, err := f.acquire(r)
 	f.mu.Unlock()
@@ -177,6 +218,43 @@ func (m *fakeMember) AcquireLock(
 	return stream.Send(&tenurev1.AcquireLockResponse{Step: &tenurev1.AcquireLockResponse_Granted{Granted: p.hold}})
 }
 
+// TryAcquireLock acquires without waiting.
+func (m *fakeMember) TryAcquireLock(
+	_ context.Context, r *tenurev1.TryAcquireLockRequest,
+) (*tenurev1.TryAcquireLockResponse, error) {
+	f := m.cluster
+	f.gated(&f.locks.late).pass()
+	answer, err := f.try(r)
+	f.gated(&f.locks.lateAnswers).pass()
+	return answer, err
+}
+
+// try acquires if the lock is free or the owner's, or if that is what the first answer said.
+func (f *fakeCluster) try(r *tenurev1.TryAcquireLockRequest) (*tenurev1.TryAcquireLockResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	answer := &tenurev1.TryAcquireLockResponse{Header: f.header(), Lock: &tenurev1.Lock{Key: r.GetKey()}}
+	_, first, err := f.number(r.GetOptions())
+	if err != nil {
+		return nil, err
+	}
+	hold := f.locks.holds[r.GetKey()]
+	if first == nil && hold != nil && !owns(hold, r.GetSessionId(), r.GetOptions()) {
+		return answer, nil
+	}
+	p, err := f.acquire(&tenurev1.AcquireLockRequest{Key: r.GetKey(), SessionId: r.GetSessionId(), Options: r.GetOptions()})
+	if err != nil {
+		return nil, err
+	}
+	answer.Acquired, answer.Hold = true, p.hold
+	return answer, nil
+}
+
+// owns tells whether a hold is that of a session and an owner.
+func owns(hold *tenurev1.Hold, session string, o *tenurev1.CallOptions) bool {
+	return hold.GetSequencer().GetSessionId() == session && hold.GetOwner() == o.GetOwner()
+}
+
 func (m *fakeMember) CancelWait(_ context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
 	f := m.cluster
 	f.mu.Lock()
@@ -194,7 +272,7 @@ func (m *fakeMember) CancelWait(_ context.Context, r *tenurev1.CancelWaitRequest
 		}
 		return own
 	})
-	if hold := f.locks.holds[r.GetKey()]; hold.GetSequencer().GetSessionId() == session && hold.GetOwner() == owner {
+	if hold := f.locks.holds[r.GetKey()]; owns(hold, session, r.GetOptions()) {
 		answer.Hold = hold
 	}
 	return answer, nil
@@ -204,12 +282,7 @@ func (m *fakeMember) ReleaseLock(
 	_ context.Context, r *tenurev1.ReleaseLockRequest,
 ) (*tenurev1.ReleaseLockResponse, error) {
 	f := m.cluster
-	f.mu.Lock()
-	slow := f.locks.slowReleases
-	f.mu.Unlock()
-	if slow != nil {
-		<-slow
-	}
+	f.gated(&f.locks.lateReleases).pass()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.locks.releases = append(f.locks.releases, r)
@@ -221,7 +294,7 @@ func (m *fakeMember) ReleaseLock(
 		return nil, err
 	}
 	hold := f.locks.holds[r.GetKey()]
-	released := hold.GetSequencer().GetLockIndex() == r.GetLockIndex() && hold.GetOwner() == r.GetOptions().GetOwner()
+	released := hold.GetSequencer().GetLockIndex() == r.GetLockIndex() && owns(hold, r.GetSessionId(), r.GetOptions())
 	if released {
 		delete(f.locks.holds, r.GetKey())
 		f.locks.released = append(f.locks.released, r.GetKey())

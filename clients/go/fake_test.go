@@ -34,7 +34,9 @@ type fakeCluster struct {
 	loseNext int             // How many answers to puts are lost.
 	slow     map[string]bool // Keys of which puts are not answered at present.
 	refuse   tenurev1.ErrorReason
-	refused  int // How many renewals were.
+	refused  int                     // How many renewals were.
+	hints    []*tenurev1.SessionHint // They go with the next answer to a renewal.
+	destroys []*tenurev1.DestroySessionRequest
 }
 
 type fakeSession struct {
@@ -115,7 +117,7 @@ func (f *fakeCluster) session(id string) (*fakeSession, tenurev1.ErrorReason) {
 		return nil, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND
 	case s.over != 0:
 		return nil, s.over
-	case time.Now().After(s.deadline):
+	case s.ttl > 0 && time.Now().After(s.deadline):
 		s.over = tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED
 		return nil, s.over
 	}
@@ -171,6 +173,7 @@ func (m *fakeMember) DestroySession(
 	f := m.cluster
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.destroys = append(f.destroys, r)
 	s, reason := f.session(r.GetSessionId())
 	if reason == 0 {
 		s.over = tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED
@@ -186,7 +189,7 @@ func (m *fakeMember) KeepAlive(
 		if err != nil {
 			return err
 		}
-		answer := &tenurev1.KeepAliveResponse{}
+		answer := &tenurev1.KeepAliveResponse{Hints: m.cluster.takeHints()}
 		for _, r := range request.GetRenewals() {
 			answer.Verdicts = append(answer.Verdicts, m.cluster.renew(r))
 		}
@@ -194,6 +197,14 @@ func (m *fakeMember) KeepAlive(
 			return err
 		}
 	}
+}
+
+func (f *fakeCluster) takeHints() []*tenurev1.SessionHint {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	hints := f.hints
+	f.hints = nil
+	return hints
 }
 
 func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict {

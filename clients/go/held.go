@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
@@ -60,12 +59,6 @@ func endCauseOf(cause Cause) EndCause {
 	}
 }
 
-// holdName names one possession of a lock.
-type holdName struct {
-	key       string // With namespace.
-	lockIndex uint64
-}
-
 // Held is one possession of a lock. It ends by Release, or when it may be lost: whatever comes first. Once it ended it
 // stays ended.
 type Held struct {
@@ -87,52 +80,46 @@ type Held struct {
 	result   error
 }
 
-// hold makes a Held of what the cluster granted. Call it under mu.
+// hold makes a Held of what the cluster granted, or returns the one that there is; nil if it was given back or lost since. Call it under mu, when
+// it can be believed.
 func (s *Session) hold(granted *tenurev1.Hold) *Held {
+	if s.holdings.late(granted) {
+		return nil
+	}
+	if h := s.holdings.known(granted); h != nil {
+		return h // The same owner acquired it before.
+	}
 	h := &Held{
 		session: s, sequencer: granted.GetSequencer(), owner: granted.GetOwner(), mode: Mode(granted.GetMode()),
-		permits: granted.GetPermits(), ended: make(chan struct{}), cancels: map[int]context.CancelCauseFunc{},
+		permits: granted.GetPermits(), inherited: s.holdings.disinherit(granted),
+		ended: make(chan struct{}), cancels: map[int]context.CancelCauseFunc{},
 	}
-	s.lookAtLease()
-	switch s.state {
-	case StateClosed:
-		s.finish(h, endCauseOf(s.cause))
-	case StateConnecting, StateJeopardy:
-		s.orphans[h.name()] = &orphan{owner: h.owner}
-		s.finish(h, EndLeaseRanOut)
-	default:
-		s.helds[h] = struct{}{}
-		wake(s.watch)
+	if before := s.holdings.believe(h); before != nil {
+		s.finish(before, EndTakenAway)
 	}
+	wake(s.watch)
 	return h
 }
 
-func (h *Held) name() holdName {
-	return holdName{key: h.sequencer.GetKey(), lockIndex: h.sequencer.GetLockIndex()}
-}
-
-// is tells whether a sequencer names this hold.
-func (h *Held) is(q *tenurev1.Sequencer) bool { return sameHold(h.sequencer, q) }
-
-// sameHold tells whether two sequencers name the same hold.
-func sameHold(a, b *tenurev1.Sequencer) bool {
-	return a.GetKey() == b.GetKey() && a.GetLockIndex() == b.GetLockIndex() && a.GetFencingToken() == b.GetFencingToken()
-}
+// name returns what names the hold within the session.
+func (h *Held) name() ownName { return ownName{key: h.sequencer.GetKey(), owner: h.owner} }
 
 // endHelds ends all that is held. Call it under mu.
 func (s *Session) endHelds(cause EndCause) {
-	for h := range s.helds {
+	for _, h := range s.holdings.helds() {
 		s.endHeld(h, cause)
 	}
 }
 
 // endHeld ends one hold. If the cluster may still count it, it is given back later. Call it under mu.
 func (s *Session) endHeld(h *Held, cause EndCause) {
-	delete(s.helds, h)
 	if cause == EndLeaseRanOut {
-		s.orphans[h.name()] = &orphan{owner: h.owner}
+		s.holdings.leave(h.name())
+		s.holdings.due = append(s.holdings.due, h)
 	}
+	s.holdings.end(h)
 	s.finish(h, cause)
+	s.settle(h.name())
 }
 
 // finish tells everybody that a hold ended. Call it under mu.
@@ -257,10 +244,7 @@ func ReleaseDelete() ReleaseOption {
 // Release gives the lock back. The hold ends at once; the library tells the cluster until it knows, also when ctx ends before that.
 // Release of a hold that was released is fine, of one that was lost an error that wraps ErrLockLost.
 func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
-	s := h.session
-	request := &tenurev1.ReleaseLockRequest{
-		Key: h.sequencer.GetKey(), SessionId: s.id, LockIndex: h.sequencer.GetLockIndex(),
-	}
+	request := h.plainRelease()
 	for _, option := range options {
 		option(request)
 	}
@@ -306,27 +290,26 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 		return h.errLocked()
 	}
 	h.released = make(chan struct{})
-	delete(s.helds, h)
-	s.finish(h, EndReleased)
-	own := ownName{key: request.GetKey(), owner: h.owner}
-	s.leaving[own]++ // An acquire of the name would find the hold again.
+	s.holdings.leave(h.name())
+	s.endHeld(h, EndReleased)
 	if !s.work.start(func(ctx context.Context) {
-		defer func() {
-			s.mu.Lock()
-			s.leftLocked(own)
-			s.mu.Unlock()
-			close(h.released)
-		}()
+		defer close(h.released)
+		defer s.left(h.name())
 		h.result = s.release(ctx, request, h.owner)
 		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) == AppliedNo {
 			// What was to become of the key was refused, and the lock with it; it is given back all the same.
-			_ = s.release(ctx, &tenurev1.ReleaseLockRequest{Key: request.GetKey(), SessionId: s.id, LockIndex: request.GetLockIndex()}, h.owner)
+			_ = s.release(ctx, h.plainRelease(), h.owner)
 		}
 	}) {
-		s.leftLocked(own)
+		s.leftLocked(h.name())
 		close(h.released) // The session is being closed, which gives everything back.
 	}
 	return nil
+}
+
+// plainRelease returns a request that does nothing to the key.
+func (h *Held) plainRelease() *tenurev1.ReleaseLockRequest {
+	return &tenurev1.ReleaseLockRequest{Key: h.sequencer.GetKey(), SessionId: h.session.id, LockIndex: h.LockIndex()}
 }
 
 // release tells the cluster of a release until it knows, or the session is over.
@@ -353,26 +336,23 @@ func (h *Held) Close() error {
 	return h.Release(ctx)
 }
 
-// orphan is a hold that ended here while the cluster may count it still.
-type orphan struct {
-	owner  string
-	giving bool
-}
-
-// giveBackOrphans releases what ended here while the session was in JEOPARDY.
-func (s *Session) giveBackOrphans() {
+// giveBackDue releases what ended here while the session was in JEOPARDY.
+func (s *Session) giveBackDue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, o := range s.orphans {
-		if o.giving {
-			continue
-		}
-		o.giving = s.work.start(func(ctx context.Context) {
-			_ = s.release(ctx, &tenurev1.ReleaseLockRequest{Key: name.key, SessionId: s.id, LockIndex: name.lockIndex}, o.owner)
-			s.mu.Lock()
-			delete(s.orphans, name)
-			s.mu.Unlock()
-		})
+	for _, h := range s.holdings.due {
+		s.giveBack(h)
+	}
+	s.holdings.due = nil
+}
+
+// giveBack releases in the background what was noted as leaving. Call it under mu.
+func (s *Session) giveBack(h *Held) {
+	if !s.work.start(func(ctx context.Context) {
+		defer s.left(h.name())
+		_ = s.release(ctx, h.plainRelease(), h.owner)
+	}) {
+		s.leftLocked(h.name())
 	}
 }
 
@@ -381,19 +361,7 @@ func (s *Session) reconcile(truth *tenurev1.AttachSessionResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lookAtLease()
-	held := map[holdName]uint64{}
-	for _, hold := range truth.GetHolds() {
-		q := hold.GetSequencer()
-		held[holdName{key: q.GetKey(), lockIndex: q.GetLockIndex()}] = q.GetFencingToken()
-	}
-	s.inherited = slices.DeleteFunc(s.inherited, func(hold *tenurev1.Hold) bool {
-		q := hold.GetSequencer()
-		return held[holdName{key: q.GetKey(), lockIndex: q.GetLockIndex()}] != q.GetFencingToken()
-	})
-	for h := range s.helds {
-		// What was granted after the truth was told cannot be in it.
-		if held[h.name()] != h.Token() && h.Token() <= truth.GetHeader().GetRevision() {
-			s.endHeld(h, EndTakenAway)
-		}
+	for _, h := range s.holdings.compare(truth.GetHolds(), truth.GetHeader().GetRevision()) {
+		s.endHeld(h, EndTakenAway)
 	}
 }

@@ -256,7 +256,7 @@ func (k *keeper) verdict(answer *tenurev1.KeepAliveResponse) (pause time.Duratio
 			k.waiting = 0
 			k.refused.Reset()
 			if s.renewed(k.sent, v.GetTtl().AsDuration()) {
-				s.giveBackOrphans()
+				s.giveBackDue()
 			}
 			if s.onRenewed != nil {
 				s.onRenewed()
@@ -295,12 +295,9 @@ func (k *keeper) hints(answer *tenurev1.KeepAliveResponse) {
 		}
 		s.mu.Lock()
 		s.lookAtLease() // After a pause of this process the lease ran out first.
-		for h := range s.helds {
-			if h.is(lost.GetSequencer()) {
-				s.endHeld(h, endTakenAway)
-			}
+		if h := s.holdings.lost(lost); h != nil {
+			s.endHeld(h, EndTakenAway)
 		}
-		s.dropInherited(lost.GetSequencer())
 		s.mu.Unlock()
 	}
 }

@@ -89,7 +89,7 @@ func (s *Session) guardOnce() time.Duration {
 		}
 		return graceMax
 	case StateConnected, StateSuspended:
-		if len(s.helds) > 0 {
+		if s.holdings.any() {
 			return min(lookEvery, s.safeUntil-now)
 		}
 		return s.safeUntil - now

@@ -114,7 +114,7 @@ func (s *Session) Semaphore(key string, limit, permits uint32, options ...LockOp
 	return l
 }
 
-// newOwner returns a name for one possession.
+// owner returns a name for one possession.
 func (l *Lock) owner() string {
 	if l.options.owner != nil {
 		return *l.options.owner
@@ -128,8 +128,9 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 		return nil, nil, invalid("the key is empty")
 	}
 	s := l.session
-	name := ownName{key: l.key, owner: l.owner()}
-	if err = s.awaitGivenBack(ctx, name); err != nil {
+	own := ownName{key: l.key, owner: l.owner()}
+	ctx, c, err := s.claim(ctx, own)
+	if err != nil {
 		return nil, nil, err
 	}
 	request := &tenurev1.TryAcquireLockRequest{
@@ -139,23 +140,27 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 		request.Value = append([]byte{}, l.options.value...)
 	}
 	var answer *tenurev1.TryAcquireLockResponse
-	sequence, err := s.changeNumbered(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) (err error) {
-		o.Owner = name.owner
-		request.Options = o
-		answer, err = tenurev1.NewLockServiceClient(link).TryAcquireLock(ctx, request)
-		return err
+	var last uint64
+	made := false // Whether a request may have made a hold.
+	held, err = c.acquire(ctx, func(ctx context.Context) (_ *tenurev1.Hold, err error) {
+		last, err = s.changeNumbered(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) (err error) {
+			o.Owner = own.owner
+			request.Options = o
+			answer, err = tenurev1.NewLockServiceClient(link).TryAcquireLock(ctx, request)
+			return err
+		})
+		made = err == nil && answer.GetAcquired() || err != nil && AppliedOf(err) != AppliedNo
+		return answer.GetHold(), err
 	})
-	if err != nil {
-		if AppliedOf(err) != AppliedNo && !s.shared(name, nil) {
-			s.abandon(name, sequence)
-		}
-		return nil, nil, err
+	switch {
+	case err != nil && made:
+		c.abandon(last)
+		return nil, nil, l.given(err, &abandoned{})
+	case err == nil && held == nil:
+		info = lockInfo(s.client.space, answer.GetLock())
 	}
-	if !answer.GetAcquired() {
-		return nil, lockInfo(s.client.space, answer.GetLock()), nil
-	}
-	held, err = s.take(ctx, answer.GetHold())
-	return held, nil, err
+	c.settle()
+	return held, info, err
 }
 
 // Do runs f while holding the lock; its context ends when the lock may be lost. It returns f's error, joined with the loss of

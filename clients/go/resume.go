@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -44,7 +43,7 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	if !handed {
 		s.believedAt = c.clock() + s.ttl
 	}
-	s.inherited = answer.GetHolds()
+	s.holdings.inherited = answer.GetHolds()
 	for _, p := range answer.GetPlaces() {
 		s.places = append(s.places, placeOf(c.space, p))
 	}
@@ -54,15 +53,15 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	}
 	s.safeUntil = sent // Only a renewal makes it safe.
 	s.begin(false)
-	if !o.keepPlaces {
-		for _, p := range s.places {
-			s.abandon(ownName{key: c.space.full(p.Key), owner: p.Owner}, 0)
-		}
-		s.places = nil
-	}
 	if err := s.awaitConnected(ctx); err != nil {
 		s.Detach() // Whoever has the token may try again.
 		return nil, err
+	}
+	if !o.keepPlaces {
+		for _, p := range s.places {
+			s.giveUp(ownName{key: c.space.full(p.Key), owner: p.Owner})
+		}
+		s.places = nil
 	}
 	return s, nil
 }
@@ -174,69 +173,21 @@ func (s *Session) awaitConnected(ctx context.Context) error {
 // Holds returns what a resumed session inherited, once that can be believed: at once after Export, else one TTL after the
 // resume, when the process that had it cannot believe it any more, and when the session is safe. Another call returns the same again, without
 // what ended meanwhile.
-func (s *Session) Holds(ctx context.Context) ([]*Held, error) {
-	if !s.awaitBelieved(ctx) {
-		return nil, s.whyNot(ctx)
-	}
-	for {
-		s.mu.Lock()
-		s.lookAtLease()
-		state, changed := s.state, s.changed
-		if state == StateConnected || state == StateSuspended {
-			defer s.mu.Unlock()
-			return s.adoptAll(), nil
-		}
-		s.mu.Unlock()
-		select {
-		case <-changed:
-		case <-s.done:
-			return nil, s.over()
-		case <-ctx.Done():
-			return nil, s.whyNot(ctx)
-		}
-	}
-}
-
-// whyNot returns why a wait for the session ended.
-func (s *Session) whyNot(ctx context.Context) error {
-	if s.Err() != nil {
-		return s.over()
-	}
-	return interrupted(ctx, false, nil)
+func (s *Session) Holds(ctx context.Context) (helds []*Held, err error) {
+	err = s.whenBelieved(ctx, func() bool { return len(s.holdings.inherited) > 0 }, func() { helds = s.adoptAll() })
+	return helds, err
 }
 
 // adoptAll makes Helds of what was inherited, and returns all that there are. Call it under mu.
 func (s *Session) adoptAll() []*Held {
-	for _, hold := range s.inherited {
-		s.hold(hold).inherited = true
+	for _, hold := range slices.Clone(s.holdings.inherited) {
+		s.hold(hold)
 	}
-	s.inherited = nil
-	var helds []*Held
-	for h := range s.helds {
-		if h.inherited {
-			helds = append(helds, h)
-		}
-	}
+	helds := slices.DeleteFunc(s.holdings.helds(), func(h *Held) bool { return !h.inherited })
 	slices.SortFunc(helds, func(a, b *Held) int {
-		return cmp.Compare(a.sequencer.GetFencingToken(), b.sequencer.GetFencingToken())
+		return cmp.Or(cmp.Compare(a.Token(), b.Token()), cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.owner, b.owner))
 	})
 	return helds
-}
-
-// isInherited tells whether a hold is one that was taken over, and not yet made a Held.
-func (s *Session) isInherited(hold *tenurev1.Hold) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.inherited, func(other *tenurev1.Hold) bool {
-		return sameHold(other.GetSequencer(), hold.GetSequencer())
-	})
-}
-
-// dropInherited forgets a hold that was taken over, and tells whether it was one. Call it under mu.
-func (s *Session) dropInherited(q *tenurev1.Sequencer) bool {
-	before := len(s.inherited)
-	s.inherited = slices.DeleteFunc(s.inherited, func(hold *tenurev1.Hold) bool { return sameHold(hold.GetSequencer(), q) })
-	return len(s.inherited) < before
 }
 
 // Place is a place in the queue of a lock.
@@ -260,23 +211,3 @@ func KeepPlaces() SessionOption {
 
 // Places returns where a session that was resumed with KeepPlaces queued then.
 func (s *Session) Places() []Place { return slices.Clone(s.places) }
-
-// awaitBelieved waits until what was inherited can be believed, and tells whether that came before ctx or the session ended.
-func (s *Session) awaitBelieved(ctx context.Context) bool {
-	for {
-		left := s.believedAt - s.client.clock()
-		if left <= 0 {
-			return true
-		}
-		timer := time.NewTimer(min(left, lookEvery))
-		select {
-		case <-timer.C:
-		case <-s.done:
-			timer.Stop()
-			return false
-		case <-ctx.Done():
-			timer.Stop()
-			return false
-		}
-	}
-}

@@ -42,7 +42,7 @@ type Session struct {
 	// anonymous tells that it may be used by others, too: then no instance is named.
 	anonymous bool
 	onRenewed func()
-	// believedAt is when what was inherited by a resume may be believed.
+	// believedAt is when what was inherited by a resume may be believed; it may be never.
 	believedAt time.Duration
 
 	window  *window
@@ -60,14 +60,11 @@ type Session struct {
 	jeopardy     time.Duration // When JEOPARDY began.
 	graceOver    bool          // Whether calls wait no more in this JEOPARDY.
 	attempts     uint64        // To attach.
-	helds        map[*Held]struct{}
-	orphans      map[holdName]*orphan
-	inherited    []*tenurev1.Hold
+	holdings     holdings
 	places       []Place
-	leaving      map[ownName]int // What is being given up, and how often.
-	waits        map[*waiter]context.CancelCauseFunc
-	leavesQueues bool           // Whether waits may begin no more.
-	waiting      sync.WaitGroup // Waits; none is added once leavesQueues.
+	claims       map[*claim]struct{}
+	leavesQueues bool           // Whether claims may begin no more.
+	claiming     sync.WaitGroup // Claims; none is added once leavesQueues.
 	calls        map[int]context.CancelCauseFunc
 	nextCall     int
 	listeners    []*listener
@@ -116,8 +113,7 @@ func (c *Client) newSession(o *sessionOptions) *Session {
 	s := &Session{
 		client: c, onRenewed: o.onRenewed, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
 		changed: make(chan struct{}), done: make(chan struct{}),
-		helds: map[*Held]struct{}{}, orphans: map[holdName]*orphan{}, calls: map[int]context.CancelCauseFunc{},
-		leaving: map[ownName]int{}, waits: map[*waiter]context.CancelCauseFunc{},
+		holdings: newHoldings(), claims: map[*claim]struct{}{}, calls: map[int]context.CancelCauseFunc{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -181,6 +181,11 @@ func underSession(err error) error {
 func (s *Session) interruptible(ctx context.Context) (inner context.Context, end func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.interruptibleLocked(ctx)
+}
+
+// interruptibleLocked is interruptible under mu; end takes mu itself.
+func (s *Session) interruptibleLocked(ctx context.Context) (inner context.Context, end func(), err error) {
 	switch {
 	case s.state == StateClosed:
 		return nil, nil, s.overLocked()

@@ -88,7 +88,7 @@ func (c *connection) Invoke(ctx context.Context, method string, args, reply any,
 		if err := c.member.pass(inner); err != nil {
 			return c.failure(ctx, err)
 		}
-		answer, err := m.Handler(s.server, inner, func(request any) error { return copyMessage(request, args) }, nil)
+		answer, err := handle(inner, m.Handler, s.server, args)
 		if passed := c.member.pass(inner); passed != nil {
 			return c.failure(ctx, passed)
 		}
@@ -98,6 +98,30 @@ func (c *connection) Invoke(ctx context.Context, method string, args, reply any,
 		return copyMessage(reply, answer)
 	}
 	return errMissing
+}
+
+// handle lets a member answer a unary call. When ctx ends it returns; the member may go on.
+func handle(ctx context.Context, handler grpc.MethodHandler, server, args any) (any, error) {
+	type result struct {
+		answer any
+		err    error
+	}
+	request, ok := args.(proto.Message)
+	if !ok {
+		return nil, errMissing
+	}
+	request = proto.Clone(request) // The caller may be gone, and use it again.
+	done := make(chan result, 1)
+	go func() {
+		answer, err := handler(server, ctx, func(to any) error { return copyMessage(to, request) }, nil)
+		done <- result{answer: answer, err: err}
+	}()
+	select {
+	case r := <-done:
+		return r.answer, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // failure returns what the caller of an interrupted call sees.
