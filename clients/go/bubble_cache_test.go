@@ -109,6 +109,6 @@ func TestOnlyAProofMakesACacheFresh(t *testing.T) {
 		m.progress(71, time.Second)
 		stale("a proof of this moment", 20*time.Millisecond)
 		cache.Close()
-		client.Close()
+		_ = client.Close()
 	})
 }

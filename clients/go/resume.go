@@ -41,7 +41,10 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	s.lockDelay = answer.GetSession().GetLockDelay().AsDuration()
 	s.setTTL(answer.GetSession().GetTtl().AsDuration(), 0)
 	if !handed {
-		s.believedAt = c.clock() + s.ttl
+		s.believedAt = never // A process that is cut off believes for ever in what it has without TTL.
+		if s.ttl > 0 {
+			s.believedAt = c.clock() + s.ttl
+		}
 	}
 	s.holdings.inherited = answer.GetHolds()
 	for _, p := range answer.GetPlaces() {
@@ -172,7 +175,7 @@ func (s *Session) awaitConnected(ctx context.Context) error {
 
 // Holds returns what a resumed session inherited, once that can be believed: at once after Export, else one TTL after the
 // resume, when the process that had it cannot believe it any more, and when the session is safe. Another call returns the same again, without
-// what ended meanwhile.
+// what ended meanwhile. Of a session without TTL that was not handed over by Export nothing can ever be believed: the error wraps ErrLockLost.
 func (s *Session) Holds(ctx context.Context) (helds []*Held, err error) {
 	err = s.whenBelieved(ctx, func() bool { return len(s.holdings.inherited) > 0 }, func() { helds = s.adoptAll() })
 	return helds, err

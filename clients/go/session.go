@@ -298,7 +298,8 @@ func (s *Session) Export(ctx context.Context) (token string, err error) {
 }
 
 // Token returns a token with which another process can resume the session should this one die; store it safely. Whoever
-// resumes while this process lives takes the session away from it, and believes what it inherited only when this process cannot any more.
+// resumes while this process lives takes the session away from it, and believes what it inherited only when this process cannot any more:
+// without TTL never.
 func (s *Session) Token() string { return s.token(kept) }
 
 // How a token came to be.
