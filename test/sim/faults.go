@@ -105,6 +105,8 @@ func (w *World) degrade(f Fault, m *member) {
 		w.forAWhile(length, func(on float64) { w.net.slowTo[m.id] += time.Duration(on) * slower })
 	case "slow disk":
 		w.forAWhile(length, func(on float64) { m.lag += time.Duration(on) * slower })
+	case "disk hangs":
+		m.hang(length)
 	case "syncs fail":
 		m.failDisk(failsSyncs, f.Keep, length)
 	case "writes fail":

@@ -36,6 +36,8 @@ type Floors struct {
 	Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes, ConfChanges, Compactions int
 	// DiskErrors are members that stopped because a write or a sync failed, DisksFull because there was no room.
 	DiskErrors, DisksFull int
+	// HungSteppedDown are leaders that did not lead any more while their disk hung.
+	HungSteppedDown int
 	// Restores are new clusters from a backup.
 	Restores int
 	// What watches did.
@@ -87,6 +89,7 @@ func (f Floors) Below() []string {
 		{"answers of retries compared", f.AnswersCompared, n / 4},
 		{"members stopped by an error of their disk", f.DiskErrors, n / 8},
 		{"members stopped by a full disk", f.DisksFull, n / 32},
+		{"leaders that stepped down because their disk hung", f.HungSteppedDown, n / 50},
 		{"restores", f.Restores, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},

@@ -38,6 +38,10 @@ type life struct {
 	term                uint64 // of the newest applied entry
 	sinceCheckpoint     int
 	unflushed           int // bytes applied since the last flush
+	// led says that it led before the last change.
+	led bool
+	// hung ends a write of the log that waits for the disk to work again.
+	hung func()
 	// survives says what becomes of writes that were not synced when the disk fails, stopping that it did.
 	survives, stopping bool
 
@@ -190,6 +194,7 @@ func (r *life) turn() {
 	mail := r.mail
 	r.mail = nil
 	r.w.step(r.core, &r.fx, mail...)
+	r.watchHang()
 	if r.core.CanPropose() {
 		if ps := r.queue.Take(r.core.Leadership().Term, nil); len(ps) > 0 {
 			r.w.floors.Proposals += len(ps)
@@ -245,6 +250,10 @@ func (r *life) leads() bool { return r.core.Leadership().Role == core.RoleLeader
 
 func (r *life) leadershipChanged(l core.Leadership) {
 	r.w.note("leadership", r.m.id, l.Term, l.Leader, uint64(l.Role))
+	if l.Role != core.RoleLeader && r.core.Hangs() {
+		r.w.floors.HungSteppedDown += int(boolNumber(r.led))
+	}
+	r.led = l.Role == core.RoleLeader
 	r.endLead()
 	if l.Role == core.RoleLeader {
 		r.ledSince = r.ticks
@@ -284,7 +293,7 @@ func (r *life) kickAppend() {
 	if early && !write() {
 		return
 	}
-	r.after(r.diskDelay(), func() {
+	r.whenWritten(func() {
 		defer r.failed()
 		if !early && !write() {
 			return
@@ -293,6 +302,26 @@ func (r *life) kickAppend() {
 		r.answerAppend(done)
 		r.kickAppend()
 	})
+}
+
+// whenWritten does something when a write of the log comes to its end.
+func (r *life) whenWritten(do func()) {
+	r.after(r.diskDelay(), func() {
+		if r.m.hangs() {
+			r.hung = do
+			return
+		}
+		do()
+	})
+}
+
+// watchHang ends what waits at a member that does not lead and whose disk hangs, as production does.
+func (r *life) watchHang() {
+	if !r.core.Hangs() || r.leads() {
+		return
+	}
+	r.queue.Abandon(core.ErrNotLeader)
+	r.sweep()
 }
 
 // crashNow crashes a member in the middle of something.

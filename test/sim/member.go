@@ -34,8 +34,31 @@ type member struct {
 	// fullUntil is when there is room on the disk again: until then a member that starts waits.
 	fullUntil time.Duration
 
+	// hungUntil is when the writes of the log end that began before.
+	hungUntil time.Duration
+
 	rate   float64 // of its clock
 	offset time.Duration
+}
+
+// hangs reports whether the disk hangs now.
+func (m *member) hangs() bool { return m.w.now < m.hungUntil && !m.w.quiet }
+
+// hang lets the writes of the log hang for some time.
+func (m *member) hang(length time.Duration) {
+	m.hungUntil = max(m.hungUntil, m.w.now+length)
+	m.w.after(length, m.unhang)
+}
+
+// unhang lets the write that hangs come to its end, unless another fault holds it.
+func (m *member) unhang() {
+	r := m.life
+	if r == nil || m.hangs() || r.hung == nil {
+		return
+	}
+	do := r.hung
+	r.hung = nil
+	r.soon(func(*life) { do() })
 }
 
 // clock is the member's monotonic clock.

@@ -183,6 +183,7 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	}
 	p.drawDiskFaults(rand.New(rand.NewPCG(p.Seed, 0x6469736b))) //nolint:gosec // It must be repeatable.
 	p.drawSlowLinks(rand.New(rand.NewPCG(p.Seed, 0x6c696e6b)))  //nolint:gosec // As above.
+	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))      //nolint:gosec // As above.
 	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
 }
 
@@ -196,6 +197,20 @@ func (p *Plan) drawSlowLinks(d *rand.Rand) {
 		p.Faults = append(p.Faults, Fault{
 			Kind: "slow links", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(3000), 9000),
 			Member: 1 + d.IntN(p.Members), Percent: choose(d, 20, 100, 300), // milliseconds
+		})
+	}
+}
+
+// drawHangs lets disks hang in every fourth seed, the leader's more often, and mostly for so long that it hands over. Draws of
+// its own leave the rest of the plan as it is.
+func (p *Plan) drawHangs(d *rand.Rand) {
+	if d.IntN(4) > 0 {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: "disk hangs", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(1000), 5000, 9000),
+			Member: max(0, d.IntN(2*p.Members)-p.Members+1),
 		})
 	}
 }

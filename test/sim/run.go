@@ -101,6 +101,7 @@ func (w *World) heal() {
 	w.net.loss, w.net.slow, w.net.dup = 0, 0, 0
 	for _, m := range w.members {
 		m.lag = 0
+		m.unhang()
 		m.resume()
 		if m.life != nil && m.life.fails() {
 			m.leave(m.life.survives)
