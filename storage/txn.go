@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -41,21 +42,20 @@ func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
 	if !out.GetSucceeded() {
 		ops = t.GetElseOps()
 	}
-	if err := c.runOps(ops, out); err != nil {
+	most := txnReadBytesMax
+	if slices.ContainsFunc(ops, writes) {
+		most = txnResultBytesMax
+	}
+	fits, err := c.runOps(ops, out, most)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.grantTouched(); err != nil {
 		return nil, err
 	}
-	most := txnReadBytesMax
-	for _, op := range ops {
-		if writes(op) {
-			most = txnResultBytesMax
-		}
-	}
-	if size := proto.Size(out); size > most {
+	if !fits || proto.Size(out) > most {
 		return nil, broken(storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE,
-			fmt.Sprintf("result of %d bytes is larger than %d; nothing was written", size, most))
+			fmt.Sprintf("result is larger than %d bytes; nothing was written", most))
 	}
 	return out, nil
 }
@@ -71,10 +71,12 @@ func writes(op *storev1.Op) bool {
 }
 
 // runOps runs operations in order. After one has failed the others are still tried, each against the state that the
-// successful ones left, so that the failure names all that would fail.
-func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult) error {
+// successful ones left, so that the failure names all that would fail. If the results are larger than most, fits is false,
+// and they are not kept: together they may be larger than any memory.
+func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (fits bool, err error) {
 	c.grantsLater = true
 	var failed []*storev1.OpFailure
+	size := 0
 	for i, op := range ops {
 		mark, state, events := c.rows.mark(), c.state, len(c.events)
 		result, err := c.runOp(op, i)
@@ -85,13 +87,17 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
+		}
+		if size += proto.Size(result); size > most {
+			out.Results = nil
+			continue
 		}
 		out.Results = append(out.Results, result)
 	}
 	c.grantsLater = false
 	if len(failed) == 0 {
-		return nil
+		return size <= most, nil
 	}
 	first := proto.CloneOf(failed[0].GetFailure())
 	first.Position = failed[0].GetPosition()
@@ -107,7 +113,7 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult) error {
 			f.Failure.Lock = nil
 		}
 	}
-	return &ruleError{failure: first}
+	return false, &ruleError{failure: first}
 }
 
 // runOp runs one operation. A verb that is answered "false" outside of transactions is a failure here.
@@ -187,6 +193,7 @@ func (c *command) getOp(key string) (*storev1.KeyState, error) {
 	return keyState(key, k, head), nil
 }
 
+// listOp lists keys. It stops where the result is larger than any transaction may return, which then fails for that.
 func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	if op.GetLimit() == 0 || op.GetLimit() > txnListMax {
 		return nil, invalid(fmt.Sprintf("limit of a list is not within 1 and %d", txnListMax))
@@ -194,11 +201,17 @@ func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	out := &storev1.ListOpResult{}
 	from := nameRow(rowKey, name{ns: c.ns, key: op.GetPrefix()})
 	var keys []string
-	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+	read := 0
+	err := c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := cutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}
+		// Twice, because a record is a little larger than what is shown of it.
+		if read > 2*txnReadBytesMax {
+			return false, nil
+		}
+		read += len(value)
 		if out.More = len(keys) == int(op.GetLimit()); out.GetMore() {
 			return false, nil
 		}

@@ -1,0 +1,98 @@
+package storage_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// putsOfSize returns commands that put so many keys with values of a size.
+func putsOfSize(keys, bytes int) []*storev1.Command {
+	var puts []*storev1.Command
+	for i := range keys {
+		puts = append(puts, putCommand(fmt.Sprintf("k%04d", i), string(make([]byte, bytes))))
+	}
+	return puts
+}
+
+// listOps returns operations that list all keys.
+func listOps(lists int) []*storev1.Op {
+	var ops []*storev1.Op
+	for range lists {
+		ops = append(ops, &storev1.Op{Kind: &storev1.Op_List{List: &storev1.ListOp{Limit: 1000}}})
+	}
+	return ops
+}
+
+// TestResultsOfTransactionsAreBounded reads a little more than a transaction may return, and as much as it may.
+func TestResultsOfTransactionsAreBounded(t *testing.T) {
+	write := &storev1.Op{Kind: &storev1.Op_Put{Put: &storev1.Put{Key: "written"}}}
+	for name, tc := range map[string]struct {
+		keys, bytes int
+		ops         []*storev1.Op
+		tooLarge    bool
+	}{
+		"one list of almost 1 MiB":           {keys: 7, bytes: 128 << 10, ops: listOps(1)},
+		"one list of a little more":          {keys: 8, bytes: 128 << 10, ops: listOps(1), tooLarge: true},
+		"many small ones":                    {keys: 100, bytes: 16, ops: listOps(32)},
+		"many that are together too large":   {keys: 100, bytes: 1 << 10, ops: listOps(32), tooLarge: true},
+		"one beside a write":                 {keys: 1, bytes: 60 << 10, ops: append(listOps(1), write)},
+		"one beside a write, a little more":  {keys: 2, bytes: 32 << 10, ops: append(listOps(1), write), tooLarge: true},
+		"one before a write, much more":      {keys: 64, bytes: 128 << 10, ops: append(listOps(1), write), tooLarge: true},
+		"one of a thousand keys of no bytes": {keys: 1000, bytes: 0, ops: listOps(1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t, storage.NewMemFS(), "sm")
+			applyEach(t, store, putsOfSize(tc.keys, tc.bytes)...)
+			before := store.Applied().Revision
+			results := applyEach(t, store, &storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: tc.ops}}})
+			reason := results[0].GetFailure().GetReason()
+			if tooLarge := reason == storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE; tooLarge != tc.tooLarge ||
+				reason != 0 && !tooLarge {
+				t.Errorf("got %v, want too large: %v", results[0].GetFailure(), tc.tooLarge)
+			}
+			if tc.tooLarge && store.Applied().Revision != before {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+// TestATransactionThatReadsTooMuchTakesLittleMemory lists much more than a transaction may return, many times: every member
+// applies it, and would apply it again after a crash.
+func TestATransactionThatReadsTooMuchTakesLittleMemory(t *testing.T) {
+	const keys, bytes, lists = 64, 512 << 10, 16 // 512 MiB
+	store := newStore(t, storage.NewMemFS(), "sm")
+	applyEach(t, store, putsOfSize(keys, bytes)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	results := applyEach(t, store, &storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: listOps(lists)}}})
+	runtime.ReadMemStats(&after)
+	if reason := results[0].GetFailure().GetReason(); reason != storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE {
+		t.Errorf("got %v, want that the result is too large", results[0])
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > lists*bytes*keys/2 {
+		t.Errorf("took %d MiB of memory", took>>20)
+	}
+}
+
+// applyEach applies commands, each in an entry of its own, and returns their results.
+func applyEach(t *testing.T, store *storage.Store, commands ...*storev1.Command) []*storev1.Result {
+	t.Helper()
+	var results []*storev1.Result
+	for _, command := range commands {
+		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := store.Apply([]storage.Entry{{Index: store.Applied().Index + 1, Term: 1, Data: data}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, done.Entries[0].Results...)
+	}
+	return results
+}
