@@ -9,6 +9,8 @@
 //     ReadIndexLeader adds that this member leads in a proof that began after the call.
 //   - Leader tasks run only while this member leads and after the first entry of its term is applied. They are
 //     cancelled with the leadership, waited for, and started anew in every term.
+//   - A member whose disk hangs does not lead if the others can do without it: it hands over, and neither campaigns nor
+//     gives a vote before its disk works again. It asks for votes only when its own is on its disk.
 //   - A member behind the log is sent a snapshot; one is installed whole or not at all.
 //   - A change of members whose call returned nil is applied here. One that a lost leader left half done is put in order
 //     by the next. A removed member ends with ErrRemoved.
