@@ -31,6 +31,8 @@ type command struct {
 	touched   []name       // locks whose waiters may be granted, in order
 	isTouched map[name]bool
 	granted   int
+	// prefixDeleted is how many keys were deleted by prefix.
+	prefixDeleted int
 	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
 	grantsLater bool
 }

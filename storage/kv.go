@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// deletePrefixKeysMax is how many keys one DeletePrefix deletes; with more it deletes none.
+	// deletePrefixKeysMax is how many keys a command deletes by prefix, also with many prefixes in a transaction; with more it
+	// deletes none.
 	deletePrefixKeysMax = 10_000
 	// opIndexMax is the highest number of an operation that a sequential key has room for.
 	opIndexMax = 999
@@ -364,14 +365,17 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}
 		names = append(names, n)
-		return len(names) <= deletePrefixKeysMax, nil
+		return c.prefixDeleted+len(names) <= deletePrefixKeysMax, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(names) > deletePrefixKeysMax {
-		f := broken(storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS,
-			fmt.Sprintf("more than %d keys begin with %q", deletePrefixKeysMax, d.GetPrefix()))
+	if c.prefixDeleted+len(names) > deletePrefixKeysMax {
+		text := fmt.Sprintf("more than %d keys begin with %q", deletePrefixKeysMax, d.GetPrefix())
+		if c.prefixDeleted > 0 {
+			text = fmt.Sprintf("with prefix %q the transaction deletes more than %d keys by prefix", d.GetPrefix(), deletePrefixKeysMax)
+		}
+		f := broken(storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS, text)
 		f.failure.Limit = deletePrefixKeysMax
 		f.failure.LimitName = "delete_prefix_keys_max"
 		return nil, f
@@ -381,6 +385,7 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 			return nil, err
 		}
 	}
+	c.prefixDeleted += len(names)
 	return &storev1.DeleteResult{Deleted: uint32(len(names))}, nil
 }
 

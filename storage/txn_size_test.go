@@ -96,3 +96,37 @@ func applyEach(t *testing.T, store *storage.Store, commands ...*storev1.Command)
 	}
 	return results
 }
+
+// TestATransactionDeletesSoManyKeysByPrefix deletes by two prefixes in one transaction: together as many as one may, or one more.
+func TestATransactionDeletesSoManyKeysByPrefix(t *testing.T) {
+	const most = 10_000
+	store := newStore(t, storage.NewMemFS(), "sm")
+	env := &storev1.Envelope{}
+	for i := range most {
+		env.Commands = append(env.Commands, putCommand(fmt.Sprintf("a/%d", i), ""))
+	}
+	env.Commands = append(env.Commands, putCommand("b/", ""))
+	data, err := storage.EncodeEnvelope(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = store.Apply([]storage.Entry{{Index: store.Applied().Index + 1, Term: 1, Data: data}}); err != nil {
+		t.Fatal(err)
+	}
+	both := &storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{}}}
+	for _, prefix := range []string{"a/", "b/"} {
+		both.GetTxn().ThenOps = append(both.GetTxn().ThenOps, &storev1.Op{
+			Kind: &storev1.Op_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: prefix}},
+		})
+	}
+	if f := applyEach(t, store, both)[0].GetFailure(); f.GetReason() != storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS {
+		t.Errorf("got %v, want too many keys", f)
+	}
+	if got := store.Applied().Keys; got != most+1 {
+		t.Errorf("%d keys are left, want all %d", got, most+1)
+	}
+	first := &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{Key: "a/0"}}}
+	if f := applyEach(t, store, first, both)[1].GetFailure(); f != nil {
+		t.Errorf("got %v, want that all are deleted", f)
+	}
+}

@@ -47,7 +47,7 @@ type KVServiceClient interface {
 	// Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
 	// Errors: COMPARE_FAILED, guards' errors.
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
-	// DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+	// DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
 	// Errors: TOO_MANY_KEYS, guards' errors.
 	DeletePrefix(ctx context.Context, in *DeletePrefixRequest, opts ...grpc.CallOption) (*DeletePrefixResponse, error)
 	// Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
@@ -144,7 +144,7 @@ type KVServiceServer interface {
 	// Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
 	// Errors: COMPARE_FAILED, guards' errors.
 	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
-	// DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+	// DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
 	// Errors: TOO_MANY_KEYS, guards' errors.
 	DeletePrefix(context.Context, *DeletePrefixRequest) (*DeletePrefixResponse, error)
 	// Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations

@@ -106,7 +106,7 @@ class KVServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeletePrefix(self, request, context):
-        """DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+        """DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
         Errors: TOO_MANY_KEYS, guards' errors.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

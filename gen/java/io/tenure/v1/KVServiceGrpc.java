@@ -315,7 +315,7 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
      * Errors: TOO_MANY_KEYS, guards' errors.
      * </pre>
      */
@@ -422,7 +422,7 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
      * Errors: TOO_MANY_KEYS, guards' errors.
      * </pre>
      */
@@ -513,7 +513,7 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
      * Errors: TOO_MANY_KEYS, guards' errors.
      * </pre>
      */
@@ -602,7 +602,7 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
      * Errors: TOO_MANY_KEYS, guards' errors.
      * </pre>
      */
@@ -695,7 +695,7 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
      * Errors: TOO_MANY_KEYS, guards' errors.
      * </pre>
      */
