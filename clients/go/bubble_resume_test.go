@@ -2,13 +2,16 @@ package tenure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // another opens a second client in a bubble; close it before the bubble.
@@ -245,6 +248,50 @@ func TestWhatASessionHasComesInPages(t *testing.T) {
 		defer end()
 		if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 5 {
 			t.Errorf("inherited %d, %v, want 5", len(holds), err)
+		}
+	})
+}
+
+func TestAResumeThatFailedMayBeTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, 1)
+		defer b.close(t)
+		_, _, done := b.waits(t, "a", "me")
+		defer done()
+		c := b.another(t)
+		defer func() { _ = c.Close() }()
+		b.unexpired()
+		token := b.session.Token()
+		b.mu.Lock()
+		b.refuse = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+		b.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.ResumeSession(ctx, token); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("resumed without renewals: %v", err)
+		}
+		b.mu.Lock()
+		b.refuse = 0
+		b.mu.Unlock()
+		s, err := c.ResumeSession(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if n := b.queue("app/a"); n != 0 {
+			t.Errorf("%d wait, want none", n)
+		}
+		b.mu.Lock()
+		attempts := slices.Clone(b.sessions[s.ID()].attempts)
+		b.mu.Unlock()
+		if len(attempts) != 2 || attempts[0] >= attempts[1] {
+			t.Errorf("attempts to attach %v, want two", attempts)
+		}
+		if _, err := c.ResumeSession(t.Context(), token); !errors.Is(err, tenure.ErrSessionSuperseded) {
+			t.Errorf("resumed twice with one token: %v", err)
+		}
+		if !s.Safe() {
+			t.Errorf("who has the session lost it: %v", s.Err())
 		}
 	})
 }

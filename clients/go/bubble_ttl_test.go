@@ -11,7 +11,7 @@ import (
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
 
-// withoutTTL opens a session without TTL that holds a lock, and is an hour old.
+// withoutTTL opens a session without TTL that holds a lock, and is older than any lease.
 func (b *bubble) withoutTTL(t *testing.T) *tenure.Session {
 	t.Helper()
 	s, err := b.client.OpenSession(t.Context(), tenure.WithTTL(0))
@@ -21,7 +21,7 @@ func (b *bubble) withoutTTL(t *testing.T) *tenure.Session {
 	if _, err := s.Lock("a", tenure.WithOwner("me")).Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	pass(time.Hour)
+	pass(10 * time.Minute)
 	return s
 }
 
@@ -51,7 +51,7 @@ func TestWhatASessionWithoutTTLHeldIsNeverBelievedByWhoResumesIt(t *testing.T) {
 					if err := ask(t.Context(), s); !errors.Is(err, tenure.ErrLockLost) || !s.Safe() {
 						t.Errorf("got %v, session safe %v, want ErrLockLost", err, s.Safe())
 					}
-					pass(time.Hour)
+					pass(10 * time.Minute)
 				}
 				other, err := acquire(t.Context(), s.Lock("b", tenure.WithOwner("me")))
 				b.demandHeld(t, "app/b", taken{held: other, err: err})

@@ -33,16 +33,16 @@ const messageBytesMax = 4 << 20
 
 // Client talks to a cluster over one connection, which follows the cluster: see Open.
 type Client struct {
-	target   *target
-	space    space
-	pool     *conn.Pool
-	clock    func() time.Duration
-	instance []byte
-	program  string
+	target  *target
+	space   space
+	pool    *conn.Pool
+	clock   func() time.Duration
+	program string
 
 	mu       sync.Mutex // Guards what follows.
 	closed   bool
 	sessions []*Session
+	resuming map[resumption]attempted // Resumes that failed.
 
 	streams group // Watches, caches and observers.
 	running group // The pool.
@@ -64,7 +64,8 @@ func Open(target string, options ...Option) (*Client, error) {
 		return nil, invalid("WithTLS needs a connection string that begins with tenures://")
 	}
 	c := &Client{
-		target: t, space: newSpace(t.namespace), clock: o.clock, instance: randomBytes(16), program: o.userAgent,
+		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent,
+		resuming: map[resumption]attempted{},
 	}
 	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {

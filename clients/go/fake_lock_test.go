@@ -68,14 +68,23 @@ type fakePlace struct {
 	hold           *tenurev1.Hold
 }
 
-// takeOver raises the epoch, and names all holds anew. Call it under mu.
-func (f *fakeCluster) takeOver(id string, s *fakeSession) {
-	s.epoch++
+// takeOver raises the epoch, and names all holds anew, unless the same instance did so before. Call it under mu.
+func (f *fakeCluster) takeOver(r *tenurev1.AttachSessionRequest, s *fakeSession) tenurev1.ErrorReason {
+	id, instance := r.GetSessionId(), string(r.GetInstanceId())
+	switch replaces := r.GetOptions().GetEpoch(); {
+	case replaces == s.epoch:
+	case replaces+1 == s.epoch && instance == s.instance:
+		return 0
+	default:
+		return tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH
+	}
+	s.epoch, s.instance = s.epoch+1, instance
 	for key, hold := range f.locks.holds {
 		if hold.GetSequencer().GetSessionId() == id {
 			f.locks.holds[key] = f.newHold(key, id, hold.GetOwner())
 		}
 	}
+	return 0
 }
 
 // breakLock takes a lock from its holder, and with a hint tells so.

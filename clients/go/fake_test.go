@@ -43,6 +43,7 @@ type fakeSession struct {
 	ttl      time.Duration
 	deadline time.Time
 	epoch    uint64
+	instance string // That took it over.
 	renewals []time.Time
 	attempts []uint64
 	over     tenurev1.ErrorReason
@@ -158,7 +159,9 @@ func (m *fakeMember) AttachSession(
 		return nil, refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED, "no")
 	}
 	if r.GetTakeOver() {
-		f.takeOver(r.GetSessionId(), s)
+		if reason = f.takeOver(r, s); reason != 0 {
+			return nil, refusal(codes.FailedPrecondition, reason, "no")
+		}
 	}
 	answer := &tenurev1.AttachSessionResponse{
 		Header:  f.header(),

@@ -16,7 +16,8 @@ import (
 
 // ResumeSession takes over the session of a token, made by Session.Export or Session.Token of any of the languages' clients. From
 // then on the process that had it gets ErrSessionSuperseded. What the session holds is had by Session.Holds. Where it queues it leaves, for nobody
-// waits there any more, unless KeepPlaces says otherwise.
+// waits there any more, unless KeepPlaces says otherwise. One that fails may be tried again with the same token by the same client; for any other one
+// the session may have been taken over already.
 func (c *Client) ResumeSession(ctx context.Context, token string, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{}
 	for _, option := range options {
@@ -28,6 +29,23 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 		s.abort()
 		return nil, err
 	}
+	failed := c.beginResume(s)
+	if err := s.resume(ctx, handed); err != nil {
+		failed(err)
+		return nil, err
+	}
+	if !o.keepPlaces {
+		for _, p := range s.places {
+			s.giveUp(ownName{key: c.space.full(p.Key), owner: p.Owner})
+		}
+		s.places = nil
+	}
+	return s, nil
+}
+
+// resume takes the session over, and returns when it is CONNECTED. It sends no request with a number: they would be used when it is tried again.
+func (s *Session) resume(ctx context.Context, handed bool) error {
+	c := s.client
 	sent := c.clock()
 	answer, err := s.takeOver(ctx)
 	if err == nil {
@@ -36,7 +54,7 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	}
 	if err != nil {
 		s.abort()
-		return nil, underSession(err)
+		return underSession(err)
 	}
 	s.lockDelay = answer.GetSession().GetLockDelay().AsDuration()
 	s.setTTL(answer.GetSession().GetTtl().AsDuration(), 0)
@@ -52,21 +70,55 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	}
 	if err := c.add(s); err != nil {
 		s.abort()
-		return nil, err
+		return err
 	}
 	s.safeUntil = sent // Only a renewal makes it safe.
 	s.begin(false)
 	if err := s.awaitConnected(ctx); err != nil {
-		s.Detach() // Whoever has the token may try again.
-		return nil, err
+		s.Detach()
+		return err
 	}
-	if !o.keepPlaces {
-		for _, p := range s.places {
-			s.giveUp(ownName{key: c.space.full(p.Key), owner: p.Owner})
+	return nil
+}
+
+// resumption is what a token is good for, once: the cluster gives a takeover again to the instance that made it only.
+type resumption struct {
+	sessionID string
+	epoch     uint64 // Which it replaces.
+}
+
+// attempted is how a resume that failed was known to the cluster, and so has to be known when it is tried again.
+type attempted struct {
+	instance []byte
+	attempts uint64
+}
+
+// resumingMax is how many resumes that failed a client remembers. Of one that it forgot another attempt may find the session taken over.
+const resumingMax = 1024
+
+// beginResume lets a session be known to the cluster as in an attempt that failed before, if there was one; failed notes how this one
+// failed.
+func (c *Client) beginResume(s *Session) (failed func(error)) {
+	what := resumption{sessionID: s.id, epoch: s.epoch}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before, there := c.resuming[what]; there {
+		delete(c.resuming, what) // An instance is in use once at a time.
+		s.instance, s.attempts = before.instance, before.attempts
+	}
+	return func(err error) {
+		if isAny(err, ErrSessionExpired, ErrSessionSuperseded, ErrAuth) {
+			return // Another attempt would fail as well.
 		}
-		s.places = nil
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.resuming) >= resumingMax {
+			clear(c.resuming)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.resuming[what] = attempted{instance: s.instance, attempts: s.attempts}
 	}
-	return s, nil
 }
 
 // takeOver raises the epoch. An answer that was lost is found again: the same instance is then the session's user.
@@ -147,7 +199,7 @@ func (s *Session) attachRequest(epoch uint64) *tenurev1.AttachSessionRequest {
 		SessionId: s.id, Attempt: s.attempts, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: epoch},
 	}
 	if !s.anonymous {
-		request.InstanceId = s.client.instance
+		request.InstanceId = s.instance
 	}
 	return request
 }

@@ -24,6 +24,8 @@ import (
 const (
 	// secretBytes is the length of a session's secret.
 	secretBytes = 32
+	// instanceBytes is the length of what names a user of a session.
+	instanceBytes = 16
 	// textBytesMax is the longest name of a session, and the longest fact about it that this library fills in.
 	textBytesMax = 256
 	// renewEveryMax is how often a session is renewed at least, also one without TTL: then to see that it lives.
@@ -36,6 +38,7 @@ type Session struct {
 	id        string
 	secret    []byte
 	epoch     uint64
+	instance  []byte // Which user of the session this is.
 	ttl       time.Duration
 	lockDelay time.Duration
 	every     time.Duration
@@ -111,7 +114,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 // newSession returns a session that is CONNECTING.
 func (c *Client) newSession(o *sessionOptions) *Session {
 	s := &Session{
-		client: c, onRenewed: o.onRenewed, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
+		client: c, instance: randomBytes(instanceBytes), onRenewed: o.onRenewed, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
 		changed: make(chan struct{}), done: make(chan struct{}),
 		holdings: newHoldings(), claims: map[*claim]struct{}{}, calls: map[int]context.CancelCauseFunc{},
 	}
@@ -170,7 +173,7 @@ func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSe
 	}
 	request := &tenurev1.CreateSessionRequest{
 		Name: name, Node: clip(host), Metadata: metadata,
-		Ttl: durationpb.New(o.ttl), Secret: s.secret, InstanceId: c.instance,
+		Ttl: durationpb.New(o.ttl), Secret: s.secret, InstanceId: s.instance,
 		Options: &tenurev1.CallOptions{IdempotencyKey: randomBytes(16)},
 	}
 	if o.lockDelay != nil {
