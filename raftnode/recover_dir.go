@@ -176,11 +176,7 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	if err != nil {
 		return r, err
 	}
-	for _, set := range [][]uint64{cs.GetVoters(), cs.GetVotersOutgoing(), cs.GetLearners(), cs.GetLearnersNext()} {
-		r.Dropped = append(r.Dropped, without(set, r.MemberID)...)
-	}
-	slices.Sort(r.Dropped)
-	r.Dropped = slices.Compact(r.Dropped)
+	r.Dropped = without(membersOf(cs), r.MemberID)
 	if o.DryRun {
 		return r, d.dir.FS().RemoveAll(copied.Dir)
 	}
@@ -244,18 +240,29 @@ func (d *disk) recoverCopy(
 	return a, errors.Join(s.Close(), d.dir.Sync())
 }
 
-// applyRest applies the entries up to and with last that a state lacks. Changes of members among them do not matter any
-// more.
+// applyRest applies the entries up to and with last that a state lacks. Of the changes of members among them only who is a
+// member in the end matters: all but this one are given up.
 func (d *disk) applyRest(o storage.Options, last uint64) (a storage.Applied, err error) {
 	s, err := storage.Open(o)
 	if err != nil {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	begun, err := core.UnmarshalConfState(s.Applied().ConfState)
+	if err != nil {
+		return a, err
+	}
+	members := membersOf(begun)
 	applier := core.NewApplier(core.ApplierOptions{
 		State: func() core.StateMachine { return s },
-		ConfChange: func(*raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
-			return &raftpb.ConfState{Voters: []uint64{d.identity.MemberID}}, nil
+		ConfChange: func(change *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
+			for _, c := range change.GetChanges() {
+				members = without(members, c.GetNodeId())
+				if c.GetType() != raftpb.ConfChangeRemoveNode {
+					members = append(members, c.GetNodeId())
+				}
+			}
+			return &raftpb.ConfState{Voters: members}, nil
 		},
 	})
 	for next := s.Applied().Index + 1; next <= last; next = s.Applied().Index + 1 {
@@ -268,6 +275,13 @@ func (d *disk) applyRest(o storage.Options, last uint64) (a storage.Applied, err
 		}
 	}
 	return s.Applied(), s.Flush()
+}
+
+// membersOf returns all members of a configuration, in order.
+func membersOf(cs *raftpb.ConfState) []uint64 {
+	members := slices.Concat(cs.GetVoters(), cs.GetVotersOutgoing(), cs.GetLearners(), cs.GetLearnersNext())
+	slices.Sort(members)
+	return slices.Compact(members)
 }
 
 // recoverBatchBytes bounds what is applied at once.

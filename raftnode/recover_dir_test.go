@@ -2,9 +2,11 @@ package raftnode_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +84,32 @@ func TestRecoverFromALostMajority(t *testing.T) {
 		voters := []uint64{left, 7, 8}
 		f.voters(voters...)
 		f.agree(voters...)
+	})
+}
+
+// Who is given up is told also when the changes of members are in the log alone.
+func TestRecoveryTellsWhoIsGivenUpAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, smallLogs)
+		disks := map[uint64]*vfs.MemFS{1: vfs.NewCrashableMem(), 2: vfs.NewCrashableMem()}
+		for id, disk := range disks {
+			f.disks[id] = disk
+		}
+		f.begin(1)
+		f.join(2)
+		f.join(3)
+		f.voters(1, 2, 3)
+		f.change("remove", func(ctx context.Context, leader *raftnode.Node) error { return leader.RemoveMember(ctx, 3, false) })
+		f.ended(3, raftnode.ErrRemoved)
+		f.voters(1, 2)
+		f.agree(1, 2)
+		for left, want := range map[uint64]uint64{1: 2, 2: 1} {
+			crashed := disks[left].CrashClone(vfs.CrashCloneCfg{})
+			r, err := raftnode.RecoverDir(raftnode.RecoverOptions{FS: crashed, Dir: "/data", DryRun: true})
+			if err != nil || !slices.Equal(r.Dropped, []uint64{want}) {
+				t.Errorf("member %d is left: got %d given up, %v; want [%d]", left, r.Dropped, err, want)
+			}
+		}
 	})
 }
 
