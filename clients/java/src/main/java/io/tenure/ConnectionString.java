@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -33,6 +34,31 @@ public record ConnectionString(
     Optional<String> name) {
   /** The TTL of sessions where nothing else is said. */
   public static final Duration DEFAULT_TTL = Duration.ofSeconds(15);
+
+  /**
+   * Checks and completes what is said.
+   *
+   * @param members host:port of some members, at least one; 7400 where no port is said
+   * @param namespace put before every key, with a slash between; empty for none
+   * @param tls whether connections are encrypted
+   * @param ttl what sessions ask for unless they say otherwise; zero for none
+   * @param lockDelay likewise; absent is the cluster's default
+   * @param name likewise; absent is the program's name
+   * @throws TenureException of kind INVALID_ARGUMENT when there is no member, one is not host:port, or the TTL is negative
+   */
+  public ConnectionString {
+    String text = String.join(",", members);
+    if (members.isEmpty()) {
+      throw invalid(text, "there is no member");
+    }
+    if (ttl.isNegative()) {
+      throw invalid(text, "the TTL is negative");
+    }
+    members = members.stream().map(m -> address(text, m)).toList();
+    Objects.requireNonNull(namespace);
+    Objects.requireNonNull(lockDelay);
+    Objects.requireNonNull(name);
+  }
 
   private static final int DEFAULT_PORT = 7400;
   private static final Pattern DURATION_PART = Pattern.compile("([0-9]+(?:\\.[0-9]+)?)(ns|us|µs|ms|s|m|h)");

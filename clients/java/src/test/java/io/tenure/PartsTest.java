@@ -46,6 +46,20 @@ final class PartsTest {
   }
 
   @Test
+  void aConnectionStringThatIsMadeOfPartsIsCheckedToo() {
+    ConnectionString c = new ConnectionString(
+        List.of("h1", "h2:1"), "", false, Duration.ZERO, Optional.empty(), Optional.empty());
+    assertEquals(List.of("h1:7400", "h2:1"), c.members());
+    for (List<String> bad : List.of(List.<String>of(), List.of(":7400"), List.of("h:0"))) {
+      TenureException e = assertThrows(TenureException.class, () -> new ConnectionString(
+          bad, "", false, Duration.ZERO, Optional.empty(), Optional.empty()));
+      assertEquals(ErrorKind.INVALID_ARGUMENT, e.kind());
+    }
+    assertThrows(TenureException.class, () -> new ConnectionString(
+        List.of("h"), "", false, Duration.ofSeconds(-1), Optional.empty(), Optional.empty()));
+  }
+
+  @Test
   void aLeaseEndsBeforeTheTtlCountedFromTheSending() {
     Lease l = new Lease();
     assertFalse(l.isSafe(0));
