@@ -120,13 +120,23 @@ public final class TenureServer implements AutoCloseable {
     return process;
   }
 
-  /** Stops the member and deletes its store. */
+  /**
+   * Stops the member, at once if the thread is interrupted, and deletes its store.
+   *
+   * @throws IOException when the store cannot be deleted
+   */
   @Override
   public void close() throws IOException {
     process.destroy();
-    if (!exited(process, STOP_SECONDS, TimeUnit.SECONDS)) {
+    try {
+      if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
       process.destroyForcibly();
+      Thread.currentThread().interrupt();
     }
+    process.onExit().join(); // It may write until then.
     delete(folder);
   }
 
