@@ -30,6 +30,7 @@ final class Acquisition {
   private final long begun;
   private final long deadline;
   private final CompletableFuture<Held> future = new CompletableFuture<>();
+  private final Runnable next = this::open;
   private long sequence;
   /** The number of the last request that was given up unanswered, and may come to the cluster still. */
   private long unanswered;
@@ -49,7 +50,7 @@ final class Acquisition {
     this.owner = owner;
     this.options = options;
     this.begun = session.client.clock.nanos();
-    this.deadline = wait.map(w -> begun + w.toNanos()).orElse(Long.MAX_VALUE);
+    this.deadline = wait.map(w -> begun + Wire.nanos(w)).orElse(Long.MAX_VALUE);
   }
 
   CompletableFuture<Held> start() {
@@ -112,6 +113,7 @@ final class Acquisition {
   private void stopWaiting() {
     unanswered = Math.max(unanswered, sequence);
     doneWithId();
+    session.client.link.forget(next);
     Stream s = stream;
     stream = null;
     if (s != null) {
@@ -190,7 +192,7 @@ final class Acquisition {
     }
     Connection c = session.client.link.current();
     if (c == null) {
-      session.client.link.whenUp(this::open);
+      session.client.link.whenUp(next);
       return;
     }
     // Once it was queued, session and owner name the place.

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 
 /** A barrier: while its key exists, everyone waits. */
@@ -12,7 +13,7 @@ public final class Barrier {
   Barrier(ClientCore core, KV kv, String key) {
     this.core = core;
     this.kv = kv;
-    this.key = key;
+    this.key = Objects.requireNonNull(key);
   }
 
   /** Closes the barrier; one that is closed stays so. */

@@ -3,6 +3,7 @@ package io.tenure;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -33,7 +34,7 @@ public final class Cache implements AutoCloseable {
 
   Cache(ClientCore core, String prefix) {
     this.core = core;
-    this.prefix = prefix;
+    this.prefix = Objects.requireNonNull(prefix);
   }
 
   /**
@@ -79,7 +80,7 @@ public final class Cache implements AutoCloseable {
     return Duration.ofNanos(Math.max(1, core.clock.nanos() - provedAt));
   }
 
-  /** {@return why the cache follows no more; absent while it does} */
+  /** {@return why the cache follows no more; absent while it does, and when it was closed} */
   public Optional<TenureException> failure() {
     return Optional.ofNullable(failure);
   }
@@ -91,7 +92,7 @@ public final class Cache implements AutoCloseable {
    * @param listener is told
    */
   public void listen(Consumer<WatchMessage> listener) {
-    listeners.add(listener);
+    listeners.add(Objects.requireNonNull(listener));
   }
 
   /** Ends it; what it has stays readable. */
@@ -115,6 +116,9 @@ public final class Cache implements AutoCloseable {
   private void follow() {
     Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS), STREAM_AGE);
     watch = w;
+    if (closed) {
+      w.close(); // Whoever closed the cache meanwhile may have seen the one before only.
+    }
     w.publisher().subscribe(new Flow.Subscriber<>() {
       private Flow.Subscription subscription;
 
@@ -134,17 +138,24 @@ public final class Cache implements AutoCloseable {
       public void onError(Throwable t) {
         if (t instanceof TenureException.HistoryLost && !closed) {
           follow();
-        } else if (t instanceof TenureException e) {
-          failure = e;
-          filled.completeExceptionally(e);
+        } else {
+          over(t instanceof TenureException e
+              ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
         }
       }
 
       @Override
       public void onComplete() {
-        filled.completeExceptionally(ClientCore.closedError());
+        over(ClientCore.closedError());
       }
     });
+  }
+
+  private void over(TenureException why) {
+    if (!closed) {
+      failure = why;
+    }
+    filled.completeExceptionally(why);
   }
 
   private void apply(WatchMessage m, long proved) {

@@ -107,6 +107,7 @@ final class Calls {
     private final Patience patience;
     private final long attemptNanos;
     private final CompletableFuture<R> future = new CompletableFuture<>();
+    private final Runnable next = this::attempt;
     private CompletableFuture<R> attempt;
     private boolean sent;
     private int failures;
@@ -127,6 +128,7 @@ final class Calls {
 
     void drop() {
       attempt = null;
+      link.forget(next);
     }
 
     void attempt() {
@@ -135,7 +137,7 @@ final class Calls {
       }
       Connection c = link.current();
       if (c == null) {
-        link.whenUp(this::attempt);
+        link.whenUp(next);
         return;
       }
       long answers = c.answers();

@@ -8,6 +8,7 @@ import io.tenure.v1.LockServiceGrpc;
 import io.tenure.v1.SessionServiceGrpc;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -86,8 +87,9 @@ public final class Client implements AutoCloseable {
    *
    * @param options what is asked for
    * @param wait how long to wait at most
-   * @param listener is told, in order, on a thread of the client's pool
+   * @param listener is told, in order, on a thread of the client's pool; of a session that is not opened, that it is being opened only
    * @return the session
+   * @throws TenureException.Unavailable when no member answered in that time
    */
   public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
     return Await.of(opening.open(options, wait, listener));
@@ -122,6 +124,9 @@ public final class Client implements AutoCloseable {
    *
    * @param token what {@link Session#export} or {@link Session#token} gave
    * @return the session
+   * @throws TenureException.SessionOver when the session ended, or another process took it over
+   * @throws TenureException.Unavailable when no member answers within 30 s; the same client may try again
+   * @throws TenureException of kind TOKEN_INVALID when the text is damaged
    */
   public Session resume(String token) {
     return Await.of(opening.resume(token, CALL_TIMEOUT, c -> { }));
@@ -145,7 +150,7 @@ public final class Client implements AutoCloseable {
    * @param options what is asked for
    */
   public Watch watch(WatchOptions options) {
-    return new Watch(core, options);
+    return new Watch(core, Objects.requireNonNull(options));
   }
 
   /**
@@ -249,8 +254,18 @@ public final class Client implements AutoCloseable {
    * @return how many holds were broken
    */
   public int breakLock(String key, String reason) {
-    return Await.of(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
-        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()).thenApply(r -> r.getHolds()));
+    return Await.of(breakInner(key, reason));
+  }
+
+  /**
+   * Takes a lock away from all its holders; see {@link #breakLock}.
+   *
+   * @param key the key, without the namespace
+   * @param reason why, for people
+   * @return a future of how many holds were broken
+   */
+  public CompletableFuture<Integer> breakLockAsync(String key, String reason) {
+    return core.loop.shown(breakInner(key, reason));
   }
 
   /** {@return the members as they are known now, host:port} */
@@ -258,7 +273,7 @@ public final class Client implements AutoCloseable {
     return Await.of(core.onLoop(() -> CompletableFuture.completedFuture(core.link.members())));
   }
 
-  /** {@return the member connected to; empty when there is none at this moment} */
+  /** {@return the member connected to, host:port; empty when there is none at this moment} */
   public String connectedTo() {
     return Await.of(core.onLoop(() -> CompletableFuture.completedFuture(
         core.link.current() == null ? "" : core.link.current().address())));
@@ -289,21 +304,31 @@ public final class Client implements AutoCloseable {
   }
 
   private CompletableFuture<Boolean> checkInner(Sequencer sequencer) {
+    Objects.requireNonNull(sequencer);
     return core.read(LockServiceGrpc.getCheckSequencerMethod(),
-        CheckSequencerRequest.newBuilder().setSequencer(sequencer.wire()).build()).thenApply(r -> r.getHolds());
+        () -> CheckSequencerRequest.newBuilder().setSequencer(sequencer.wire()).build()).thenApply(r -> r.getHolds());
+  }
+
+  private CompletableFuture<Integer> breakInner(String key, String reason) {
+    Objects.requireNonNull(key);
+    Objects.requireNonNull(reason);
+    return core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
+        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()).thenApply(r -> r.getHolds());
   }
 
   private CompletableFuture<SessionInfo> lookupInner(String id) {
+    Objects.requireNonNull(id);
     return core.read(SessionServiceGrpc.getGetSessionMethod(),
-        GetSessionRequest.newBuilder().setSessionId(id).build()).thenApply(r -> new SessionInfo(id,
+        () -> GetSessionRequest.newBuilder().setSessionId(id).build()).thenApply(r -> new SessionInfo(id,
             !r.getSession().hasEnd(), r.getSession().getName(), r.getSession().getEpoch(), r.getHoldsCount(),
             r.getSession().hasEnd()
                 ? r.getSession().getEnd().getCause().name().replaceFirst("^SESSION_END_CAUSE_", "") : ""));
   }
 
   private CompletableFuture<LockInfo> lockInfoInner(String key) {
+    Objects.requireNonNull(key);
     return core.read(LockServiceGrpc.getGetLockMethod(),
-        GetLockRequest.newBuilder().setKey(core.namespace.key(key)).build()).handle((r, error) -> {
+        () -> GetLockRequest.newBuilder().setKey(core.namespace.key(key)).build()).handle((r, error) -> {
           if (error == null) {
             return new LockInfo(r.getLock().getHoldsList().stream().map(h -> new LockInfo.Holder(
                 h.getSequencer().getSessionId(), h.getOwner(), h.getSequencer().getFencingToken())).toList(),
@@ -325,7 +350,13 @@ public final class Client implements AutoCloseable {
       }
       CompletableFuture<Void> ends = CompletableFuture.allOf(core.endings.toArray(CompletableFuture[]::new));
       core.loop.after(CLOSE_TIMEOUT.toNanos(), () -> ends.complete(null));
-      ends.whenComplete((v, e) -> done.complete(closeParts()));
+      ends.thenApply(v -> closeParts()).whenComplete((opened, error) -> {
+        if (error != null) {
+          done.completeExceptionally(Futures.error(error));
+        } else {
+          done.complete(opened);
+        }
+      });
     });
     return done;
   }

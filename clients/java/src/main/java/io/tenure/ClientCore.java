@@ -154,20 +154,20 @@ final class ClientCore implements Link.Listener {
   }
 
   /** Makes a call that changes nothing. */
-  <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
-    return onLoop(() -> calls.call(method, request, patience(callTimeout)));
+  <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
+    return onLoop(() -> calls.call(method, request.get(), patience(callTimeout)));
   }
 
   /** Makes a change outside of any session, once: an idempotency key makes retries safe. */
   <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
-    Q q = request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES)));
-    return onLoop(() -> calls.call(method, q, patience(callTimeout)));
+    return onLoop(() -> calls.call(method,
+        request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES))), patience(callTimeout)));
   }
 
   /** Returns the patience of a caller who waits so long. */
   Calls.Patience patience(Duration wait) {
-    long deadline = clock.nanos() + wait.toNanos();
+    long deadline = clock.nanos() + Wire.nanos(wait);
     return sent -> {
       if (clock.nanos() < deadline) {
         return null;

@@ -2,6 +2,7 @@ package io.tenure;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -16,14 +17,14 @@ public final class DoubleBarrier {
   private final String members;
   private final String own;
   private final int count;
-  private long readyRevision;
+  private volatile long readyRevision;
 
   DoubleBarrier(SessionCore session, String key, int count, String name) {
     this.session = session;
     this.kv = new KV(session.client, session);
-    this.ready = key + "/ready";
+    this.ready = Objects.requireNonNull(key) + "/ready";
     this.members = key + "/members/";
-    this.own = members + name;
+    this.own = members + Objects.requireNonNull(name);
     this.count = count;
   }
 

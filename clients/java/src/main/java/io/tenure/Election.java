@@ -4,6 +4,7 @@ import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.GetLeaderRequest;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
@@ -19,7 +20,7 @@ public final class Election {
   Election(ClientCore core, SessionCore session, String key) {
     this.core = core;
     this.session = session;
-    this.key = key;
+    this.key = Objects.requireNonNull(key);
   }
 
   /**
@@ -58,8 +59,8 @@ public final class Election {
    * Stands under a name within the session, so that another leader can resign in its favour.
    *
    * @param value what others see of the leader
-   * @param owner the name within the session
-   * @param wait how long to wait at most
+   * @param owner the name within the session; null for a random one
+   * @param wait how long to wait at most; empty for as long as the session lives
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(String value, String owner, Optional<Duration> wait) {
@@ -70,8 +71,8 @@ public final class Election {
    * Stands, and tells how many candidates are before this one while it waits.
    *
    * @param value what others see of the leader
-   * @param owner the name within the session
-   * @param wait how long to wait at most
+   * @param owner the name within the session; null for a random one
+   * @param wait how long to wait at most; empty for as long as the session lives
    * @param queued is told, on a thread of the client's pool
    * @return a future of the leadership
    */
@@ -91,7 +92,8 @@ public final class Election {
    * @return the run
    */
   public ElectionRun run(String value, Consumer<Leadership> task) {
-    ElectionRun run = new ElectionRun(core, session, this, value, task);
+    needSession();
+    ElectionRun run = new ElectionRun(core, session, this, value, Objects.requireNonNull(task));
     run.start();
     return run;
   }
@@ -106,23 +108,30 @@ public final class Election {
     return core.loop.shown(leaderInner());
   }
 
-  /** {@return who leads now, then every change, for one subscriber} Cancel the subscription to end it. */
+  /**
+   * {@return who leads now, then every change} Each subscriber has an observation of its own, and is called on threads of the
+   * client's pool, one call after another. Cancel the subscription to end it; closing the client completes it.
+   */
   public Flow.Publisher<LeaderChange> observe() {
-    return subscriber -> new Observation(core, core.namespace.key(key), subscriber).start();
+    return subscriber -> new Observation(core, key, Objects.requireNonNull(subscriber)).start();
   }
 
-  private Lock lock(String value, String owner, IntConsumer queued) {
+  private void needSession() {
     if (session == null) {
       throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "to stand in an election needs a session: take it from session.election()");
     }
+  }
+
+  private Lock lock(String value, String owner, IntConsumer queued) {
+    needSession();
     LockOptions o = LockOptions.exclusive().withValue(value.getBytes(StandardCharsets.UTF_8)).onQueued(queued);
     return new Lock(session, key, owner == null ? o : o.withOwner(owner));
   }
 
   private CompletableFuture<Optional<Leader>> leaderInner() {
     return core.read(ElectionServiceGrpc.getGetLeaderMethod(),
-        GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build())
+        () -> GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build())
         .thenApply(r -> r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty());
   }
 }

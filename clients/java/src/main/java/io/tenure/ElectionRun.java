@@ -13,6 +13,7 @@ public final class ElectionRun implements AutoCloseable {
   private final Consumer<Leadership> task;
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
   // Guarded by this.
+  // Nobody waits for anything under it.
   private CompletableFuture<Leadership> campaign;
   private Leadership leading;
   private boolean closed;
@@ -33,7 +34,7 @@ public final class ElectionRun implements AutoCloseable {
     stand();
   }
 
-  private synchronized void clientCloses() {
+  synchronized void clientCloses() {
     closed = true;
     ended.complete(null);
   }
@@ -72,15 +73,18 @@ public final class ElectionRun implements AutoCloseable {
     };
   }
 
-  private void lead(Leadership leadership) {
+  void lead(Leadership leadership) {
+    boolean wanted;
     synchronized (this) {
       leading = leadership;
       failures = 0;
-      if (closed) {
-        resign(leadership);
-        ended.complete(null);
-        return;
-      }
+      wanted = !closed;
+    }
+    if (!wanted) {
+      // Not under the monitor: this waits for the loop, which takes it.
+      resign(leadership);
+      ended.complete(null);
+      return;
     }
     Throwable thrown = null;
     try {

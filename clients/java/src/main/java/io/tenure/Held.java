@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.v1.Guard;
 import io.tenure.v1.Hold;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -12,7 +13,7 @@ import java.util.function.Consumer;
  * reaches a resource outside, send {@link #token} along ({@link FenceGate}), because a process can be paused between the
  * question and the step. A Held that ended stays ended. Close it to release the lock.
  */
-public class Held implements AutoCloseable {
+public final class Held implements AutoCloseable {
   private final SessionCore session;
   private final String key;
   private final String owner;
@@ -110,6 +111,7 @@ public class Held implements AutoCloseable {
    * @param callback is told why it ended
    */
   public void onEnded(Consumer<EndCause> callback) {
+    Objects.requireNonNull(callback);
     ended.thenAccept(why -> session.events().execute(() -> callback.accept(why)));
   }
 
@@ -122,6 +124,7 @@ public class Held implements AutoCloseable {
    * Releases the lock.
    *
    * @return whether it was held until now; false for one that ended before
+   * @throws TenureException.Unavailable when no member answered; the library goes on to release it
    */
   public boolean release() {
     return Await.of(releaseInner());
@@ -138,6 +141,8 @@ public class Held implements AutoCloseable {
 
   /**
    * Releases the lock, and does nothing if it ended before. An interrupt ends the waiting for the answer, not the release.
+   *
+   * @throws TenureException.Unavailable when no member answered; the library goes on to release it
    */
   @Override
   public void close() {
@@ -186,7 +191,7 @@ public class Held implements AutoCloseable {
       return CompletableFuture.completedFuture(false);
     }
     CompletableFuture<Boolean> result = new CompletableFuture<>();
-    session.client.loop.run(() -> {
+    session.client.onLoop(result, () -> {
       session.look(session.client.clock.nanos());
       if (cause != null) {
         result.complete(false);
@@ -203,7 +208,12 @@ public class Held implements AutoCloseable {
         result.completeExceptionally(error);
       });
     });
-    return result;
+    return result.exceptionally(error -> {
+      if (Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.CLIENT_CLOSED) {
+        return false; // It ended with its client.
+      }
+      throw Futures.rethrow(error);
+    });
   }
 
   CompletableFuture<Boolean> giveBack() {

@@ -7,6 +7,7 @@ import io.tenure.v1.CallOptions;
 import io.tenure.v1.DeletePrefixRequest;
 import io.tenure.v1.DeleteRequest;
 import io.tenure.v1.GetRequest;
+import io.tenure.v1.Guard;
 import io.tenure.v1.KVServiceGrpc;
 import io.tenure.v1.ListRequest;
 import io.tenure.v1.OpResponse;
@@ -16,13 +17,19 @@ import io.tenure.v1.TxnResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * Keys and values. Every change happens once, whatever is lost on the way: that of a session's KV by the session's request
  * ids, that of a client's KV by an idempotency key.
+ *
+ * <p>A key has 1 to 1 024 bytes in UTF-8 with its namespace, a value at most 512 KiB. Calls of a client's KV fail as {@link
+ * TenureException.Unavailable} when no member answers for 30 s; those of a session's KV go on as long as its lease is good and some
+ * time after, and fail as {@link TenureException.SessionOver} when it ended. Cancelling a future does not undo a change.
  */
 public final class KV {
   private final ClientCore client;
@@ -156,6 +163,17 @@ public final class KV {
   }
 
   /**
+   * Deletes a key if its mod_revision is this; see {@link #deleteIf}.
+   *
+   * @param key the key, without the namespace
+   * @param revision the mod_revision
+   * @return a future that tells whether it existed
+   */
+  public CompletableFuture<Boolean> deleteIfAsync(String key, long revision) {
+    return client.loop.shown(deleteInner(key, revision, null));
+  }
+
+  /**
    * Deletes a key while this lock is held; else STALE_TOKEN.
    *
    * @param key the key, without the namespace
@@ -163,7 +181,7 @@ public final class KV {
    * @return whether it existed
    */
   public boolean delete(String key, Held guard) {
-    return Await.of(deleteInner(key, null, guard));
+    return Await.of(deleteInner(key, null, Objects.requireNonNull(guard)));
   }
 
   /**
@@ -174,6 +192,17 @@ public final class KV {
    */
   public CompletableFuture<Boolean> deleteAsync(String key) {
     return client.loop.shown(deleteInner(key, null, null));
+  }
+
+  /**
+   * Deletes a key while this lock is held; see {@link #delete(String, Held)}.
+   *
+   * @param key the key, without the namespace
+   * @param guard the hold
+   * @return a future that tells whether it existed
+   */
+  public CompletableFuture<Boolean> deleteAsync(String key, Held guard) {
+    return client.loop.shown(deleteInner(key, null, Objects.requireNonNull(guard)));
   }
 
   /**
@@ -238,18 +267,18 @@ public final class KV {
   }
 
   CompletableFuture<KeyValue> getInner(String key) {
-    return read(KVServiceGrpc.getGetMethod(), GetRequest.newBuilder().setKey(client.namespace.key(key)).build())
+    Objects.requireNonNull(key);
+    return read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build())
         .thenApply(r -> KeyValue.of(r.getKv(), client.namespace));
   }
 
   private CompletableFuture<List<KeyValue>> listInner(String prefix) {
-    return page(prefix, "", new ArrayList<>());
+    return page(Objects.requireNonNull(prefix), "", new ArrayList<>());
   }
 
   private CompletableFuture<List<KeyValue>> page(String prefix, String token, List<KeyValue> all) {
-    ListRequest request =
-        ListRequest.newBuilder().setPrefix(client.namespace.full(prefix)).setPageToken(token).build();
-    return read(KVServiceGrpc.getListMethod(), request).thenCompose(r -> {
+    return read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
+        .setPrefix(client.namespace.full(prefix)).setPageToken(token).build()).thenCompose(r -> {
       r.getKvsList().forEach(kv -> all.add(KeyValue.of(kv, client.namespace)));
       return r.getNextPageToken().isEmpty()
           ? CompletableFuture.completedFuture(all) : page(prefix, r.getNextPageToken(), all);
@@ -257,6 +286,7 @@ public final class KV {
   }
 
   CompletableFuture<PutResult> putInner(String key, byte[] value, PutOptions o) {
+    Objects.requireNonNull(key);
     if (o.bound() && session == null) {
       return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "an ephemeral key needs a session: put it through session.kv()"));
@@ -276,6 +306,7 @@ public final class KV {
   }
 
   CompletableFuture<Boolean> deleteInner(String key, Long ifRevision, Held guard) {
+    Objects.requireNonNull(key);
     return change(KVServiceGrpc.getDeleteMethod(), options -> {
       if (guard != null) {
         options.addGuards(guard.guard());
@@ -290,14 +321,18 @@ public final class KV {
   }
 
   private CompletableFuture<Integer> deletePrefixInner(String prefix) {
+    Objects.requireNonNull(prefix);
     return change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
         .setPrefix(client.namespace.full(prefix)).setOptions(options).build()).thenApply(r -> r.getDeleted());
   }
 
   CompletableFuture<TxnResult> commitInner(Txn txn) {
-    return change(KVServiceGrpc.getTxnMethod(), options -> TxnRequest.newBuilder()
-        .addAllCompares(txn.compares()).addAllThen(txn.then()).addAllOtherwise(txn.otherwiseOps())
-        .setOptions(options.addAllGuards(txn.guards())).build()).thenApply(this::result);
+    // As it is now: its builder may go on to add to it.
+    TxnRequest now = TxnRequest.newBuilder()
+        .addAllCompares(txn.compares()).addAllThen(txn.then()).addAllOtherwise(txn.otherwiseOps()).build();
+    List<Guard> guards = List.copyOf(txn.guards());
+    return change(KVServiceGrpc.getTxnMethod(), options -> now.toBuilder()
+        .setOptions(options.addAllGuards(guards)).build()).thenApply(this::result);
   }
 
   private TxnResult result(TxnResponse r) {
@@ -310,9 +345,9 @@ public final class KV {
     return new TxnResult(r.getSucceeded(), List.copyOf(gets), r.getHeader().getRevision());
   }
 
-  private <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
+  private <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
     return session != null
-        ? client.onLoop(() -> session.read(method, request)) : client.read(method, request);
+        ? client.onLoop(() -> session.read(method, request.get())) : client.read(method, request);
   }
 
   private <Q extends MessageLite, R> CompletableFuture<R> change(

@@ -13,7 +13,7 @@ final class KeyWait {
   /** Waits until the predicate holds of the keys that the options select; returns them. */
   static Map<String, KeyValue> until(
       ClientCore core, WatchOptions what, Optional<Duration> wait, Predicate<Map<String, KeyValue>> wanted) {
-    long deadline = wait.map(w -> System.nanoTime() + w.toNanos()).orElse(0L);
+    long deadline = wait.map(w -> System.nanoTime() + Wire.nanos(w)).orElse(0L);
     while (true) {
       try (Watch watch = new Watch(core, what.withInitial())) {
         Map<String, KeyValue> keys = new TreeMap<>();

@@ -63,11 +63,21 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
+   * Resigns in favour of the next in the queue; see {@link #resign}.
+   *
+   * @return a future that tells whether it led until now
+   */
+  public CompletableFuture<Boolean> resignAsync() {
+    return held.releaseAsync();
+  }
+
+  /**
    * Resigns in favour of a named candidate who waits; nothing happens when that one does not.
    *
    * @param sessionId the session of the candidate
    * @param owner the name of the candidate within its session
-   * @return whether it is so
+   * @return whether it resigned; false for leadership that ended before
+   * @throws TenureException of kind CANDIDATE_NOT_FOUND when that one does not wait; then this one goes on to lead
    */
   public boolean resignTo(String sessionId, String owner) {
     return Await.of(resignInner(sessionId, owner));

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -38,7 +39,7 @@ final class Link {
   private final Duration ttl;
   private final List<Listener> listeners = new ArrayList<>();
   private final Set<Connection> open = new HashSet<>();
-  private List<Runnable> waiting = new ArrayList<>();
+  private Set<Runnable> waiting = new LinkedHashSet<>();
   private List<String> members;
   private int next;
   private int failures;
@@ -54,7 +55,7 @@ final class Link {
     this.tls = at.tls();
     this.ttl = at.ttl();
     this.random = random;
-    this.members = new ArrayList<>(new java.util.LinkedHashSet<>(at.members()));
+    this.members = new ArrayList<>(new LinkedHashSet<>(at.members()));
     Collections.shuffle(this.members, random);
   }
 
@@ -76,13 +77,18 @@ final class Link {
     return List.copyOf(members);
   }
 
-  /** Runs the task once a connection stands; at once if one does. */
+  /** Runs the task once a connection stands, at once if one does, unless it is forgotten before. */
   void whenUp(Runnable task) {
     if (current != null) {
       task.run();
     } else {
       waiting.add(task);
     }
+  }
+
+  /** Takes back what {@link #whenUp} was told. */
+  void forget(Runnable task) {
+    waiting.remove(task);
   }
 
   /** Says that a member answered over the connection: it is worth returning to. */
@@ -109,7 +115,7 @@ final class Link {
 
   /** Takes the list of members as the cluster has it now. */
   void update(List<String> now, double draw) {
-    Set<String> wanted = new java.util.LinkedHashSet<>(now);
+    Set<String> wanted = new LinkedHashSet<>(now);
     if (closed || wanted.isEmpty() || wanted.equals(new HashSet<>(members))) {
       return;
     }
@@ -143,10 +149,15 @@ final class Link {
     current = null;
     connecting = null;
     candidate = null;
-    waiting = new ArrayList<>();
+    waiting = new LinkedHashSet<>();
     for (Connection c : open) {
       c.close();
     }
+  }
+
+  /** Returns how much waits for a connection. */
+  int waiting() {
+    return waiting.size();
   }
 
   Set<Connection> opened() {
@@ -168,6 +179,10 @@ final class Link {
     }
     String address = members.get(next++ % members.size());
     Connection c = open(address);
+    if (c == null) {
+      retry();
+      return;
+    }
     connecting = c;
     limit(c, () -> {
       if (connecting == c) {
@@ -183,10 +198,15 @@ final class Link {
     retry();
   }
 
+  /** Returns a new connection; null when nobody can connect to such an address, which a member advertised or a user wrote. */
   private Connection open(String address) {
-    Connection c = new Connection(address, tls, loop);
-    open.add(c);
-    return c;
+    try {
+      Connection c = new Connection(address, tls, loop);
+      open.add(c);
+      return c;
+    } catch (RuntimeException e) {
+      return null;
+    }
   }
 
   private void drop(Connection c) {
@@ -237,8 +257,8 @@ final class Link {
     for (Listener l : List.copyOf(listeners)) {
       l.up(c);
     }
-    List<Runnable> tasks = waiting;
-    waiting = new ArrayList<>();
+    Set<Runnable> tasks = waiting;
+    waiting = new LinkedHashSet<>();
     tasks.forEach(Runnable::run);
   }
 
@@ -261,6 +281,10 @@ final class Link {
     String address = candidates.get(0);
     candidates = candidates.subList(1, candidates.size());
     Connection c = open(address);
+    if (c == null) {
+      tryCandidate();
+      return;
+    }
     candidate = c;
     limit(c, () -> {
       if (candidate == c) {

@@ -6,6 +6,7 @@ import io.tenure.v1.TryAcquireLockRequest;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -26,8 +27,8 @@ public final class Lock {
 
   Lock(SessionCore session, String key, LockOptions options) {
     this.session = session;
-    this.key = key;
-    this.options = options;
+    this.key = Objects.requireNonNull(key);
+    this.options = Objects.requireNonNull(options);
     this.owner = options.owner().orElseGet(Lock::randomOwner);
   }
 
@@ -46,6 +47,10 @@ public final class Lock {
    * Waits for the lock as long as the session lives.
    *
    * @return the hold
+   * @throws TenureException.SessionOver when the session ends first
+   * @throws TenureException.Unavailable when no member answers any more and the lease ran out
+   * @throws TenureException of kind WAIT_ENDED when an operator ended the wait, MODE_MISMATCH when the lock is in use in another
+   *     mode or with another limit, CANCELLED when the thread was interrupted
    */
   public Held acquire() {
     return Await.of(begin(Optional.empty()));
@@ -54,7 +59,7 @@ public final class Lock {
   /**
    * Waits for the lock at most so long.
    *
-   * @param wait how long to wait at most
+   * @param wait how long to wait at most; zero or less takes it only if it is free and nobody waits, as {@link #tryAcquire} does
    * @return the hold
    * @throws TenureException.TimedOut when it was not granted in time; the place in the queue is then given up
    */
@@ -84,7 +89,7 @@ public final class Lock {
   /**
    * Takes the lock if it is free and nobody waits.
    *
-   * @return what came of it
+   * @return what came of it; that somebody else has it is no error
    */
   public TryResult tryAcquire() {
     return Await.of(tryInner());
@@ -100,7 +105,8 @@ public final class Lock {
   }
 
   /**
-   * Runs the task with the lock held, and releases it afterwards.
+   * Runs the task with the lock held, and releases it afterwards. The task should ask {@link Held#isSafe} of a hold where that
+   * matters: then take it with {@link #acquire()}.
    *
    * @param task what to do while the lock is held
    */
@@ -111,12 +117,11 @@ public final class Lock {
   }
 
   CompletableFuture<Held> begin(Optional<Duration> wait) {
-    CompletableFuture<Held> result = new CompletableFuture<>();
-    if (session.client.closed) {
-      result.completeExceptionally(ClientCore.closedError());
-      return result;
+    if (wait.isPresent() && (wait.get().isZero() || wait.get().isNegative())) {
+      return once();
     }
-    session.client.loop.run(() -> {
+    CompletableFuture<Held> result = new CompletableFuture<>();
+    return session.client.onLoop(result, () -> {
       CompletableFuture<Held> inner =
           new Acquisition(session, session.client.namespace.key(key), owner, options, wait).start();
       inner.whenComplete((held, error) -> {
@@ -128,26 +133,36 @@ public final class Lock {
       });
       result.whenComplete((h, e) -> session.client.loop.run(() -> inner.cancel(true)));
     });
+  }
+
+  /** Waits for no time at all: takes the lock if it is free and nobody waits. */
+  private CompletableFuture<Held> once() {
+    CompletableFuture<Held> result = new CompletableFuture<>();
+    CompletableFuture<TryResult> attempt = tryInner();
+    attempt.whenComplete((r, error) -> {
+      if (error != null) {
+        result.completeExceptionally(Futures.error(error));
+      } else if (r.held().isEmpty()) {
+        result.completeExceptionally(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " is not free"));
+      } else if (!result.complete(r.held().get())) {
+        r.held().get().unclaim();
+      }
+    });
+    result.whenComplete((h, e) -> attempt.cancel(true));
     return result;
   }
 
   private CompletableFuture<TryResult> tryInner() {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
-    if (session.client.closed) {
-      result.completeExceptionally(ClientCore.closedError());
-      return result;
-    }
-    session.client.loop.run(() -> tryWhenFree(result));
-    return result;
+    return session.client.onLoop(result, () -> tryWhenFree(session.client.namespace.key(key), result));
   }
 
-  private void tryWhenFree(CompletableFuture<TryResult> result) {
-    String fullKey = session.client.namespace.key(key);
+  private void tryWhenFree(String fullKey, CompletableFuture<TryResult> result) {
     if (result.isDone()) {
       return;
     }
     if (session.state() != SessionState.CLOSED && session.holds.isLeaving(fullKey, owner)) {
-      session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(result));
+      session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, result));
       return;
     }
     session.holds.takeUp(fullKey, owner);
@@ -176,7 +191,8 @@ public final class Lock {
           if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
             held.unclaim();
           }
-        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(result)), result::completeExceptionally);
+        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, result)),
+            result::completeExceptionally);
       }
     });
   }

@@ -34,7 +34,7 @@ public final class LockOptions {
   /**
    * {@return the options of a semaphore: so many permits of a limit on which all must agree}
    *
-   * @param permits how many permits
+   * @param permits how many permits, from 1 to the limit
    * @param limit how many permits there are in all
    */
   public static LockOptions semaphore(int permits, int limit) {
@@ -53,9 +53,10 @@ public final class LockOptions {
   }
 
   /**
-   * Writes the key's value when the lock is granted.
+   * Writes the key's value when the lock is granted; otherwise a key that exists keeps its value, and one that does not gets an
+   * empty one.
    *
-   * @param value the value
+   * @param value the value, at most 512 KiB
    * @return new options
    */
   public LockOptions withValue(byte[] value) {

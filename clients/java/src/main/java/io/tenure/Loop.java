@@ -35,6 +35,11 @@ final class Loop implements Executor {
       Thread t = new Thread(r, "tenure-callback");
       t.setDaemon(true);
       return t;
+    }, (task, ending) -> {
+      // The client ended; what is told of that needs a thread nevertheless.
+      Thread t = new Thread(task, "tenure-callback");
+      t.setDaemon(true);
+      t.start();
     });
   }
 
@@ -89,12 +94,6 @@ final class Loop implements Executor {
 
   /** Runs the user's code. After the end of the client it runs on a thread of its own. */
   void onPool(Runnable task) {
-    if (pool.isShutdown()) {
-      Thread t = new Thread(task, "tenure-callback");
-      t.setDaemon(true);
-      t.start();
-      return;
-    }
     pool.execute(task);
   }
 
@@ -103,7 +102,7 @@ final class Loop implements Executor {
     return new Serial();
   }
 
-  /** Ends the threads once what is queued is done. The loop may call it. */
+  /** Ends the threads; what is queued for the loop is dropped, what is queued for the pool is done. The loop may call it. */
   void shutdown() {
     work.shutdown();
     pool.shutdown();

@@ -10,16 +10,18 @@ import io.tenure.v1.ObserveResponse;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 
 /** One observer of an election. After a break the present leader comes again, marked as a gap. Only the loop touches it. */
 final class Observation implements Flow.Subscription, AutoCloseable {
   private final ClientCore core;
-  private final String fullKey;
+  private final String key;
   private final Flow.Subscriber<? super LeaderChange> subscriber;
   private final Executor calls;
   private final Deque<LeaderChange> ready = new ArrayDeque<>();
+  private final Runnable next = this::connect;
   private Stream stream;
   private long demand;
   private boolean telling;
@@ -27,24 +29,42 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   private boolean broken;
   private int failures;
 
-  Observation(ClientCore core, String fullKey, Flow.Subscriber<? super LeaderChange> subscriber) {
+  Observation(ClientCore core, String key, Flow.Subscriber<? super LeaderChange> subscriber) {
     this.core = core;
-    this.fullKey = fullKey;
+    this.key = key;
     this.subscriber = subscriber;
     this.calls = core.loop.serial();
   }
 
   void start() {
-    calls.execute(() -> subscriber.onSubscribe(this));
-    core.loop.run(() -> {
-      core.parts.add(this);
-      connect();
+    calls.execute(() -> {
+      try {
+        subscriber.onSubscribe(this);
+      } catch (RuntimeException | Error e) {
+        cancel();
+        throw e;
+      }
+    });
+    core.onLoop(() -> {
+      if (!over) {
+        core.parts.add(this);
+        connect();
+      }
+      return CompletableFuture.completedFuture(null);
+    }).exceptionally(error -> {
+      over = true;
+      core.loop.run(this::finish);
+      calls.execute(() -> subscriber.onError(Futures.error(error)));
+      return null;
     });
   }
 
   @Override
   public void request(long n) {
     core.loop.run(() -> {
+      if (over) {
+        return;
+      }
       if (n <= 0) {
         finish();
         calls.execute(
@@ -58,6 +78,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
 
   @Override
   public void cancel() {
+    over = true;
     core.loop.run(this::finish);
   }
 
@@ -73,6 +94,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   private void finish() {
     over = true;
     core.parts.remove(this);
+    core.link.forget(next);
     if (stream != null) {
       stream.in.cancel("not needed any more", null);
       stream = null;
@@ -85,7 +107,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
     }
     Connection c = core.link.current();
     if (c == null) {
-      core.link.whenUp(this::connect);
+      core.link.whenUp(next);
       return;
     }
     stream = new Stream(c);
@@ -135,7 +157,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
     Stream(Connection c) {
       this.connection = c;
       ClientCalls.asyncServerStreamingCall(c.call(ElectionServiceGrpc.getObserveMethod(), CallOptions.DEFAULT),
-          ObserveRequest.newBuilder().setKey(fullKey).build(), this);
+          ObserveRequest.newBuilder().setKey(core.namespace.key(key)).build(), this);
     }
 
     @Override

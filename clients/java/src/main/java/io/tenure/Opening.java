@@ -11,6 +11,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -21,7 +22,11 @@ import java.util.function.Consumer;
 final class Opening {
   private static final int SECRET_BYTES = 32;
 
+  private static final long HOST_NANOS = 1_000_000_000L;
+
   private final ClientCore core;
+  /** The name of this machine, empty when it has none or it takes long to find; null before anybody asks. */
+  private CompletableFuture<String> host;
 
   Opening(ClientCore core) {
     this.core = core;
@@ -31,26 +36,30 @@ final class Opening {
   CompletableFuture<Session> open(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
     ByteString secret = ClientCore.randomBytes(SECRET_BYTES);
     ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
-    CreateSessionRequest request = request(options, secret, instance);
-    var events = connecting(listener);
+    Calls.Patience patience = core.patience(wait);
+    Objects.requireNonNull(options);
+    Executor events = connecting(listener);
     CompletableFuture<Session> opened = new CompletableFuture<>();
     return core.onLoop(opened, () -> {
       if (core.keeper.size() >= Keeper.SESSIONS_MAX) {
         throw TenureException.of(
             ErrorKind.LIMIT, Applied.NO, "a client can have " + Keeper.SESSIONS_MAX + " sessions; make another client");
       }
-      // The cluster counts from when it made the session, which may be at the first attempt.
-      long sentAt = core.clock.nanos();
-      core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, core.patience(wait))
-          .whenComplete((r, error) -> {
+      long[] sentAt = {0};
+      host().thenCompose(at -> core.onLoop(() -> {
+        // The cluster counts from when it made the session, which may be at the first attempt.
+        sentAt[0] = core.clock.nanos();
+        return core.calls.call(
+            SessionServiceGrpc.getCreateSessionMethod(), request(options, at, secret, instance), patience);
+      })).whenComplete((r, error) -> {
             if (error != null) {
-              opened.completeExceptionally(error);
+              opened.completeExceptionally(Futures.error(error));
               return;
             }
             SessionCore s = new SessionCore(core, new SessionCore.Identity(r.getSessionId(), secret, instance,
                 r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
             s.listenLater(listener);
-            s.created(sentAt);
+            s.created(sentAt[0]);
             if (!opened.complete(new Session(s))) {
               s.close();
             }
@@ -60,6 +69,7 @@ final class Opening {
 
   /** Tells the listener that the session is being opened; returns where it is told the rest. */
   private Executor connecting(Consumer<SessionChange> listener) {
+    Objects.requireNonNull(listener);
     Executor events = core.loop.serial();
     events.execute(() -> listener.accept(
         new SessionChange(SessionState.CONNECTING, SessionState.CONNECTING, Optional.empty())));
@@ -70,10 +80,30 @@ final class Opening {
     return said.isZero() ? Duration.ofSeconds(10) : said;
   }
 
-  private CreateSessionRequest request(SessionOptions options, ByteString secret, ByteString instance) {
+  /** Looks for the name of this machine, which may ask the network: not on the loop, nor on the caller's thread, nor for long. */
+  private CompletableFuture<String> host() {
+    if (host == null) {
+      CompletableFuture<String> found = new CompletableFuture<>();
+      host = found;
+      core.loop.onPool(() -> found.complete(hostName()));
+      core.loop.after(HOST_NANOS, () -> found.complete(""));
+    }
+    return host;
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      return ""; // It is found by its address, which the member adds.
+    }
+  }
+
+  private CreateSessionRequest request(
+      SessionOptions options, String hostName, ByteString secret, ByteString instance) {
     CreateSessionRequest.Builder r = CreateSessionRequest.newBuilder()
         .setName(options.name().or(core.at::name).orElseGet(Opening::program))
-        .putAllMetadata(facts(options.metadata()))
+        .putAllMetadata(facts(hostName, options.metadata()))
         .setTtl(Wire.duration(options.ttl().orElse(core.at.ttl())))
         .setSecret(secret)
         .setInstanceId(instance)
@@ -86,14 +116,9 @@ final class Opening {
   }
 
   /** Returns what helps a human to find the process. */
-  private static Map<String, String> facts(Map<String, String> own) {
+  private static Map<String, String> facts(String hostName, Map<String, String> own) {
     Map<String, String> all = new LinkedHashMap<>();
-    try {
-      all.put("host", InetAddress.getLocalHost().getHostName());
-    } catch (UnknownHostException e) {
-      // A machine without a name is found by its address, which the member adds.
-      all.remove("host");
-    }
+    all.put("host", hostName);
     all.put("pid", Long.toString(ProcessHandle.current().pid()));
     all.put("program", program());
     all.put("user", System.getProperty("user.name", ""));
@@ -122,7 +147,7 @@ final class Opening {
           .setSessionId(token.sessionId()).setInstanceId(instance).setAttempt(1).setTakeOver(true)
           .setOptions(io.tenure.v1.CallOptions.newBuilder().setSessionSecret(secret).setEpoch(token.epoch()))
           .build();
-      long until = core.clock.nanos() + wait.toNanos();
+      long until = core.clock.nanos() + Wire.nanos(wait);
       core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait)).thenCompose(r -> {
         Duration ttl = Wire.duration(r.getSession().getTtl());
         SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,

@@ -2,6 +2,7 @@ package io.tenure;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /** A group whose members are those whose sessions live. */
@@ -13,7 +14,7 @@ public final class Presence {
   Presence(ClientCore core, SessionCore session, String group) {
     this.core = core;
     this.session = session;
-    this.prefix = group + "/";
+    this.prefix = Objects.requireNonNull(group) + "/";
   }
 
   /**
@@ -28,6 +29,7 @@ public final class Presence {
       throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "to join a group needs a session: take it from session.presence()");
     }
+    Objects.requireNonNull(name);
     KV kv = new KV(core, session);
     PutResult put =
         kv.put(prefix + name, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults().ephemeral());
@@ -69,6 +71,11 @@ public final class Presence {
       } catch (TenureException.CompareFailed | TenureException.SessionOver e) {
         // Gone already.
         return;
+      } catch (TenureException e) {
+        if (e.kind() != ErrorKind.CLIENT_CLOSED) {
+          throw e;
+        }
+        // Gone with its session.
       }
     }
   }

@@ -2,6 +2,7 @@ package io.tenure;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -47,7 +48,7 @@ public final class Session implements AutoCloseable {
     return core.isSafe();
   }
 
-  /** {@return for how long {@link #isSafe} stays true without another renewal} */
+  /** {@return for how long {@link #isSafe} stays true without another renewal; zero when it is false, about 292 years without TTL} */
   public Duration safeFor() {
     return core.lease().left(core.client.clock.nanos());
   }
@@ -58,13 +59,13 @@ public final class Session implements AutoCloseable {
    * @param listener is told, in order, on a thread of the client's pool
    */
   public void listen(Consumer<SessionChange> listener) {
-    core.client.loop.run(() -> core.listen(listener));
+    core.listen(Objects.requireNonNull(listener));
   }
 
   /**
-   * Ends what {@link #listen} began.
+   * Ends what {@link #listen} began. What was on its way may still be told.
    *
-   * @param listener is told, in order, on a thread of the client's pool
+   * @param listener the very object that was given to listen; another one is no error
    */
   public void forget(Consumer<SessionChange> listener) {
     core.client.loop.run(() -> core.forget(listener));
@@ -107,8 +108,8 @@ public final class Session implements AutoCloseable {
    * {@return a handle to so many permits of a limit on which all must agree}
    *
    * @param key the key, without the namespace
-   * @param permits how many permits
-   * @param limit how many permits there are in all
+   * @param permits how many permits, from 1 to the limit
+   * @param limit how many permits there are in all; all holders and waiters must say the same
    */
   public Lock semaphore(String key, int permits, int limit) {
     return lock(key, LockOptions.semaphore(permits, limit));
@@ -200,7 +201,8 @@ public final class Session implements AutoCloseable {
 
   /**
    * Ends the session: what it holds is free for others at once. Closing it again does nothing. An interrupt ends the waiting for
-   * the answer, not the end.
+   * the answer, not the end. When no member answers within 10 s it is left to its TTL; one without TTL then stays, with what it
+   * holds, until somebody destroys it.
    */
   @Override
   public void close() {

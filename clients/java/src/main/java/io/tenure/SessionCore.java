@@ -34,11 +34,8 @@ final class SessionCore {
   final ClientCore client;
   final Holds holds = new Holds(this);
   private final String id;
-  private final ByteString secret;
-  private final ByteString instance;
-  private final long epoch;
+  private final Identity who;
   private final Duration ttl;
-  private final Duration renewEvery;
   private final Lease lease = new Lease();
   private final RequestIds ids = new RequestIds();
   private final List<Waiting> waiting = new ArrayList<>();
@@ -62,12 +59,9 @@ final class SessionCore {
 
   SessionCore(ClientCore client, Identity who, Executor events) {
     this.client = client;
+    this.who = who;
     this.id = who.id();
-    this.secret = who.secret();
-    this.instance = who.instance();
-    this.epoch = who.epoch();
     this.ttl = who.ttl();
-    this.renewEvery = who.renewEvery();
     this.events = events;
   }
 
@@ -76,11 +70,11 @@ final class SessionCore {
   }
 
   ByteString secret() {
-    return secret;
+    return who.secret();
   }
 
   long epoch() {
-    return epoch;
+    return who.epoch();
   }
 
   Duration ttl() {
@@ -88,7 +82,7 @@ final class SessionCore {
   }
 
   Duration renewEvery() {
-    return renewEvery;
+    return who.renewEvery();
   }
 
   SessionState state() {
@@ -232,14 +226,24 @@ final class SessionCore {
     }
   }
 
-  /** Tells the listener the state now, and every change from now on. */
+  /** Tells the listener the state now, and every change from now on. Any thread may call it. */
   void listen(Consumer<SessionChange> l) {
+    client.onLoop(() -> {
+      listeners.add(l);
+      tellNow(l);
+      return CompletableFuture.completedFuture(null);
+    }).exceptionally(closed -> {
+      tellNow(l); // There will be no other.
+      return null;
+    });
+  }
+
+  private void tellNow(Consumer<SessionChange> l) {
     SessionChange now = new SessionChange(state, state, cause());
-    listeners.add(l);
     events.execute(() -> l.accept(now));
   }
 
-  /** Tells the listener every change from now on; it knows the state now. */
+  /** Likewise for one that knows the state now. The loop calls it. */
   void listenLater(Consumer<SessionChange> l) {
     listeners.add(l);
   }
@@ -272,7 +276,7 @@ final class SessionCore {
   /** Returns the request for the truth about the session; attempt 0 stands outside of the order of attempts. */
   AttachSessionRequest attachRequest(long attempt) {
     return AttachSessionRequest.newBuilder()
-        .setSessionId(id).setInstanceId(instance).setAttempt(attempt).setOptions(identity()).build();
+        .setSessionId(id).setInstanceId(who.instance()).setAttempt(attempt).setOptions(identity()).build();
   }
 
   /** Has the truth about the session asked for as soon as possible. */
@@ -299,7 +303,7 @@ final class SessionCore {
 
   /** Returns the options that every call as this session carries. */
   CallOptions.Builder identity() {
-    return CallOptions.newBuilder().setSessionSecret(secret).setEpoch(epoch);
+    return CallOptions.newBuilder().setSessionSecret(who.secret()).setEpoch(who.epoch());
   }
 
   /** Makes a change exactly once. The builder function gets the options with identity and request id. */
@@ -488,6 +492,6 @@ final class SessionCore {
   }
 
   String token(boolean handedOver) {
-    return new SessionToken(id, secret.toByteArray(), epoch, ttl, handedOver).text();
+    return new SessionToken(id, who.secret().toByteArray(), who.epoch(), ttl, handedOver).text();
   }
 }

@@ -57,7 +57,7 @@ public final class SessionOptions {
   }
 
   /**
-   * Names the session for people, at most 256 bytes.
+   * Names the session for people, at most 256 bytes. Otherwise it is the program's name.
    *
    * @param name the name
    * @return new options

@@ -13,7 +13,7 @@ import java.util.List;
 
 /**
  * A transaction: conditions on the state before, and two lists of operations, of which one runs, whole or not at all. Build
- * it and give it to {@link KV#commit}.
+ * it and give it to {@link KV#commit}, which takes it as it is then. Only one thread may build it.
  */
 public final class Txn {
   private final List<Compare> compares = new ArrayList<>();

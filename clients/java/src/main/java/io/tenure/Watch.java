@@ -15,6 +15,7 @@ import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
@@ -34,12 +35,14 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private final long streamAgeNanos;
   private final Deque<Ready> ready = new ArrayDeque<>();
   private final CompletableFuture<Void> begun = new CompletableFuture<>();
+  private final Runnable connecting = this::connect;
   private CompletableFuture<Optional<WatchMessage>> reader;
   private List<KeyValue> initial = new ArrayList<>();
   private Stream stream;
   private String token = "";
   private TenureException failure;
   private boolean opened;
+  private boolean subscribed;
   private boolean whole;
   private boolean closed;
   private int failures;
@@ -106,7 +109,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
    */
   public Optional<WatchMessage> next(Duration wait) {
     CompletableFuture<Optional<WatchMessage>> f = nextInner();
-    var timer = core.loop.after(wait.toNanos(), () -> f.completeExceptionally(
+    var timer = core.loop.after(Wire.nanos(wait), () -> f.completeExceptionally(
         TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + wait)));
     try {
       return Await.of(f);
@@ -141,9 +144,19 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     };
   }
 
-  /** {@return the messages as a publisher for one subscriber, with back-pressure down to the cluster} */
+  /**
+   * {@return the messages as a publisher for one subscriber, with back-pressure down to the cluster} A second subscriber is told an
+   * error. The subscriber is called on threads of the client's pool, one call after another. Its cancelling closes the watch.
+   */
   public Flow.Publisher<WatchMessage> publisher() {
-    return subscriber -> new WatchSubscription(core, this::pull, this::close, subscriber).start();
+    return subscriber -> new WatchSubscription(core, this, Objects.requireNonNull(subscriber)).start();
+  }
+
+  /** Says that somebody subscribes; returns whether that one is the first. */
+  synchronized boolean subscribe() {
+    boolean first = !subscribed;
+    subscribed = true;
+    return first;
   }
 
   /** Ends the watch; readers get what is there, then the end. */
@@ -155,6 +168,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private void end() {
     closed = true;
     core.parts.remove(this);
+    core.link.forget(connecting);
     if (stream != null) {
       stream.end();
       stream = null;
@@ -212,6 +226,10 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     if (opened || closed || failure != null) {
       return;
     }
+    if (core.closed) {
+      fail(ClientCore.closedError());
+      return;
+    }
     opened = true;
     core.parts.add(this);
     connect();
@@ -223,7 +241,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     }
     Connection c = core.link.current();
     if (c == null) {
-      core.link.whenUp(this::connect);
+      core.link.whenUp(connecting);
       return;
     }
     initial = new ArrayList<>();

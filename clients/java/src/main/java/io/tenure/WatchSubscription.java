@@ -1,53 +1,64 @@
 package io.tenure;
 
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
-import java.util.function.Supplier;
 
 /** Carries the messages of a watch to one subscriber, as many as it asks for, one after another, on the client's pool. */
 final class WatchSubscription implements Flow.Subscription {
   private final ClientCore core;
-  private final Supplier<CompletableFuture<Optional<WatchMessage>>> pull;
-  private final Runnable close;
+  private final Watch watch;
   private final Flow.Subscriber<? super WatchMessage> subscriber;
   private final Executor calls;
   private long demand;
   private boolean pulling;
   private volatile boolean over;
 
-  WatchSubscription(ClientCore core, Supplier<CompletableFuture<Optional<WatchMessage>>> pull, Runnable close,
-      Flow.Subscriber<? super WatchMessage> subscriber) {
+  WatchSubscription(ClientCore core, Watch watch, Flow.Subscriber<? super WatchMessage> subscriber) {
     this.core = core;
-    this.pull = pull;
-    this.close = close;
+    this.watch = watch;
     this.subscriber = subscriber;
     this.calls = core.loop.serial();
   }
 
   void start() {
+    boolean first = watch.subscribe();
     calls.execute(() -> subscriber.onSubscribe(this));
+    if (!first) {
+      // Its requests are for nothing, and the watch is another's.
+      over = true;
+      calls.execute(() -> subscriber.onError(TenureException.of(
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one subscriber, and this one has another already")));
+    }
   }
 
   @Override
   public void request(long n) {
-    if (n <= 0) {
-      over = true;
-      close.run();
-      calls.execute(() -> subscriber.onError(new IllegalArgumentException("a request must be for more than nothing")));
-      return;
-    }
-    core.loop.run(() -> {
-      demand = demand + n < 0 ? Long.MAX_VALUE : demand + n;
-      step();
+    // On a client that was closed nothing would ever come.
+    core.onLoop(() -> {
+      if (!over && n <= 0) {
+        cancel();
+        calls.execute(() -> subscriber.onError(new IllegalArgumentException("a request must be for more than nothing")));
+      } else if (!over) {
+        demand = demand + n < 0 ? Long.MAX_VALUE : demand + n;
+        step();
+      }
+      return CompletableFuture.completedFuture(null);
+    }).exceptionally(closed -> {
+      if (!over) {
+        over = true;
+        calls.execute(() -> subscriber.onError(Futures.error(closed)));
+      }
+      return null;
     });
   }
 
   @Override
   public void cancel() {
-    over = true;
-    close.run();
+    if (!over) {
+      over = true;
+      watch.close();
+    }
   }
 
   private void step() {
@@ -55,7 +66,7 @@ final class WatchSubscription implements Flow.Subscription {
       return;
     }
     pulling = true;
-    pull.get().whenComplete((m, error) -> core.loop.run(() -> {
+    watch.pull().whenComplete((m, error) -> core.loop.run(() -> {
       if (over) {
         return;
       }

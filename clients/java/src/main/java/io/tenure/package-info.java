@@ -5,8 +5,10 @@
  * io.tenure.Session}s; while a session lives it holds {@link io.tenure.Lock}s, leads {@link io.tenure.Election}s and owns
  * ephemeral keys. What is held ends, here, before the cluster can give it to somebody else: ask {@link io.tenure.Held#isSafe}.
  *
- * <p>Every call has a blocking form and one that ends in {@code Async} and returns a {@link
- * java.util.concurrent.CompletableFuture}. All classes may be used from any thread. Listeners run on threads of the
- * client's pool, those of one object one after another, never on the thread that does the network's work.
+ * <p>Calls of sessions, locks, elections and keys have a blocking form and one that ends in {@code Async} and returns a {@link
+ * java.util.concurrent.CompletableFuture}. Whatever fails does so with a {@link io.tenure.TenureException}; null for an argument is
+ * a NullPointerException, unless its description allows it. All classes but {@link io.tenure.Txn} may be used from any thread.
+ * Listeners and the stages of futures run on threads of the client's pool, the listeners of one object one after another, never on
+ * the thread that does the network's work; so they may block, and may call the client.
  */
 package io.tenure;

@@ -22,6 +22,7 @@ import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.CreateSessionResponse;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.DestroySessionResponse;
+import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.Hold;
 import io.tenure.v1.KVServiceGrpc;
 import io.tenure.v1.KeepAliveRequest;
@@ -31,6 +32,8 @@ import io.tenure.v1.ListMembersResponse;
 import io.tenure.v1.LockMode;
 import io.tenure.v1.LockQueuedStep;
 import io.tenure.v1.LockServiceGrpc;
+import io.tenure.v1.ObserveRequest;
+import io.tenure.v1.ObserveResponse;
 import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.ReleaseLockRequest;
@@ -43,6 +46,9 @@ import io.tenure.v1.SessionHint;
 import io.tenure.v1.SessionServiceGrpc;
 import io.tenure.v1.TryAcquireLockRequest;
 import io.tenure.v1.TryAcquireLockResponse;
+import io.tenure.v1.WatchRequest;
+import io.tenure.v1.WatchResponse;
+import io.tenure.v1.WatchServiceGrpc;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -99,6 +105,7 @@ final class FakeMember implements AutoCloseable {
   FakeMember() throws IOException {
     server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
         .addService(new Sessions()).addService(new Locks()).addService(new Keys()).addService(new Members())
+        .addService(new Watches()).addService(new Elections())
         .build().start();
   }
 
@@ -289,11 +296,26 @@ final class FakeMember implements AutoCloseable {
     }
   }
 
+  /** Nothing ever changes. */
+  private static final class Watches extends WatchServiceGrpc.WatchServiceImplBase {
+    @Override
+    public void watch(WatchRequest r, StreamObserver<WatchResponse> o) {
+      ((ServerCallStreamObserver<WatchResponse>) o).setOnCancelHandler(() -> { });
+    }
+  }
+
+  /** Nobody ever leads. */
+  private static final class Elections extends ElectionServiceGrpc.ElectionServiceImplBase {
+    @Override
+    public void observe(ObserveRequest r, StreamObserver<ObserveResponse> o) {
+      ((ServerCallStreamObserver<ObserveResponse>) o).setOnCancelHandler(() -> { });
+    }
+  }
+
   private static final class Members extends ClusterServiceGrpc.ClusterServiceImplBase {
     @Override
     public void listMembers(ListMembersRequest r, StreamObserver<ListMembersResponse> o) {
       reply(o, ListMembersResponse.getDefaultInstance());
     }
   }
-
 }
