@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -405,18 +403,9 @@ func infoOf(t *testing.T, path string) storage.BackupInfo {
 // download takes a backup over REST.
 func download(ctx context.Context, t *testing.T, m *rig.Member) []byte {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.HTTP+"/v1/admin/backup", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	data, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "application/octet-stream" {
-		t.Fatalf("got %s of %q, %v", r.Status, r.Header.Get("Content-Type"), err)
+	header, data, err := m.Fetch(ctx, "/v1/admin/backup")
+	if err != nil || header.Get("Content-Type") != "application/octet-stream" {
+		t.Fatalf("got %q, %v", header.Get("Content-Type"), err)
 	}
 	return data
 }

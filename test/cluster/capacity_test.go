@@ -1,10 +1,8 @@
 package cluster_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,17 +75,12 @@ func TestCapacity(t *testing.T) {
 // usage returns how large the store is, in bytes, and what of it is history.
 func usage(ctx context.Context, t *testing.T, m *rig.Member) (all, past float64) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.HTTP+"/metrics", http.NoBody)
+	_, metrics, err := m.Fetch(ctx, "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	for lines := bufio.NewScanner(r.Body); lines.Scan(); {
-		name, number, _ := strings.Cut(lines.Text(), " ")
+	for line := range strings.Lines(string(metrics)) {
+		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
 		v, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil:

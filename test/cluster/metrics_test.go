@@ -3,9 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,16 +27,7 @@ func exportedMetrics(ctx context.Context, t *testing.T, c *rig.Cluster) map[stri
 	t.Helper()
 	names := map[string]bool{}
 	for _, m := range c.Members {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.HTTP+"/metrics", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(r.Body)
-		_ = r.Body.Close()
+		_, body, err := m.Fetch(ctx, "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

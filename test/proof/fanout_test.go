@@ -3,8 +3,6 @@ package proof_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,18 +38,7 @@ func heap(ctx context.Context, t *testing.T, m *rig.Member) float64 {
 // metric returns the value of a metric without labels.
 func metric(ctx context.Context, t *testing.T, m *rig.Member, name string) float64 {
 	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.HTTP+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
+	_, body, err := m.Fetch(ctx, "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

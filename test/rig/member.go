@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,6 +188,24 @@ func (m *Member) Dial() *grpc.ClientConn {
 		m.t.Fatal(err)
 	}
 	return conn
+}
+
+// Fetch returns what the member answers to a GET of a path over HTTP; a status that is not 200 is an error.
+func (m *Member) Fetch(ctx context.Context, path string) (http.Header, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.HTTP+path, http.NoBody)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, body)
+	}
+	return answer.Header, body, err
 }
 
 // Kill ends the process with SIGKILL and waits for it. A process that has ended already is fine.
