@@ -1,17 +1,20 @@
-"""What is opened and closed leaves nothing behind: no thread, no task, no session, no place in a queue."""
+"""What is opened and closed leaves nothing behind: no thread, no task, no stream, no session, no place in a queue."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import os
+import re
 import threading
+import urllib.request
 
 import pytest
 from conftest import until
 
 import tenure
 from tenure import aio
+from tenure.testing import Member
 
 # The long form is for `make soak`.
 CYCLES = 1000 if os.environ.get("TENURE_SOAK") else 30
@@ -44,6 +47,15 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+def streams(member: Member) -> int:
+    """Returns how many streams and watches the member has, by its own count."""
+    with urllib.request.urlopen(f"http://{member.http_address}/metrics", timeout=60) as answer:
+        metrics = answer.read().decode()
+    counts = re.findall(r"^tenure_(?:server_streams|watch_watchers)(?:\{.*\})? (\d+)$", metrics, re.MULTILINE)
+    assert len(counts) >= 2, metrics
+    return sum(int(n) for n in counts)
+
+
 def sessions_of(uri: str, name: str) -> int:
     with tenure.connect(uri) as client:
         from tenure._rpc import LIST_SESSIONS
@@ -54,7 +66,7 @@ def sessions_of(uri: str, name: str) -> int:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_cycles_of_the_sync_client_leave_nothing(tenure_uri: str) -> None:
+def test_cycles_of_the_sync_client_leave_nothing(tenure_member: Member, tenure_uri: str) -> None:
     before = threads()
     name = tenure_uri.rpartition("/")[2]
 
@@ -71,18 +83,19 @@ def test_cycles_of_the_sync_client_leave_nothing(tenure_uri: str) -> None:
             client.watch(key="left-open").start()
 
     cycle()
-    files = descriptors()
+    files, few = descriptors(), streams(tenure_member) + FEW
     for _ in range(CYCLES):
         cycle()
     assert_ended(before)
     until(lambda: descriptors() <= files + FEW)
+    until(lambda: streams(tenure_member) <= few)
     assert sessions_of(tenure_uri, name) == 0
     with tenure.connect(tenure_uri) as client:
         info = client.lock_info("left-open")
         assert (info.holders, info.waiters, info.delayed_holds) == (0, 0, 0)
 
 
-def test_cycles_of_the_asyncio_client_leave_nothing(tenure_uri: str) -> None:
+def test_cycles_of_the_asyncio_client_leave_nothing(tenure_member: Member, tenure_uri: str) -> None:
     before = threads()
     name = tenure_uri.rpartition("/")[2]
 
@@ -116,12 +129,16 @@ def test_cycles_of_the_asyncio_client_leave_nothing(tenure_uri: str) -> None:
             await asyncio.sleep(0.01)
         assert descriptors() <= files + FEW
 
+    few = streams(tenure_member) + FEW
     asyncio.run(cycles())
     assert_ended(before)
+    until(lambda: streams(tenure_member) <= few)
     assert sessions_of(tenure_uri, name) == 0
 
 
-def test_many_sessions_locks_and_watches_of_one_client_leave_nothing(tenure_uri: str) -> None:
+def test_many_sessions_locks_and_watches_of_one_client_leave_nothing(tenure_member: Member, tenure_uri: str) -> None:
+    streams_before = streams(tenure_member)
+
     async def cycles() -> None:
         async with aio.Client(tenure_uri) as client:
             # What the client itself runs: that does not grow with what is opened and closed.
@@ -142,6 +159,11 @@ def test_many_sessions_locks_and_watches_of_one_client_leave_nothing(tenure_uri:
             assert len(asyncio.all_tasks()) <= few < CYCLES, [t.get_name() for t in asyncio.all_tasks()]
             assert not client._sessions
             assert not client._closers
+            for _ in range(1000):  # The member hears of the last ones a little later.
+                if streams(tenure_member) <= streams_before + FEW:
+                    break
+                await asyncio.sleep(0.02)
+            assert streams(tenure_member) <= streams_before + FEW
             info = await client.lock_info("k")
             assert (info.holders, info.waiters) == (0, 0)
 
