@@ -31,9 +31,7 @@ func TestWhoResignsDoesNotBelieveBeforeTheAnswer(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				leads, err := b.session.Election("e").Campaign(t.Context(), nil)
 				if err != nil {
 					t.Fatal(err)
@@ -70,9 +68,7 @@ func TestWhoResignsDoesNotBelieveBeforeTheAnswer(t *testing.T) {
 }
 
 func TestAnInheritedHoldIsOneHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		s, end := b.inherit(t)
 		defer end()
 		acquired, err := s.Lock("a", tenure.WithOwner("me")).Acquire(t.Context())
@@ -93,9 +89,7 @@ func TestAnInheritedHoldIsOneHeld(t *testing.T) {
 }
 
 func TestAnInheritedHoldThatWasReleasedIsNotInheritedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		s, end := b.inherit(t)
 		defer end()
 		held, err := s.Lock("a", tenure.WithOwner("me")).Acquire(t.Context())

@@ -76,9 +76,7 @@ func TestAHoldThatIsBeingReleasedIsNotTakenForANewOne(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				lock := b.session.Lock("a", tenure.WithOwner("x"))
 				first, err := lock.Acquire(t.Context())
 				if err != nil {
@@ -115,9 +113,7 @@ func TestAHoldThatIsBeingReleasedIsNotTakenForANewOne(t *testing.T) {
 }
 
 func TestATryWhoseAnswerComesAfterALapseTakesTheLockAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		lock := b.session.Lock("a", tenure.WithOwner("x"))
 		first, err := lock.Acquire(t.Context())
 		if err != nil {
@@ -153,9 +149,7 @@ func TestWhatIsLostBeforeItsGrantComesIsTakenAnew(t *testing.T) {
 	}
 	for name, lose := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				answer := b.hold(&b.locks.lateAnswers)
 				defer answer()
 				result := taking(try).inBackground(t.Context(), b.session.Lock("a"))
@@ -168,9 +162,7 @@ func TestWhatIsLostBeforeItsGrantComesIsTakenAnew(t *testing.T) {
 }
 
 func TestWhatAnotherCallOfTheNameIsToldOfIsNotGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		lock := b.session.Lock("a", tenure.WithOwner("x"))
 		answer := b.hold(&b.locks.lateAnswers)
 		defer answer()
@@ -222,13 +214,8 @@ func TestWhatSeveralCallsOfANameMadeIsGivenUpByTheLast(t *testing.T) {
 	}
 	for name, giveUp := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
-				holder, err := b.session.Lock("a").Acquire(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				holder := b.acquire(t, "a")
 				giveUp(t, b, b.session.Lock("a", tenure.WithOwner("x")))
 				pass(3 * time.Second)
 				if n := b.queue("app/a"); n != 0 {
@@ -241,23 +228,13 @@ func TestWhatSeveralCallsOfANameMadeIsGivenUpByTheLast(t *testing.T) {
 }
 
 func TestATryThatComesAfterTheReleaseOfItsNameLeavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		lock := b.session.Lock("a", tenure.WithOwner("x"))
 		held, err := lock.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.mu.Lock()
-		b.slow["app/slow"] = true
-		b.mu.Unlock()
-		older := make(chan error, 1)
-		go func() {
-			_, err := b.session.KV().Put(t.Context(), "slow", nil) // It keeps the mark where it is.
-			older <- err
-		}()
-		synctest.Wait()
+		move := b.keepMark(t)
 		apply := b.hold(&b.locks.late)
 		defer apply()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -270,21 +247,45 @@ func TestATryThatComesAfterTheReleaseOfItsNameLeavesNothing(t *testing.T) {
 		}
 		apply()
 		synctest.Wait()
-		b.mu.Lock()
-		delete(b.slow, "app/slow")
-		b.mu.Unlock()
-		if err := <-older; err != nil {
-			t.Error(err)
-		}
+		move()
 		pass(time.Second)
 		b.demandFree(t, "app/a")
 	})
 }
 
+func TestAnExportWaitsForWhatIsGivenBack(t *testing.T) {
+	tests := map[string]struct {
+		answered bool
+		want     time.Duration
+	}{
+		"until it is":            {true, time.Second},
+		"as long as it has time": {false, 2 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				held := b.acquire(t, "a")
+				release := b.hold(&b.locks.lateReleases)
+				defer release()
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				if err := held.Release(ctx); !errors.Is(err, tenure.ErrOutcomeUnknown) {
+					t.Fatalf("released: %v", err)
+				}
+				begun := time.Now()
+				if test.answered {
+					time.AfterFunc(test.want, release)
+				}
+				if _, err := b.session.Export(t.Context()); err != nil || time.Since(begun) != test.want {
+					t.Errorf("exported after %v, %v, want %v", time.Since(begun), err, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestAnInheritedHoldIsNotGivenUpWithAWaitForIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		s, end := b.inherit(t)
 		defer end()
 		apply := b.hold(&b.locks.late)
@@ -317,9 +318,7 @@ func TestAGrantThatComesInJeopardyIsBelievedWhenTheSessionIsSafe(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				b.unexpired()
 				b.mu.Lock()
 				b.refuse = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER

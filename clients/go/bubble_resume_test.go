@@ -59,9 +59,7 @@ func (b *bubble) queue(key string) int {
 }
 
 func TestWhoResumesLeavesTheQueuesOfTheProcessBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		_, _, done := b.waits(t, "a", "me")
 		defer done()
 		_, end := b.resume(t, b.session.Token())
@@ -74,9 +72,7 @@ func TestWhoResumesLeavesTheQueuesOfTheProcessBefore(t *testing.T) {
 }
 
 func TestWhoResumesMayTakeUpThePlacesOfTheProcessBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		held, _, done := b.waits(t, "a", "me")
 		defer done()
 		s, end := b.resume(t, b.session.Token(), tenure.KeepPlaces())
@@ -110,9 +106,7 @@ func TestWhoStopsUsingASessionLeavesItsQueues(t *testing.T) {
 	}
 	for name, stop := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				_, result, done := b.waits(t, "a", "me")
 				defer done()
 				stop(t, b.session)
@@ -137,9 +131,7 @@ func TestAnExportSaysThatTheProcessBeforeMayStillBelieve(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				s, end := b.resume(t, b.session.Token())
 				defer end()
 				pass(test.after)
@@ -155,18 +147,14 @@ func TestAnExportSaysThatTheProcessBeforeMayStillBelieve(t *testing.T) {
 // inherit returns a session that took over a hold of "a", which it may not believe yet.
 func (b *bubble) inherit(t *testing.T) (*tenure.Session, func()) {
 	t.Helper()
-	if _, err := b.session.Lock("a", tenure.WithOwner("me")).Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	b.acquire(t, "a", tenure.WithOwner("me"))
 	s, end := b.resume(t, b.session.Token())
 	pass(time.Second)
 	return s, end
 }
 
 func TestWhatWasLostBeforeItWasBelievedIsNotInherited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		s, end := b.inherit(t)
 		defer end()
 		b.mu.Lock()
@@ -181,9 +169,7 @@ func TestWhatWasLostBeforeItWasBelievedIsNotInherited(t *testing.T) {
 }
 
 func TestHoldsInJeopardyWaitUntilTheSessionIsSafe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		s, end := b.inherit(t)
 		defer end()
 		b.mu.Lock()
@@ -205,9 +191,7 @@ func TestHoldsInJeopardyWaitUntilTheSessionIsSafe(t *testing.T) {
 }
 
 func TestAnInheritedHoldThatIsAcquiredIsNotBelievedEarlier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		s, end := b.inherit(t)
 		defer end()
 		begun := time.Now()
@@ -219,18 +203,13 @@ func TestAnInheritedHoldThatIsAcquiredIsNotBelievedEarlier(t *testing.T) {
 }
 
 func TestWhatASessionHasComesInPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		b.mu.Lock()
 		b.locks.pageSize = 2
 		b.mu.Unlock()
 		var helds []*tenure.Held
 		for i := range 5 {
-			held, err := b.session.Lock(fmt.Sprint("k", i)).Acquire(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := b.acquire(t, fmt.Sprint("k", i))
 			helds = append(helds, held)
 		}
 		b.each(func(m *fakeMember) { m.Cut() })
@@ -253,9 +232,7 @@ func TestWhatASessionHasComesInPages(t *testing.T) {
 }
 
 func TestAResumeThatFailedMayBeTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		_, _, done := b.waits(t, "a", "me")
 		defer done()
 		c := b.another(t)

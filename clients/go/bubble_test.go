@@ -92,6 +92,26 @@ func (b *bubble) close(t *testing.T) {
 	synctest.Wait()
 }
 
+// inBubble runs a test with a bubble of so many members in fake time.
+func inBubble(t *testing.T, members int, test func(t *testing.T, b *bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, members)
+		defer b.close(t)
+		test(t, b)
+	})
+}
+
+// acquire takes a lock for the bubble's session.
+func (b *bubble) acquire(t *testing.T, key string, options ...tenure.LockOption) *tenure.Held {
+	t.Helper()
+	held, err := b.session.Lock(key, options...).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
 // lastRenewal returns when the last renewal was acknowledged; on this network that is also when it was sent.
 func (b *bubble) lastRenewal() time.Duration {
 	b.mu.Lock()
@@ -113,9 +133,7 @@ const (
 )
 
 func TestRenewalsComeEveryThirdOfTheTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		pass(10 * time.Minute)
 		b.mu.Lock()
 		renewals := b.sessions[b.session.ID()].renewals
@@ -133,13 +151,8 @@ func TestRenewalsComeEveryThirdOfTheTTL(t *testing.T) {
 }
 
 func TestALeaseEndsExactlyAMarginBeforeItsTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		work, done := held.Context(t.Context())
 		defer done()
 		pass(time.Minute)
@@ -168,9 +181,7 @@ func TestALeaseEndsExactlyAMarginBeforeItsTTL(t *testing.T) {
 }
 
 func TestWhoComesBackTooLateIsExpired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.each(func(m *fakeMember) { m.Refuse(true) })
 		pass(20 * time.Second)
 		b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED", "JEOPARDY")
@@ -187,13 +198,8 @@ func TestWhoComesBackTooLateIsExpired(t *testing.T) {
 }
 
 func TestWhatEndedInJeopardyStaysEndedAndIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		pass(time.Second) // The first renewal is over.
 		b.mu.Lock()
 		b.sessions[b.session.ID()].deadline = time.Now().Add(time.Hour) // No leader expires it.
@@ -216,9 +222,7 @@ func TestWhatEndedInJeopardyStaysEndedAndIsGivenBack(t *testing.T) {
 }
 
 func TestCallsWaitInJeopardyForTwiceTheTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.each(func(m *fakeMember) { m.Refuse(true) })
 		pass(time.Second)
 		_, err := b.session.KV().Put(t.Context(), "a", nil)
@@ -239,13 +243,8 @@ func TestCallsWaitInJeopardyForTwiceTheTTL(t *testing.T) {
 }
 
 func TestAProcessThatWasStoppedKnowsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		pass(time.Second)
 		b.ahead.Add(int64(20 * time.Second)) // As after SIGSTOP and SIGCONT, or sleep.
 		if held.Safe() {
@@ -256,13 +255,8 @@ func TestAProcessThatWasStoppedKnowsAtOnce(t *testing.T) {
 			t.Error("what ended is safe again")
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		b.ahead.Add(int64(20 * time.Second))
 		before := time.Now()
 		<-held.Lost() // Without being asked.
@@ -273,13 +267,8 @@ func TestAProcessThatWasStoppedKnowsAtOnce(t *testing.T) {
 }
 
 func TestALostMemberIsReplacedAtOnceWithoutLosingAnything(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		for range 5 {
 			_, current := b.client.Members()
 			before := time.Now()
@@ -310,9 +299,7 @@ func TestALostMemberIsReplacedAtOnceWithoutLosingAnything(t *testing.T) {
 }
 
 func TestARetryIsTheSameRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.mu.Lock()
 		b.loseNext = 3
 		b.mu.Unlock()
@@ -335,9 +322,7 @@ func TestARetryIsTheSameRequest(t *testing.T) {
 }
 
 func TestWithoutASessionALostAnswerIsUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		b.mu.Lock()
 		b.loseNext = 1 << 20
 		b.mu.Unlock()
@@ -367,13 +352,8 @@ func TestAVerdictIsFinal(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 3)
-				defer b.close(t)
-				held, err := b.session.Lock("a").Acquire(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				held := b.acquire(t, "a")
 				b.mu.Lock()
 				b.sessions[b.session.ID()].over = test.verdict
 				b.mu.Unlock()
@@ -389,9 +369,7 @@ func TestAVerdictIsFinal(t *testing.T) {
 }
 
 func TestALeaderlessClusterSuspendsAndRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.mu.Lock()
 		b.refuse = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
 		b.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -42,9 +41,7 @@ func TestWhatASessionWithoutTTLHeldIsNeverBelievedByWhoResumesIt(t *testing.T) {
 	}
 	for name, ask := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				s, end := b.resume(t, b.withoutTTL(t).Token())
 				defer end()
 				for range 2 {
@@ -88,9 +85,7 @@ func TestASessionWithoutTTLIsResumed(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
 				s, end := b.resume(t, test.token(t, b.withoutTTL(t)))
 				defer end()
 				holds, err := s.Holds(t.Context())
@@ -110,9 +105,7 @@ func TestASessionWithoutTTLIsResumed(t *testing.T) {
 }
 
 func TestNothingInheritedWithoutTTLIsNoLoss(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		before := b.withoutTTL(t)
 		b.breakLock("app/a", false)
 		s, end := b.resume(t, before.Token())

@@ -23,6 +23,30 @@ func waitFor(ctx context.Context, l *tenure.Lock) <-chan error {
 	return result
 }
 
+// keepMark makes a call that is under way until move is called: so long the cluster does not know that later requests are done.
+func (b *bubble) keepMark(t *testing.T) (move func()) {
+	t.Helper()
+	slow := func(slow bool) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.slow["app/slow"] = slow
+	}
+	slow(true)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.session.KV().Put(t.Context(), "slow", nil)
+		ended <- err
+	}()
+	synctest.Wait()
+	return func() {
+		t.Helper()
+		slow(false)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // demandFree demands that nobody holds or waits for a lock.
 func (b *bubble) demandFree(t *testing.T, key string) {
 	t.Helper()
@@ -35,13 +59,8 @@ func (b *bubble) demandFree(t *testing.T, key string) {
 }
 
 func TestEachStreamOfAWaitHasANumberUntilItsFirstAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		result := waitFor(t.Context(), b.session.Lock("a"))
 		b.each(func(m *fakeMember) { m.Cut() })
 		pass(time.Second)
@@ -68,19 +87,9 @@ func TestEachStreamOfAWaitHasANumberUntilItsFirstAnswer(t *testing.T) {
 }
 
 func TestAnAcquireThatComesAfterItsWaitWasGivenUpLeavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
-		b.mu.Lock()
-		b.slow["app/slow"] = true
-		b.mu.Unlock()
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		open := b.hold(&b.locks.late)
-		older := make(chan error, 1)
-		go func() {
-			_, err := b.session.KV().Put(t.Context(), "slow", nil) // It keeps the mark where it is.
-			older <- err
-		}()
-		synctest.Wait()
+		move := b.keepMark(t)
 		_, err := b.session.Lock("a", tenure.WithWait(time.Second)).Acquire(t.Context())
 		if !errors.Is(err, tenure.ErrWaitTimedOut) {
 			t.Errorf("got %v, want ErrWaitTimedOut", err)
@@ -88,25 +97,15 @@ func TestAnAcquireThatComesAfterItsWaitWasGivenUpLeavesNothing(t *testing.T) {
 		pass(time.Minute)
 		open()
 		synctest.Wait()
-		b.mu.Lock()
-		delete(b.slow, "app/slow")
-		b.mu.Unlock()
-		if err := <-older; err != nil {
-			t.Error(err)
-		}
+		move()
 		pass(time.Second)
 		b.demandFree(t, "app/a")
 	})
 }
 
 func TestAnAcquireOfANameThatIsGivenUpWaitsUntilItIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		mine := b.session.Lock("a", tenure.WithOwner("mine"))
 		ctx, cancel := context.WithCancel(t.Context())
 		first, second := waitFor(ctx, mine), waitFor(t.Context(), mine)
@@ -135,12 +134,8 @@ func TestWhatBecameOfTheValueOfAWaitThatEnded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBubble(t, 1)
-				defer b.close(t)
-				if _, err := b.session.Lock("e").Acquire(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				b.acquire(t, "e")
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() {
@@ -161,13 +156,8 @@ func TestWhatBecameOfTheValueOfAWaitThatEnded(t *testing.T) {
 }
 
 func TestAReleaseThatFindsTheWindowFullIsMadeAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
-		held, err := b.session.Lock("a").Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
 		b.mu.Lock()
 		b.locks.full = 3
 		b.mu.Unlock()
@@ -189,29 +179,18 @@ func TestAReleaseThatFindsTheWindowFullIsMadeAgain(t *testing.T) {
 
 func TestRequestsDoNotRunAwayFromTheOldest(t *testing.T) {
 	const puts = 700
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 1)
-		defer b.close(t)
-		b.mu.Lock()
-		b.slow["app/slow"] = true
-		b.mu.Unlock()
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		move := b.keepMark(t)
 		var running sync.WaitGroup
-		put := func(key string) {
-			if _, err := b.session.KV().Put(t.Context(), key, nil); err != nil {
-				t.Error(err)
-			}
-		}
-		running.Go(func() { put("slow") })
-		synctest.Wait()
 		running.Go(func() {
 			for range puts {
-				put("quick")
+				if _, err := b.session.KV().Put(t.Context(), "quick", nil); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 		pass(time.Second)
-		b.mu.Lock()
-		delete(b.slow, "app/slow")
-		b.mu.Unlock()
+		move()
 		running.Wait()
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -227,9 +206,7 @@ func TestRequestsDoNotRunAwayFromTheOldest(t *testing.T) {
 }
 
 func TestASessionIsRenewedRightAfterItWasOpened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		pass(time.Millisecond)
 		// A member tells what befell the locks of those sessions that were renewed there.
 		if got := b.lastRenewal(); got > time.Millisecond {
@@ -239,9 +216,7 @@ func TestASessionIsRenewedRightAfterItWasOpened(t *testing.T) {
 }
 
 func TestAMemberThatTakesNoMoreRenewalsIsLeftAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		pass(time.Second)
 		_, before := b.client.Members()
 		b.mu.Lock()
@@ -263,9 +238,7 @@ func TestAMemberThatTakesNoMoreRenewalsIsLeftAtOnce(t *testing.T) {
 }
 
 func TestAnAttemptThatIsOutdatedIsMadeAgainWithAHigherNumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, 3)
-		defer b.close(t)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		pass(time.Second)
 		b.mu.Lock()
 		b.outdated = 1

@@ -5,22 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
 
 func Example() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	client, err := tenure.Open("tenure://localhost:7400/app")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
-	session, err := client.OpenSession(context.TODO())
+	session, err := client.OpenSession(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = session.Lock("jobs/nightly").Do(context.TODO(), func(ctx context.Context, held *tenure.Held) error {
+	err = session.Lock("jobs/nightly").Do(ctx, func(ctx context.Context, held *tenure.Held) error {
 		return work(ctx, held.Token()) // ctx ends when the lock may be lost.
 	})
 	fmt.Println(err)
@@ -29,8 +33,9 @@ func Example() {
 func work(context.Context, uint64) error { return nil }
 
 func ExampleLock_TryAcquire() {
+	ctx := context.Background()
 	session := exampleSession()
-	held, info, err := session.Lock("printer").TryAcquire(context.TODO())
+	held, info, err := session.Lock("printer").TryAcquire(ctx)
 	switch {
 	case err != nil:
 		log.Fatal(err)
@@ -43,15 +48,16 @@ func ExampleLock_TryAcquire() {
 }
 
 func ExampleHeld_Safe() {
+	ctx := context.Background()
 	session := exampleSession()
-	held, err := session.Lock("ledger").Acquire(context.TODO())
+	held, err := session.Lock("ledger").Acquire(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer func() { _ = held.Close() }()
 	for held.Safe() {
 		// The guard is checked where the write is made, so it is right also if this process is paused here.
-		_, err := session.KV().Put(context.TODO(), "ledger/last", []byte("42"), tenure.WithHeld(held))
+		_, err := session.KV().Put(ctx, "ledger/last", []byte("42"), tenure.WithHeld(held))
 		if errors.Is(err, tenure.ErrStaleToken) {
 			return // Somebody else has the lock now, and nothing was written.
 		}
@@ -60,7 +66,7 @@ func ExampleHeld_Safe() {
 
 func ExampleElection_Run() {
 	session := exampleSession()
-	ctx, cancel := context.WithTimeout(context.TODO(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := session.Election("service/leader").Run(ctx, []byte("10.0.0.1:8080"),
 		func(ctx context.Context, l *tenure.Leadership) error {
@@ -72,8 +78,9 @@ func ExampleElection_Run() {
 }
 
 func ExampleClient_Watch() {
+	ctx := context.Background()
 	client := exampleClient()
-	for event, err := range client.Watch(context.TODO(), tenure.OnPrefix("config/"), tenure.WithInitial()) {
+	for event, err := range client.Watch(ctx, tenure.OnPrefix("config/"), tenure.WithInitial()) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -96,23 +103,25 @@ func ExampleSession_OnState() {
 }
 
 func ExampleSession_Export() {
+	ctx := context.Background()
 	client, session := exampleClient(), exampleSession()
-	token, err := session.Export(context.TODO())
+	token, err := session.Export(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	// In the next process:
-	session, err = client.ResumeSession(context.TODO(), token)
+	session, err = client.ResumeSession(ctx, token)
 	if err != nil {
 		log.Fatal(err)
 	}
-	holds, err := session.Holds(context.TODO())
+	holds, err := session.Holds(ctx)
 	fmt.Println(len(holds), err)
 }
 
 func ExampleKV_Txn() {
+	ctx := context.Background()
 	client := exampleClient()
-	result, err := client.KV().Txn(context.TODO(), tenure.Txn{
+	result, err := client.KV().Txn(ctx, tenure.Txn{
 		If:   []tenure.Compare{tenure.ModRevisionIs("a", 0)},
 		Then: []tenure.Op{tenure.OpPut("a", []byte("1")), tenure.OpPut("b", []byte("2"))},
 		Else: []tenure.Op{tenure.OpGet("a")},
@@ -129,7 +138,7 @@ func exampleClient() *tenure.Client {
 }
 
 func exampleSession() *tenure.Session {
-	session, err := exampleClient().OpenSession(context.TODO())
+	session, err := exampleClient().OpenSession(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}

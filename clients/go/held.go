@@ -322,7 +322,7 @@ func (s *Session) release(ctx context.Context, request *tenurev1.ReleaseLockRequ
 			_, err := tenurev1.NewLockServiceClient(l).ReleaseLock(ctx, request)
 			return err
 		})
-		if !isAny(err, ErrUnavailable, ErrOutcomeUnknown) || !pauses.Wait(ctx) || s.Err() != nil {
+		if !isAny(err, ErrUnavailable, ErrOutcomeUnknown, ErrInternal) || !pauses.Wait(ctx) || s.Err() != nil {
 			return err
 		}
 	}
