@@ -95,6 +95,7 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	tell := e.progress("received")
 	for {
 		part, err := stream.Recv()
 		switch {
@@ -110,6 +111,7 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 		if _, err = out.Write(part.GetData()); err != nil {
 			return refusedError("%w", err)
 		}
+		tell(len(part.GetData()))
 		silence.Reset(e.timeout)
 	}
 }

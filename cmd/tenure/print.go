@@ -73,6 +73,25 @@ func (e *environment) notef(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.stderr, format+"\n", args...)
 }
 
+// progressEveryBytes and progressPause are how much work, and how much time, lies between two lines about it.
+const (
+	progressEveryBytes = 64 << 20
+	progressPause      = 5 * time.Second
+)
+
+// progress returns a function that takes how many bytes more were done of a long work, and tells people now and then.
+func (e *environment) progress(done string) func(bytes int) {
+	total, next, last := 0, progressEveryBytes, time.Now()
+	return func(bytes int) {
+		total += bytes
+		if total < next || time.Since(last) < progressPause {
+			return
+		}
+		next, last = total+progressEveryBytes, time.Now()
+		e.notef("%d MiB %s; Ctrl-C gives it up.", total>>20, done)
+	}
+}
+
 // printTable prints rows in columns.
 func (e *environment) printTable(rows [][]string) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 3, ' ', 0)

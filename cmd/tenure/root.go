@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,11 +94,22 @@ func execute(ctx context.Context, env *environment, args []string) int {
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
 		return code
 	}
-	_, _ = fmt.Fprintf(env.stderr, "Error! %s\n", errorText(err))
+	_, _ = fmt.Fprintf(env.stderr, "Error! %s\n", oneLine(errorText(err)))
 	if code == exitUsage {
 		_, _ = fmt.Fprintf(env.stderr, "See %q.\n", cmd.CommandPath()+" --help")
 	}
 	return code
+}
+
+// oneLine returns joined errors as one line, each said once.
+func oneLine(text string) string {
+	var said []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if !slices.ContainsFunc(said, func(before string) bool { return strings.HasSuffix(before, line) }) {
+			said = append(said, line)
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 // exitCode returns the exit code for an error of a command.

@@ -18,6 +18,12 @@ const (
 // renewEveryMax is the longest time between two renewals of a client.
 const renewEveryMax = 10 * time.Second
 
+// vital is what a vigil sees of a session.
+type vital interface {
+	State() (tenure.State, tenure.Cause)
+	SafeFor() time.Duration
+}
+
 // stake is what hangs on a session, for people.
 type stake struct {
 	// text is a sentence such as `the lock on "a" is safe`; empty if nothing hangs on it any more.
@@ -132,7 +138,7 @@ func (v *vigil) after(separator string) string {
 }
 
 // run looks at a session until ctx ends, and notes what is to be told.
-func (v *vigil) run(ctx context.Context, s *tenure.Session, note func(format string, args ...any)) {
+func (v *vigil) run(ctx context.Context, s vital, note func(format string, args ...any)) {
 	for {
 		state, _ := s.State()
 		if text := v.look(time.Now(), state, s.SafeFor()); text != "" {
