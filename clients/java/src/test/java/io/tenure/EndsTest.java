@@ -138,7 +138,9 @@ final class EndsTest extends WithFakeMember {
       observed.subscription().cancel();
     }
     passes(60);
-    until(() -> session.state() == SessionState.JEOPARDY);
+    // As the library has it: its time runs from there.
+    SessionCore core = client.core().sessions.iterator().next();
+    until(() -> core.state() == SessionState.JEOPARDY);
     passes(60);
     for (CompletableFuture<?> f : calls.subList(0, calls.size() - 1)) {
       assertTrue(failure(f).applied() != Applied.YES);
