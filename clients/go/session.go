@@ -280,7 +280,8 @@ func (s *Session) destroy() error {
 }
 
 // Export hands the session over to another process: it stops using it without ending it, and returns a token with which
-// Client.ResumeSession goes on. Whoever has the token has the session: keep it as a secret.
+// Client.ResumeSession goes on. Who waits for a lock leaves its queue, and what is being given back gets a moment for it. Whoever has the token has
+// the session: keep it as a secret.
 func (s *Session) Export(ctx context.Context) (token string, err error) {
 	s.leaveQueues()
 	// A last renewal gives the next process a whole TTL.
