@@ -61,6 +61,8 @@ func TestWhatASessionWithoutTTLHeldIsNeverBelievedByWhoResumesIt(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
+				b.mu.Lock()
+				defer b.mu.Unlock()
 				if last := b.destroys[len(b.destroys)-1]; last.GetClean() {
 					t.Error("the session was destroyed without lock-delay")
 				}
