@@ -44,7 +44,7 @@ TENURE_LOCK_SEQUENCER in its environment. Signals are passed on to it, and it is
 
 The lock is held by a session of its own. When the cluster does not answer, a line on standard error says until when the lock
 is safe, and another when the cluster answers again. If it does not, the command gets SIGTERM a while (--kill-after) before
-the lease ends, and SIGKILL when it ends: before another can have the lock.
+that moment, and SIGKILL at that moment: before another can have the lock.
 
 Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait, or at
 the --try; 76 the lock was lost before the command ended; 126 or 127 the command cannot be run or was not found; 3 no member answered.`,
