@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from fake import PATIENCE, FakeMember
+from fake import ADDRESS, PATIENCE, Dice, FakeMember
 
-from tenure import EventType, _rpc, errors
-from tenure.v1 import types_pb2, watch_pb2
+import tenure
+from tenure import EventType, _rpc, aio, errors
+from tenure.v1 import election_pb2, types_pb2, watch_pb2
 
 HEADER = types_pb2.ResponseHeader(revision=7, history_id="h")
 
@@ -186,3 +189,75 @@ def test_what_cannot_begin_says_so(member: FakeMember, what: str) -> None:
                 await asyncio.wait_for(UNREACHED[what](client), PATIENCE)
 
     asyncio.run(begin())
+
+
+@pytest.mark.parametrize("what", ["watch", "cache", "observer"])
+def test_a_read_that_waits_for_a_member_ends_when_it_is_closed(member: FakeMember, what: str) -> None:
+    async def refused(request: Any) -> Any:
+        raise errors.LinkLost("nobody there", applied=None)
+
+    async def observed(request: Any) -> AsyncIterator[Any]:
+        yield election_pb2.ObserveResponse(header=HEADER)
+        await asyncio.Event().wait()
+
+    async def follow() -> None:
+        Script(member, WHOLE)
+        member.streams[_rpc.OBSERVE.path] = observed
+        async with member.client() as client:
+            opened: Any = client.observe("e")
+            if what == "cache":
+                opened = await client.cache("", timeout=PATIENCE)
+            elif what == "watch":
+                opened = client.watch(prefix="")
+            reading: Any = None if what == "cache" else await opened.__anext__()
+            member.calls[_rpc.LIST_MEMBERS.path] = refused
+            member.cut()
+            if what != "cache":
+                reading = asyncio.ensure_future(opened.__anext__())
+            listed = len(member.requests(_rpc.LIST_MEMBERS))
+            await member.asked_for(_rpc.LIST_MEMBERS, listed + 3)
+            await asyncio.wait_for(opened.close(), PATIENCE / 4)
+            if reading is not None:
+                with pytest.raises(StopAsyncIteration):
+                    await asyncio.wait_for(reading, PATIENCE / 4)
+
+    asyncio.run(follow())
+
+
+@pytest.mark.parametrize("what", ["watch", "batch", "observer"])
+def test_what_an_interrupt_kept_from_its_reader_comes_again(member: FakeMember, what: str) -> None:
+    async def observed(request: Any) -> AsyncIterator[Any]:
+        yield election_pb2.ObserveResponse(header=HEADER)
+        await asyncio.Event().wait()
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    Script(member, [started(), put("a", 8), put("b", 9)])
+    member.streams[_rpc.OBSERVE.path] = observed
+    with tenure.Client(f"tenure://{ADDRESS}", rng=Dice()) as client:
+        opened: Any = client.observe("e") if what == "observer" else client.watch(prefix="")
+        read: Callable[[], Any] = opened.batch if what == "batch" else lambda: next(opened)
+        name = "__anext__" if what == "observer" else "batch"
+        real = getattr(opened._aio, name)
+
+        async def interrupted(*_: Any) -> Any:
+            result = await real()
+            os.kill(os.getpid(), signal.SIGUSR1)
+            return result
+
+        before = signal.signal(signal.SIGUSR1, interrupt)
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(aio.Observer if what == "observer" else aio.Watch, name, interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    read()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        again = read()
+        if what == "observer":
+            assert again is None
+        else:
+            assert [e.key for e in (again if what == "batch" else [again])] == ["a"]
+            assert opened.resume_token == "t8"
+            assert next(opened).key == "b"

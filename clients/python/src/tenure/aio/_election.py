@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import _convert, errors
-from tenure._core.backoff import Backoff
-from tenure._core.retry import decide
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
+from tenure.aio._follow import Follower
 from tenure.aio._kv import to_bytes
-from tenure.aio._limits import Limits
 from tenure.aio._lock import Held, until_finished
 from tenure.aio._wait import stop
 from tenure.types import EndCause, LeaderInfo, Mode, Place
@@ -23,7 +21,6 @@ from tenure.v1 import election_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
-    from tenure.aio._link import Link, Stream
     from tenure.aio._session import Session
 
 
@@ -140,57 +137,37 @@ async def get_leader(client: Client, key: str, timeout: float | None) -> LeaderI
     return client._converter.leader(answer.leader) if answer.HasField("leader") else None
 
 
-class Observer:
+class Observer(Follower[election_pb2.ObserveRequest, election_pb2.ObserveResponse]):
     """The present leader or None, then every change. After a reconnect the present one comes again if it is another.
 
     It raises Unavailable when it cannot begin within the client's timeout.
     """
 
     def __init__(self, client: Client, key: str) -> None:
-        self._client = client
+        super().__init__(client, OBSERVE, "an observer")
         self._key = key
-        self._stream: Stream[election_pb2.ObserveRequest, election_pb2.ObserveResponse] | None = None
-        self._link: Link | None = None
-        self._began = False
-        self._begin_by: float | None = None  # When it gives up if it has not begun.
-        self._closed = False
         self._reconnected = False
         self._last: LeaderInfo | None = None
-        self._backoff = Backoff(client._rng)
-        self._failures = 0
         self.gap = False  # whether changes before the last answer may have been missed
 
-    def __aiter__(self) -> Self:
-        return self
+    def __repr__(self) -> str:
+        return f"<Observer of {self._key!r}>"
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+    def _request(self) -> election_pb2.ObserveRequest:
+        return election_pb2.ObserveRequest(key=self._client._namespace.key(self._key))
 
-    async def close(self) -> None:
-        """Ends it. A read that waits ends, too."""
-        self._closed = True
-        self._client._closers.pop(id(self), None)
-        if self._stream is not None:
-            self._stream.cancel()
-        self._stream = self._link = None
+    def _broke(self, error: errors.TenureError) -> bool:
+        self._reconnected = self._began
+        return False
 
     async def __anext__(self) -> LeaderInfo | None:
         while not self._closed:
-            try:
-                message = await self._read()
-            except errors.TenureError as error:
-                self._stream, self._reconnected = None, self._began
-                if not self._closed:
-                    await self._after_failure(error)
+            message = await self._next_message()
+            if message is None:
                 continue
-            except asyncio.CancelledError:
-                if self._stream is not None:
-                    self._stream.cancel()
-                    self._stream = None
-                raise
             leader = None
             self.gap = message.gap
             if message.HasField("leader"):
@@ -207,33 +184,3 @@ class Observer:
         if leader is None or self._last is None:
             return leader is self._last
         return leader.token == self._last.token and leader.value == self._last.value
-
-    async def _read(self) -> election_pb2.ObserveResponse:
-        if self._stream is None:
-            self._client._start()
-            self._client._closers[id(self)] = self.close
-            if self._begin_by is None:
-                self._begin_by = self._client._clock.now() + self._client.timeout
-            limits = Limits(self._client, float("inf") if self._began else None, None)
-            self._link = await self._client._await_link(limits)
-            request = election_pb2.ObserveRequest(key=self._client._namespace.key(self._key))
-            self._stream = self._link.server_stream(OBSERVE, request)
-        message = await self._stream.read()
-        if message is None:
-            raise errors.LinkLost("the observer's stream ended", applied=False)
-        self._failures = 0
-        return message
-
-    async def _after_failure(self, error: errors.TenureError) -> None:
-        self._failures += 1
-        decision = decide(error, repeatable=True, failures=self._failures)
-        if not decision.retry or self._too_late():
-            await self.close()
-            raise error
-        if decision.move and self._link is not None:
-            self._link.break_off()
-        await asyncio.sleep(self._backoff.next(decision.after))
-
-    def _too_late(self) -> bool:
-        """Whether it has not begun in time."""
-        return not self._began and self._begin_by is not None and self._client._clock.now() >= self._begin_by

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING
 from typing_extensions import Self
 
 from tenure import _convert, errors
-from tenure._core.backoff import Backoff
-from tenure._core.retry import decide
 from tenure._rpc import WATCH
-from tenure.aio._limits import Limits
+from tenure.aio._follow import Follower
 from tenure.types import Event, EventType
 from tenure.v1 import watch_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
-    from tenure.aio._link import Link, Stream
 
 DEFAULT_PROGRESS_SECONDS = 5.0
 
@@ -63,7 +59,7 @@ class WatchOptions:
         )
 
 
-class Watch:
+class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
     """A stream of events: `async for event in watch`. It begins when it is first read, or at `async with`.
 
     It raises Unavailable when it cannot begin within the client's timeout; once begun it waits for a member as long as
@@ -74,23 +70,14 @@ class Watch:
     """
 
     def __init__(self, client: Client, options: WatchOptions) -> None:
-        self._client = client
+        super().__init__(client, WATCH, "a watch")
         self._options = options
-        self._stream: Stream[watch_pb2.WatchRequest, watch_pb2.WatchResponse] | None = None
-        self._link: Link | None = None
         self._events: deque[Event] = deque()
         self._token = options.resume_token  # After everything read from the stream.
         self._after = options.after_revision
         self._history = options.history_id
         self._initial = options.initial and not options.resume_token
         self._told_initial = False  # Whether a part of the present state was told.
-        self._began = False
-        self._begin_by: float | None = None  # When it gives up if it has not begun.
-        self._closed = False
-        self._backoff = Backoff(client._rng)
-        self._failures = 0
-        self._sent_at = 0.0  # When the request of the stream was sent.
-        self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
         # How old a stream becomes at most, in seconds, if a member is there to begin another with.
         self.stream_age = float("inf")
         # What was committed before this moment of the client's clock is in what was read from the stream.
@@ -137,12 +124,6 @@ class Watch:
         await self.start()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> Event:
         while not self._events:
             if self._closed:
@@ -162,67 +143,17 @@ class Watch:
         self.resume_token = self._token
         return events
 
-    async def close(self) -> None:
-        """Ends it. A read that waits ends, too."""
-        self._closed = True
-        self._client._closers.pop(id(self), None)
-        if self._stream is not None:
-            self._stream.cancel()
-        self._stream = self._link = None
-
     async def _read(self) -> None:
-        """Reads one message, from a new stream if there is none."""
-        try:
-            if self._stream is None:
-                await self._open()
-            if self._closed or self._stream is None:
-                return
-            message = await self._stream.read()
-            if message is None:
-                raise errors.LinkLost("the watch's stream ended", applied=False)
-        except errors.TenureError as error:
-            self._stream = None
-            if not self._closed:
-                await self._after_failure(error)
-            return
-        except asyncio.CancelledError:
-            # What was on its way is lost with the read; a new stream goes on after the last message.
-            if self._stream is not None:
-                self._stream.cancel()
-                self._stream = None
-            raise
-        self._failures = 0
-        self._backoff.reset()
-        self._take(message)
+        """Reads one message. It may have no events."""
+        message = await self._next_message()
+        if message is not None:
+            self._take(message)
 
-    async def _open(self) -> None:
-        self._client._start()
-        self._client._closers[id(self)] = self.close
-        if self._begin_by is None:
-            self._begin_by = self._client._clock.now() + self._client.timeout
-        # A watch that has begun waits for a member as long as it takes.
-        limits = Limits(self._client, float("inf") if self._began or self.patient else None, None)
-        self._link = await self._client._await_link(limits)
-        self._sent_at = self._client._clock.now()
-        self._stream = self._link.server_stream(WATCH, self._request())
-
-    async def _after_failure(self, error: errors.TenureError) -> None:
-        self._failures += 1
-        decision = decide(error, repeatable=True, failures=self._failures)
-        if self._options.restart and isinstance(error, errors.HistoryError):
+    def _broke(self, error: errors.TenureError) -> bool:
+        again = self._options.restart and isinstance(error, errors.HistoryError)
+        if again:
             self._token, self._initial, self._told_initial = "", True, True
-        elif not decision.retry or self._too_late():
-            await self.close()
-            raise error
-        if decision.move and self._link is not None:
-            self._link.break_off()
-        await asyncio.sleep(self._backoff.next(decision.after))
-
-    def _too_late(self) -> bool:
-        """Whether it has not begun in time."""
-        if self._began or self.patient:
-            return False
-        return self._begin_by is not None and self._client._clock.now() >= self._begin_by
+        return again
 
     def _take(self, message: watch_pb2.WatchResponse) -> None:
         kind = message.WhichOneof("message")
@@ -246,9 +177,8 @@ class Watch:
         self._prove(self._sent_at + _convert.seconds(progress.proved_after) * (1 - _RATE_SHARE))
         if self._options.progress:
             self._events.append(Event(EventType.PROGRESS, revision=revision))
-        if self._stream is not None and self._client._clock.now() - self._sent_at >= self.stream_age:
-            self._stream.cancel()
-            self._stream = None
+        if self._client._clock.now() - self._sent_at >= self.stream_age:
+            self._leave_stream()
 
     def _prove(self, moment: float) -> None:
         self.proved_at = max(self.proved_at, moment)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -40,6 +42,7 @@ class Observer:
     def __init__(self, portal: Portal, observer: aio.Observer) -> None:
         self._portal = portal
         self._aio = observer
+        self._answers: deque[LeaderInfo | None] = deque()
 
     @property
     def gap(self) -> bool:
@@ -50,18 +53,18 @@ class Observer:
         return self
 
     def __next__(self) -> LeaderInfo | None:
-        if self._portal.closed:
-            raise StopIteration
-        found, leader = self._portal.run(self._next())
-        if not found:
-            raise StopIteration
-        return leader
+        if not self._answers:
+            if self._portal.closed:
+                raise StopIteration
+            self._portal.run(self._fetch())
+            if not self._answers:
+                raise StopIteration
+        return self._answers.popleft()
 
-    async def _next(self) -> tuple[bool, LeaderInfo | None]:
-        try:
-            return True, await self._aio.__anext__()
-        except StopAsyncIteration:
-            return False, None
+    async def _fetch(self) -> None:
+        """Reads an answer. It stays here until it is taken, also when who waits is interrupted."""
+        with contextlib.suppress(StopAsyncIteration):
+            self._answers.append(await self._aio.__anext__())
 
     def close(self) -> None:
         """Ends it. A read that waits in another thread ends, too."""

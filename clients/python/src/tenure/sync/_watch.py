@@ -47,24 +47,28 @@ class Watch:
 
     def batch(self) -> Sequence[Event]:
         """Returns the events of one message, at least one; none when it was closed."""
-        if self._events:
-            events = list(self._events)
-            self._events.clear()
-        else:
-            events = [] if self._closed else list(self._portal.run(self._aio.batch()))
+        self._fill()
+        events = list(self._events)
+        self._events.clear()
         self._token = self._aio.resume_token
         return events
+
+    def _fill(self) -> None:
+        """Waits until there are events, or it is closed."""
+        if not self._events and not self._closed:
+            self._portal.run(self._fetch())
+
+    async def _fetch(self) -> None:
+        """Reads events. They stay here until they are taken, also when who waits for them is interrupted."""
+        self._events.extend(await self._aio.batch())
 
     def __iter__(self) -> Iterator[Event]:
         return self
 
     def __next__(self) -> Event:
+        self._fill()
         if not self._events:
-            if self._closed:
-                raise StopIteration
-            self._events.extend(self._portal.run(self._aio.batch()))
-            if not self._events:
-                raise StopIteration
+            raise StopIteration
         event = self._events.popleft()
         if not self._events:
             self._token = self._aio.resume_token

@@ -1,0 +1,135 @@
+"""What reads a stream from whichever member serves, and goes on with another when it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from typing_extensions import Self
+
+from tenure import errors
+from tenure._core.backoff import Backoff
+from tenure._core.retry import decide
+from tenure._rpc import Req, Res, ServerStream
+from tenure.aio._limits import Limits
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+    from tenure.aio._link import Link, Stream
+
+
+T = TypeVar("T")
+
+
+class Follower(Generic[Req, Res]):
+    """Reads one message after another. It raises Unavailable when it cannot begin within the client's timeout."""
+
+    def __init__(self, client: Client, rpc: ServerStream[Req, Res], what: str) -> None:
+        self._client = client
+        self._rpc = rpc
+        self._what = what
+        self._stream: Stream[Req, Res] | None = None
+        self._link: Link | None = None
+        self._sent_at = 0.0  # When the request of the stream was sent.
+        self._began = False
+        self._begin_by: float | None = None  # When it gives up if it has not begun.
+        self._closed = False
+        self._waiting: asyncio.Future[Any] | None = None  # What close need not wait for.
+        self._backoff = Backoff(client._rng)
+        self._failures = 0
+        # A read that is cancelled loses what was on its way: nobody may read the same stream behind it.
+        self._reading = asyncio.Lock()
+        self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
+
+    def _request(self) -> Req:
+        """Returns the request of a new stream."""
+        raise NotImplementedError
+
+    def _broke(self, error: errors.TenureError) -> bool:
+        """Takes note that a stream broke. Returns whether to go on for certain."""
+        return False
+
+    async def _next_message(self) -> Res | None:
+        """Reads one message, from a new stream if there is none. None: look again, it may be closed."""
+        async with self._reading:
+            try:
+                if self._stream is None and not self._closed:
+                    await self._open()
+                if self._closed or self._stream is None:
+                    return None
+                message = await self._stream.read()
+                if message is None:
+                    raise errors.LinkLost(f"the stream of {self._what} ended", applied=False)
+            except errors.TenureError as error:
+                self._stream = None
+                if not self._closed:
+                    await self._after_failure(error)
+                return None
+            except asyncio.CancelledError:
+                # What was on its way is lost with the read; a new stream goes on after the last message.
+                self._leave_stream()
+                raise
+            self._failures = 0
+            self._backoff.reset()
+            return message
+
+    async def _open(self) -> None:
+        self._client._start()
+        self._client._closers[id(self)] = self.close
+        if self._begin_by is None:
+            self._begin_by = self._client._clock.now() + self._client.timeout
+        # What has begun waits for a member as long as it takes.
+        limits = Limits(self._client, float("inf") if self._began or self.patient else None, None)
+        self._link = await self._unless_closed(self._client._await_link(limits))
+        if self._link is None:
+            return
+        self._sent_at = self._client._clock.now()
+        self._stream = self._link.server_stream(self._rpc, self._request())
+
+    async def _after_failure(self, error: errors.TenureError) -> None:
+        self._failures += 1
+        decision = decide(error, repeatable=True, failures=self._failures)
+        if not self._broke(error) and (not decision.retry or self._too_late()):
+            await self.close()
+            raise error
+        if decision.move and self._link is not None:
+            self._link.break_off()
+        await self._unless_closed(asyncio.sleep(self._backoff.next(decision.after)))
+
+    async def _unless_closed(self, coroutine: Coroutine[Any, Any, T]) -> T | None:
+        """Awaits something; None when this was closed meanwhile."""
+        waiting = self._waiting = asyncio.ensure_future(coroutine)
+        try:
+            await asyncio.wait({waiting})
+        finally:
+            self._waiting = None
+            waiting.cancel()
+        return None if waiting.cancelled() else waiting.result()
+
+    def _too_late(self) -> bool:
+        """Whether it has not begun in time."""
+        if self._began or self.patient:
+            return False
+        return self._begin_by is not None and self._client._clock.now() >= self._begin_by
+
+    def _leave_stream(self) -> None:
+        """Ends the stream; the next read begins another."""
+        if self._stream is not None:
+            self._stream.cancel()
+            self._stream = None
+
+    async def close(self) -> None:
+        """Ends it. A read that waits ends, too."""
+        self._closed = True
+        self._client._closers.pop(id(self), None)
+        self._leave_stream()
+        self._link = None
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> Self:
+        return self
