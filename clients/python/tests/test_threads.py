@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from conftest import PATIENCE, Seen, until
-from fake import FakeMember, in_queue
+from fake import ADDRESS, Dice, FakeMember, in_queue
 
 import tenure
 from tenure import _rpc, aio, errors
 from tenure.sync._portal import Portal
+from tenure.v1 import session_pb2
 
 # Callbacks.
 
@@ -174,6 +175,7 @@ def test_an_interrupt_at_any_moment_of_a_call_leaves_the_client_usable() -> None
     program = """
 import asyncio, random, signal
 from tenure.sync._portal import Portal
+from tenure.v1 import session_pb2
 
 portal = Portal()
 interrupts = 0
@@ -356,3 +358,34 @@ def test_asyncio_ways_to_give_up_leave_no_place(member: FakeMember, how: str) ->
             await member.asked_for(_rpc.CANCEL_WAIT, count)
 
     asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_threads_that_close_a_client_at_once_all_wait_for_its_end(member: FakeMember) -> None:
+    """The second one does not take the loop away from the first, whose sessions are not destroyed yet."""
+    gate = threading.Event()
+
+    async def destroy(request: Any) -> Any:
+        await asyncio.to_thread(gate.wait)
+        return session_pb2.DestroySessionResponse()
+
+    member.calls[_rpc.DESTROY_SESSION.path] = destroy
+    client = tenure.Client(f"tenure://{ADDRESS}", rng=Dice())
+    client.session()
+    failed: list[BaseException] = []
+
+    def close() -> None:
+        try:
+            client.close()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=close) for _ in range(2)]
+    threads[0].start()
+    until(lambda: member.requests(_rpc.DESTROY_SESSION))
+    threads[1].start()
+    threads[1].join(2.0)
+    waits = threads[1].is_alive()
+    gate.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert (waits, failed, client._portal.closed) == (True, [], True)

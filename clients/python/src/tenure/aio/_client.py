@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import grpc
 from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._rpc import BREAK_LOCK, CHECK_SEQUENCER, GET_LOCK, GET_SESSION, LIST_MEMBERS
-from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, MEMBERS_SECONDS, Connection
-from tenure.aio._dispatch import Dispatcher
+from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._kv import KV
 from tenure.aio._open import Opening
 from tenure.aio._watch import Watch, WatchOptions
@@ -30,9 +29,6 @@ from tenure.types import (
 from tenure.v1 import cluster_pb2, lock_pb2, session_pb2, types_pb2
 
 if TYPE_CHECKING:
-    import random
-
-    from tenure._core.clock import Clock
     from tenure.aio._cache import Cache
     from tenure.aio._election import Observer
     from tenure.aio._recipes import Barrier, Presence
@@ -47,27 +43,14 @@ class Client(Connection):
     `timeout` seconds. `credentials` are gRPC's, for tenures:// addresses with a certificate authority of your own.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        *,
-        timeout: float = DEFAULT_TIMEOUT_SECONDS,
-        credentials: grpc.ChannelCredentials | None = None,
-        clock: Clock | None = None,
-        rng: random.Random | None = None,
-        dispatcher: Dispatcher | None = None,
-        members_seconds: float = MEMBERS_SECONDS,
-    ) -> None:
-        super().__init__(
-            uri,
-            timeout=timeout,
-            credentials=credentials,
-            clock=clock,
-            rng=rng,
-            dispatcher=dispatcher,
-            members_seconds=members_seconds,
-        )
-        self.kv = KV(self)
+    @cached_property
+    def kv(self) -> KV:
+        """Keys and values, without a session."""
+        return KV(self)
+
+    def __repr__(self) -> str:
+        where = f" to {self.connected_to}" if self.connected_to else ""
+        return f"<{type(self).__name__} {self.state}{where}>"
 
     async def __aenter__(self) -> Self:
         self._start()
@@ -150,8 +133,13 @@ class Client(Connection):
     ) -> Watch:
         """Watches keys, locks and sessions: `async for event in client.watch(prefix="a/")`.
 
-        Without selectors, every key of the namespace is watched. It goes on over any reconnect, without gap or
-        repetition.
+        Without selectors, every key of the namespace is watched; at most 128 of them. It goes on over any reconnect,
+        without gap or repetition. It begins with what changes from now on, or with the present state (`initial`), after
+        a revision (of history `history_id`, if given), or at another watch's `resume_token`. The end of a `key_range`
+        is not in it; "" is the end of the namespace. `previous` asks for values before changes, `keys_only` leaves them
+        all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events tell every
+        `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
+        `restart` begins again with the present state, after RESET, when history was forgotten.
         """
         return Watch(
             self,

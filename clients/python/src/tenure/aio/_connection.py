@@ -122,11 +122,23 @@ class Connection:
             return
         self._close_begun = True
         closers = [asyncio.ensure_future(close()) for close in reversed(list(self._closers.values()))]
-        if closers:
-            await asyncio.wait(closers, timeout=CLOSERS_SECONDS)
-        self._closing = True
-        sessions = [s.close() for s in self._sessions.values()]
-        await asyncio.gather(*sessions, return_exceptions=True)
+        try:
+            if closers:
+                await asyncio.wait(closers, timeout=CLOSERS_SECONDS)
+            self._closing = True
+            sessions = [s.close() for s in self._sessions.values()]
+            await asyncio.gather(*sessions, return_exceptions=True)
+        finally:  # Also when it is cancelled: then nothing is left running, and sessions end by their TTL.
+            self._closing = True
+            await self._end_tasks(closers)
+            if self._link is not None:
+                await self._link.close()
+            self._link = self._keeper = None
+            self._change_state(State.CLOSED, CloseCause.CLOSED)
+            await self._dispatcher.close()
+
+    async def _end_tasks(self, closers: list[asyncio.Task[None]]) -> None:
+        """Cancels what still runs, but the caller."""
         for closer in closers:
             closer.cancel()
         await asyncio.gather(*closers, return_exceptions=True)
@@ -135,11 +147,6 @@ class Connection:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        if self._link is not None:
-            await self._link.close()
-        self._link = self._keeper = None
-        self._change_state(State.CLOSED, CloseCause.CLOSED)
-        await self._dispatcher.close()
 
     @property
     def closed(self) -> bool:

@@ -113,6 +113,8 @@ class Held:
 
         It is retried until the cluster has answered or the session is over. In a forked child it does nothing.
         """
+        if put is not None and delete:
+            raise ValueError("a release puts a last value or deletes the key, not both")
         session = self.session
         if session._client._guard.forked:
             return False
@@ -130,6 +132,10 @@ class Held:
         elif delete:
             request.delete = True
         return await until_finished(session, session._holdings.release(self, request), "release")
+
+    def __repr__(self) -> str:
+        how = "safe" if self.safe else f"ended: {self.cause}" if self.ended else "not safe"
+        return f"<{type(self).__name__} {self.key!r} token {self.token}, {how}>"
 
     async def __aenter__(self) -> Self:
         return self

@@ -133,6 +133,9 @@ class Session(SessionCore):
         with contextlib.suppress(errors.TenureError):  # Then its TTL ends it.
             await self._client._call(DESTROY_SESSION, request, change=True, timeout=seconds, closing=True)
 
+    def __repr__(self) -> str:
+        return f"<Session {self.id} {self.state}>"
+
     async def __aenter__(self) -> Self:
         return self
 

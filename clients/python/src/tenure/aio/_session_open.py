@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import getpass
 import os
@@ -54,7 +55,6 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
     client._start()
     if options.on_state is not None:
         client._dispatcher.call(options.on_state, StateChange(State.CONNECTING, State.CONNECTING))
-    secret = secrets.token_bytes(32)
     request = session_pb2.CreateSessionRequest(
         name=options.name,
         node=platform.node(),
@@ -62,18 +62,42 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
         ttl=_convert.duration(options.ttl),
         lock_delay=None if options.lock_delay is None else _convert.duration(options.lock_delay),
         behavior=int(options.behavior),  # type: ignore[arg-type]
-        secret=secret,
+        secret=secrets.token_bytes(32),
         instance_id=secrets.token_bytes(16),
         options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
     )
+    creating = asyncio.ensure_future(_create(client, options, request, timeout))
+    try:
+        await asyncio.wait({creating})
+    except asyncio.CancelledError:
+        # The cluster may make it all the same, and without a TTL it would stay for ever.
+        client._spawn(_unmake(creating), "unmake-session")
+        raise
+    return creating.result()
+
+
+async def _create(
+    client: Client, options: SessionOptions, request: session_pb2.CreateSessionRequest, timeout: float | None
+) -> Session:
     sent_at = client._clock.now()  # Of the first attempt: that one may be what made it.
     answer = await client._call(CREATE_SESSION, request, change=True, timeout=timeout)
     lease = Lease(client._clock, _convert.seconds(answer.ttl), sent_at)
-    session = Session(client, answer.session_id, secret, answer.epoch, request.instance_id, lease)
+    session = Session(client, answer.session_id, request.secret, answer.epoch, request.instance_id, lease)
     if options.on_state is not None:
         session._listeners.append(options.on_state)
     session._begin(client._link)
     return session
+
+
+async def _unmake(creating: asyncio.Future[Session]) -> None:
+    """Destroys a session that nobody waits for any more, if it comes."""
+    try:
+        session = await creating
+    except errors.TenureError:
+        return
+    finally:
+        creating.cancel()
+    await session.close()
 
 
 async def resume_session(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from tenure import aio
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.sync._election import Observer
 from tenure.sync._kv import KV
-from tenure.sync._portal import Portal, ThreadDispatcher, let_go
+from tenure.sync._portal import Portal, ThreadDispatcher, let_go, runs_for_the_library
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._session import Session
 from tenure.sync._watch import Cache, KeyWatch, Watch
@@ -45,6 +46,8 @@ class Client:
         credentials: grpc.ChannelCredentials | None = None,
         **options: Any,
     ) -> None:
+        self._close_begun = threading.Lock()  # Taken by the thread that closes, and never given back.
+        self._close_ended = threading.Event()
         self._dispatcher = ThreadDispatcher()
         self._portal = Portal()
 
@@ -63,13 +66,26 @@ class Client:
     # Life.
 
     def close(self) -> None:
-        """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing."""
+        """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing.
+
+        Several threads may close it; each waits until it is closed, but a callback does not.
+        """
         if self._aio._guard.forked or self._portal.closed:
             return
         let_go()
-        self._portal.run(self._aio.close())
-        self._portal.close()
+        if not self._close_begun.acquire(blocking=False):
+            if not runs_for_the_library():  # Whoever closes it may wait for that one.
+                self._close_ended.wait()
+            return
+        try:
+            self._portal.run(self._aio.close())
+        finally:  # Also when it was interrupted: then the sessions end by their TTL.
+            self._portal.close()
+            self._close_ended.set()
         self._dispatcher.join()
+
+    def __repr__(self) -> str:
+        return repr(self._aio)
 
     def __enter__(self) -> Self:
         return self
@@ -136,7 +152,7 @@ class Client:
                 timeout=timeout,
             )
 
-        return Session(self._portal, self._portal.run(opened()))
+        return Session(self._portal, self._portal.run(opened(), undo=aio.Session.close))
 
     def resume(
         self,
@@ -183,8 +199,13 @@ class Client:
     ) -> Watch:
         """Watches keys, locks and sessions: `for event in client.watch(prefix="a/")`.
 
-        Without selectors, every key of the namespace is watched. It goes on over any reconnect, without gap or
-        repetition.
+        Without selectors, every key of the namespace is watched; at most 128 of them. It goes on over any reconnect,
+        without gap or repetition. It begins with what changes from now on, or with the present state (`initial`), after
+        a revision (of history `history_id`, if given), or at another watch's `resume_token`. The end of a `key_range`
+        is not in it; "" is the end of the namespace. `previous` asks for values before changes, `keys_only` leaves them
+        all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events tell every
+        `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
+        `restart` begins again with the present state, after RESET, when history was forgotten.
         """
         return Watch(
             self._portal,
@@ -229,7 +250,7 @@ class Client:
         async def opened() -> aio.Cache:
             return await self._aio.cache(prefix, timeout=timeout)
 
-        return Cache(self._portal, self._portal.run(opened()))
+        return Cache(self._portal, self._portal.run(opened(), undo=aio.Cache.close))
 
     def observe(self, key: str) -> Observer:
         """Observes an election: `for leader in client.observe(key)`: the present one or None, then changes."""

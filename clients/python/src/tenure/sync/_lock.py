@@ -104,6 +104,9 @@ class Held:
             return False
         return self._portal.run(self._aio.release(put=put, delete=delete))
 
+    def __repr__(self) -> str:
+        return repr(self._aio)
+
     def __enter__(self) -> Self:
         return self
 

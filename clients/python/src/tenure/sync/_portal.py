@@ -9,7 +9,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tenure import errors
 from tenure._core.fork import ForkGuard
@@ -60,20 +60,20 @@ class Portal:
         if self._guard.forked:
             coroutine.close()
             self._guard.check()
-        results: list[T] = []
+        outcome = _Outcome(coroutine)
         done: queue.SimpleQueue[object] = queue.SimpleQueue()
-        future = self._begin(_keeping(coroutine, results), coroutine, done=done)
+        future: concurrent.futures.Future[T] | None = None
         try:
+            future = self._begin(outcome.keep(), coroutine, done=done)
             _await(future, done)
             return future.result()
         except concurrent.futures.CancelledError:
             raise errors.ClientClosed("the client was closed", applied=None) from None
         except BaseException as error:
-            if not (future.done() and not future.cancelled() and future.exception() is error):
-                future.cancel()  # The caller was interrupted.
-                if undo is not None:
-                    with contextlib.suppress(errors.ClientClosed):
-                        self._begin(_undoing(results, undo))
+            if future is None or not future.done() or future.cancelled() or future.exception() is not error:
+                # The caller was interrupted, perhaps before it knew the future.
+                with contextlib.suppress(errors.ClientClosed):
+                    self._begin(outcome.abandon(undo))
             raise
 
     def _begin(
@@ -115,7 +115,8 @@ class Portal:
         """Ends the thread, once what runs in it has ended."""
         if self._guard.forked or not self._thread.is_alive():
             return
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        with contextlib.suppress(RuntimeError):  # It has ended meanwhile.
+            self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -141,17 +142,35 @@ def _close(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> None:
         coroutine.close()
 
 
-async def _keeping(coroutine: Coroutine[Any, Any, T], results: list[T]) -> T:
-    """Runs a coroutine, and keeps its result."""
-    result = await coroutine
-    results.append(result)
-    return result
+class _Outcome(Generic[T]):
+    """What becomes of a coroutine, for the sake of a caller who is interrupted. Everything here runs in the loop."""
 
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._coroutine = coroutine
+        self._task: asyncio.Task[Any] | None = None  # None: it has not begun.
+        self._abandoned = False
+        self._results: list[T] = []
 
-async def _undoing(results: list[T], undo: Callable[[T], Coroutine[Any, Any, Any]]) -> None:
-    """Undoes a result that came though its caller was interrupted."""
-    for result in results:
-        await undo(result)
+    async def keep(self) -> T:
+        """Runs the coroutine, and keeps its result."""
+        if self._abandoned:
+            self._coroutine.close()
+            raise asyncio.CancelledError
+        self._task = asyncio.current_task()
+        result = await self._coroutine
+        self._results.append(result)
+        return result
+
+    async def abandon(self, undo: Callable[[T], Coroutine[Any, Any, Any]] | None) -> None:
+        """Cancels it. When it has ended, which may take a while, a result that it had all the same is undone."""
+        self._abandoned = True
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        if undo is not None:
+            for result in self._results:
+                await undo(result)
 
 
 async def _settle() -> None:
@@ -165,6 +184,10 @@ async def _settle() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+class _Callbacks(threading.Thread):
+    """The thread in which callbacks run."""
+
+
 class ThreadDispatcher:
     """Runs callbacks in a thread of its own, so that they may block, and call the client."""
 
@@ -176,7 +199,7 @@ class ThreadDispatcher:
         """Takes a callback. The loop's thread calls this, and no other."""
         self._queue.put((callback, args))
         if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="tenure-callbacks", daemon=True)
+            self._thread = _Callbacks(target=self._serve, name="tenure-callbacks", daemon=True)
             self._thread.start()
 
     def _serve(self) -> None:
@@ -254,6 +277,11 @@ async def in_thread(owner: object, function: Callable[..., Any], *args: Any) -> 
     worker = Worker(owner, function, *args)
     worker.start()
     return await worker.wait()
+
+
+def runs_for_the_library() -> bool:
+    """Whether the caller is a function of the user that the library runs in a thread: what closes a client waits."""
+    return isinstance(threading.current_thread(), (Worker, _Callbacks))
 
 
 def let_go(owner: object | None = None) -> None:

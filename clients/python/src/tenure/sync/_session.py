@@ -125,6 +125,9 @@ class Session:
         if self._aio.cause is None and not self._portal.closed:
             self._portal.run(self._aio.close())
 
+    def __repr__(self) -> str:
+        return repr(self._aio)
+
     def __enter__(self) -> Self:
         return self
 

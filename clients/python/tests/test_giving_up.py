@@ -1,0 +1,69 @@
+"""Callers that give up, against a member in memory: what they began is undone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled
+
+from tenure import State, _rpc
+from tenure.v1 import session_pb2
+
+
+def test_a_session_whose_caller_gave_up_is_destroyed(member: FakeMember) -> None:
+    async def give_up() -> None:
+        answered = asyncio.Event()
+
+        async def create(request: Any) -> Any:
+            await answered.wait()
+            return session_pb2.CreateSessionResponse(session_id=SESSION, ttl=request.ttl, epoch=1)
+
+        member.calls[_rpc.CREATE_SESSION.path] = create
+        async with member.client() as client:
+            opening = asyncio.ensure_future(client.session(ttl=0).__aenter__())
+            await member.asked_for(_rpc.CREATE_SESSION)
+            await cancelled(opening)
+            answered.set()
+            assert (await member.asked_for(_rpc.DESTROY_SESSION)).session_id == SESSION
+            assert not client._sessions
+
+    asyncio.run(asyncio.wait_for(give_up(), PATIENCE))
+
+
+def test_a_close_that_is_cancelled_leaves_nothing_running(member: FakeMember) -> None:
+    async def never(request: Any) -> Any:
+        await asyncio.Event().wait()
+
+    async def close() -> None:
+        member.calls[_rpc.DESTROY_SESSION.path] = never
+        client = member.client()
+        await client.session()
+        closing = asyncio.ensure_future(client.close())
+        await member.asked_for(_rpc.DESTROY_SESSION)
+        await cancelled(closing)
+        assert client.state is State.CLOSED
+        assert all(link.broken for link in member.links)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not [t for t in others if t.get_name().startswith("tenure-")]
+
+    asyncio.run(asyncio.wait_for(close(), PATIENCE))
+
+
+def test_what_is_printed_shows_no_secret(member: FakeMember) -> None:
+    async def show() -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        async with member.client() as client, client.session() as session:
+            async with session.lock("k") as held:
+                texts = [repr(client), repr(session), repr(held), repr(session.credentials())]
+                assert texts[2] == "<Held 'k' token 2, safe>"
+                with pytest.raises(ValueError, match="not both"):
+                    await held.release(put="v", delete=True)
+                assert held.safe
+            assert repr(held) == "<Held 'k' token 2, ended: released>"
+            secret = session._secret
+            assert texts[1] == f"<Session {SESSION} CONNECTED>"
+            assert not [t for t in texts if repr(secret)[2:-1] in t or secret.hex() in t]
+
+    asyncio.run(asyncio.wait_for(show(), PATIENCE))
