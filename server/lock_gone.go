@@ -43,7 +43,8 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 		return 0, nil, err
 	}
 	if len(waiters) == 1 && waiters[0].Place == w.place {
-		before, err := s.Position(w.acquire.GetKey(), w.place)
+		var before int
+		before, err = s.Position(w.acquire.GetKey(), w.place)
 		w.position = uint32(before)
 		w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
 		return 0, nil, err
