@@ -13,10 +13,30 @@ import (
 // typoMax is how many letters may differ between what was written and what was probably meant.
 const typoMax = 2
 
+// offerChoices has shells complete the values of flags that take one of a few. Other flags take no names of files, unless
+// they are about files.
+func offerChoices(cmd *cobra.Command) {
+	choices := map[string][]string{
+		"output": {outputText, outputJSON}, "behavior": {"release", "delete"},
+		"log-format": {logConsole, logJSON}, "log-level": {"debug", "info", "warn", "error"},
+	}
+	offer := func(flag *pflag.Flag) {
+		switch {
+		case flag.Name == "config" || strings.HasSuffix(flag.Name, "-dir"):
+		default:
+			// It fails only for a flag that is not there, or has completions already.
+			_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(choices[flag.Name], cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(offer)
+	cmd.PersistentFlags().VisitAll(offer)
+}
+
 // explainUsage makes a command, and those below it, say what was probably meant by a wrong use.
 func explainUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(flagMistake)
 	cmd.SuggestionsMinimumDistance = typoMax
+	offerChoices(cmd)
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
