@@ -87,13 +87,9 @@ func TestAHoldThatIsBeingReleasedIsNotTakenForANewOne(t *testing.T) {
 				var second <-chan taken
 				if test.before {
 					answer := b.hold(&b.locks.lateAnswers)
-					second = test.take.inBackground(t.Context(), lock)
 					defer answer()
-					defer synctest.Wait()
-					go func() { // It is answered while the release is under way.
-						pass(2 * time.Second)
-						answer()
-					}()
+					second = test.take.inBackground(t.Context(), lock)
+					time.AfterFunc(2*time.Second, answer) // While the release is under way.
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
