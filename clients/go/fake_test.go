@@ -22,21 +22,21 @@ import (
 type fakeCluster struct {
 	net *memnet.Net
 
-	mu       sync.Mutex // Guards what follows.
-	members  []*fakeMember
-	list     []string // What ListMembers answers.
-	sessions map[string]*fakeSession
-	locks    fakeLocks
-	revision uint64
-	results  map[string]int // Results of puts by request id: how often each was sent.
-	puts     []*tenurev1.PutRequest
-	outdated int             // How many attempts to attach are refused.
-	loseNext int             // How many answers to puts are lost.
-	slow     map[string]bool // Keys of which puts are not answered at present.
-	refuse   tenurev1.ErrorReason
-	refused  int                     // How many renewals were.
-	hints    []*tenurev1.SessionHint // They go with the next answer to a renewal.
-	destroys []*tenurev1.DestroySessionRequest
+	mu         sync.Mutex // Guards what follows.
+	members    []*fakeMember
+	list       []string // What ListMembers answers.
+	sessions   map[string]*fakeSession
+	locks      fakeLocks
+	revision   uint64
+	results    map[string]int // Results of puts by request id: how often each was sent.
+	puts       []*tenurev1.PutRequest
+	outdated   int             // How many attempts to attach are refused.
+	loseNext   int             // How many answers to puts are lost.
+	slow       map[string]bool // Keys of which puts are not answered at present.
+	refuse     tenurev1.ErrorReason
+	refuseOnce bool                    // Whether refuse is over with the first renewal.
+	hints      []*tenurev1.SessionHint // They go with the next answer to a renewal.
+	destroys   []*tenurev1.DestroySessionRequest
 }
 
 type fakeSession struct {
@@ -215,7 +215,9 @@ func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict
 	defer f.mu.Unlock()
 	verdict := &tenurev1.RenewalVerdict{SessionId: r.GetSessionId(), Number: r.GetNumber(), Refused: f.refuse}
 	if f.refuse != 0 {
-		f.refused++
+		if f.refuseOnce {
+			f.refuse = 0
+		}
 		return verdict
 	}
 	s, reason := f.session(r.GetSessionId())
