@@ -195,8 +195,9 @@ final class Acquisition {
       session.client.link.whenUp(next);
       return;
     }
-    // Once it was queued, session and owner name the place.
-    if (sequence == 0 && !queuedOnce) {
+    // Session and owner name the place. Each stream has a number until its first answer, so that one that may still be on its way
+    // can be known to be done; another one for want of an answer has the same.
+    if (sequence == 0) {
       sequence = session.ids().draw(this::open);
       if (sequence == 0) {
         return;
@@ -282,11 +283,11 @@ final class Acquisition {
       if (stream != this || future.isDone()) {
         return;
       }
+      doneWithId();
       switch (r.getStepCase()) {
         case QUEUED -> {
           queuedOnce = true;
           failures = 0;
-          doneWithId();
           int position = r.getQueued().getPlace().getPosition();
           options.queued().ifPresent(q -> session.events().execute(() -> q.accept(position)));
         }

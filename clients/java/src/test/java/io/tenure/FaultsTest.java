@@ -192,14 +192,15 @@ final class FaultsTest extends WithFakeMember {
   }
 
   @Test
-  void aPlaceThatIsFoundAgainNeedsNoNumber() throws Exception {
+  void aPlaceIsFoundAgainUnderAnotherNumber() throws Exception {
     CompletableFuture<Held> wait = client.openSession().lock("k").acquireAsync();
     FakeMember.Acquire first = member.next(FakeMember.Acquire.class);
     assertTrue(first.request().getOptions().hasRequestId());
     first.queued();
     first.out().onError(Status.UNAVAILABLE.asRuntimeException());
     FakeMember.Acquire second = member.next(FakeMember.Acquire.class);
-    assertFalse(second.request().getOptions().hasRequestId());
+    assertTrue(second.request().getOptions().getRequestId().getSequence()
+        > first.request().getOptions().getRequestId().getSequence());
     assertEquals(first.request().getOptions().getOwner(), second.request().getOptions().getOwner());
     second.grant(second.hold(7));
     assertTrue(get(wait).isSafe());

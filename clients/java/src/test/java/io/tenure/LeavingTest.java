@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
@@ -35,6 +36,22 @@ final class LeavingTest extends WithFakeMember {
     session.kv().putAsync("x", new byte[0], PutOptions.defaults());
     StreamObserver<PutResponse> put = next(puts);
     CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stuck = member.next(FakeMember.Acquire.class);
+    wait.cancel(true);
+    isLeftAgain(put, stuck.request().getOptions().getRequestId().getSequence(), stuck.hold(7));
+  }
+
+  @Test
+  void aPlaceThatWasLookedForAgainIsGivenUpOnceThatRequestIsKnownToBeDone() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire first = member.next(FakeMember.Acquire.class);
+    BlockingQueue<StreamObserver<PutResponse>> puts = new LinkedBlockingQueue<>();
+    member.put = (r, o) -> puts.add(o);
+    session.kv().putAsync("x", new byte[0], PutOptions.defaults());
+    StreamObserver<PutResponse> put = next(puts);
+    first.queued();
+    first.out().onError(Status.UNAVAILABLE.asRuntimeException());
     FakeMember.Acquire stuck = member.next(FakeMember.Acquire.class);
     wait.cancel(true);
     isLeftAgain(put, stuck.request().getOptions().getRequestId().getSequence(), stuck.hold(7));
