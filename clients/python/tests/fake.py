@@ -13,6 +13,7 @@ import grpc.aio
 import pytest
 
 from tenure import _rpc, aio, errors
+from tenure._core.clock import Clock
 from tenure.aio import _connection
 from tenure.aio._link import Link, Stream
 from tenure.v1 import cluster_pb2, lock_pb2, session_pb2, types_pb2
@@ -199,9 +200,9 @@ class FakeMember:
         for link in self.links:
             link.break_off()
 
-    def client(self) -> aio.Client:
+    def client(self, clock: Clock | None = None) -> aio.Client:
         """Returns a client whose pauses between attempts are short."""
-        return aio.Client(f"tenure://{ADDRESS}", rng=Dice())
+        return aio.Client(f"tenure://{ADDRESS}", clock=clock, rng=Dice())
 
 
 def refuse(times: int, error: Callable[[], errors.TenureError], then: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled
+from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled, lost, refuse
 
-from tenure import State, _rpc
+from tenure import State, _rpc, errors
+from tenure._core.clock import system_clock
 from tenure.v1 import session_pb2
 
 
@@ -67,3 +68,38 @@ def test_what_is_printed_shows_no_secret(member: FakeMember) -> None:
             assert not [t for t in texts if repr(secret)[2:-1] in t or secret.hex() in t]
 
     asyncio.run(asyncio.wait_for(show(), PATIENCE))
+
+
+class ShiftedClock:
+    """The system's clock, which a test may set forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return system_clock().now() + self.ahead
+
+
+def test_a_long_call_without_ttl_bears_a_break(member: FakeMember) -> None:
+    async def never(request: Any) -> Any:
+        await asyncio.Event().wait()
+
+    async def put() -> None:
+        clock, member.ttl = ShiftedClock(), 0
+        member.calls[_rpc.PUT.path] = never
+        async with member.client(clock) as client, client.session(ttl=0) as session:
+            putting = asyncio.ensure_future(session.kv.put("k", b"v"))
+            await member.asked_for(_rpc.PUT)
+            clock.ahead += 3600
+            answer = member.calls[_rpc.LIST_MEMBERS.path]
+            member.calls[_rpc.LIST_MEMBERS.path] = refuse(10**9, lost, answer)
+            asked = len(member.requests(_rpc.LIST_MEMBERS))
+            member.cut()
+            await member.asked_for(_rpc.LIST_MEMBERS, asked + 5)
+            assert not putting.done()
+            clock.ahead += 60
+            with pytest.raises(errors.OutcomeUnknown):
+                await putting
+            member.calls[_rpc.LIST_MEMBERS.path] = answer
+
+    asyncio.run(asyncio.wait_for(put(), PATIENCE))

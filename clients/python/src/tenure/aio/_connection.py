@@ -77,6 +77,7 @@ class Connection:
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
+        self._unlinked_since = self._clock.now()  # While there is no link.
         self._current = ""  # Advertised address of the member that the link leads to.
         self._incomplete = False  # Whether a member's address was missing in the list.
         self._linked = asyncio.Event()
@@ -267,6 +268,7 @@ class Connection:
         link.break_off()
         if self._link is link:
             self._link = None
+            self._unlinked_since = self._clock.now()
             self._linked.clear()
             if not self._closing:
                 self._change_state(State.SUSPENDED)

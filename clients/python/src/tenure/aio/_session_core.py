@@ -196,7 +196,7 @@ class SessionCore:
         if self._machine.state is State.JEOPARDY:
             return self._jeopardy_since + self._machine.patience
         if self.ttl <= 0 and self._client._link is None:
-            return begin + JEOPARDY_WAIT_MAX_SECONDS
+            return max(begin, self._client._unlinked_since) + JEOPARDY_WAIT_MAX_SECONDS
         return float("inf")
 
     async def _until_connected(self, timeout: float | None) -> None:
