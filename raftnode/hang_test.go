@@ -239,3 +239,39 @@ func TestALeaderThatCannotBeReplacedStays(t *testing.T) {
 		})
 	}
 }
+
+// Votes are written before they count, one after the other: disks slower than an election time-out delay an election, and do not
+// prevent it.
+func TestSlowDisksElectALeader(t *testing.T) {
+	for _, slow := range []time.Duration{700 * time.Millisecond, 1100 * time.Millisecond, 1400 * time.Millisecond} {
+		t.Run(slow.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, disks := hangingFleet(t, 3)
+				f.put("before", "v")
+				old := f.leader().Status().MemberID
+				for _, d := range disks {
+					d.setSlow(slow)
+				}
+				f.w.setCut(old)
+				elected := false
+				for range 60 {
+					<-time.After(time.Second)
+					for id := uint64(1); id <= 3; id++ {
+						elected = elected || id != old && f.node(id).Status().Role == "leader"
+					}
+				}
+				if !elected {
+					t.Error("nobody leads after a minute")
+				}
+				for _, d := range disks {
+					d.setSlow(0)
+				}
+				f.w.setCut(0)
+				f.agree(1, 2, 3)
+				for id := range f.stops {
+					f.stop(id)
+				}
+			})
+		})
+	}
+}

@@ -81,7 +81,8 @@ func (n *Node) watchHang() {
 	}
 	if hangs && n.core.Leadership().Role != core.RoleLeader {
 		// What another member commits now is not applied here before the disk works again, so nobody here hears of it.
-		why := n.explain(ErrNotLeader)
+		leadership := n.core.Leadership() // The view that errors explain themselves by is stored later in this turn.
+		why := &NotLeaderError{Leader: leadership.Leader, Term: leadership.Term}
 		n.proposals.Abandon(why)
 		n.confWaits.unknown(why)
 	}

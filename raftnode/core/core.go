@@ -276,10 +276,16 @@ func (Tick) step(c *Core, _ *Effects) {
 		c.tickHanging()
 		return
 	}
+	if c.writes.waiting > 0 && c.rn.BasicStatus().SoftState.RaftState == raft.StateCandidate {
+		return // The others are asked once its own vote is written; the time in which they have to answer begins then.
+	}
 	c.rn.Tick()
 }
 
-func (Age) step(c *Core, _ *Effects) { c.reads.tick() }
+func (Age) step(c *Core, _ *Effects) {
+	c.writes.tick()
+	c.reads.tick()
+}
 
 func (Campaign) step(c *Core, _ *Effects) {
 	// An error says that there is nothing to campaign for, which the election time-out finds out again.

@@ -565,7 +565,7 @@ type MemberReport struct {
 	DiskFull bool `protobuf:"varint,3,opt,name=disk_full,json=diskFull,proto3" json:"disk_full,omitempty"`
 	// Bytes that can still be written to its disk; zero: unknown.
 	DiskFreeBytes uint64 `protobuf:"varint,4,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
-	// Whether a write of its log does not come to an end: it cannot lead well, and is not asked to.
+	// Whether a write of its log does not come to an end: it does not campaign nor take the leadership.
 	DiskHangs     bool `protobuf:"varint,5,opt,name=disk_hangs,json=diskHangs,proto3" json:"disk_hangs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
