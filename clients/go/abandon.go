@@ -115,10 +115,10 @@ func (s *Session) leaveOnce(ctx context.Context, name ownName, a *abandoned) err
 		return err
 	}
 	s.mu.Lock()
-	inherited := s.holdings.inherits(hold)
+	known := s.holdings.inherits(hold) || s.holdings.known(hold) != nil
 	s.mu.Unlock()
-	if inherited {
-		return nil // It was there before, and the process that had it may believe in it.
+	if known {
+		return nil // It was there before: the process that had it may believe in it, or somebody here does by now.
 	}
 	a.granted = true
 	return s.release(ctx, &tenurev1.ReleaseLockRequest{

@@ -1,9 +1,11 @@
 package tenure_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
@@ -101,6 +103,34 @@ func TestAnInheritedHoldThatWasReleasedIsNotInheritedAgain(t *testing.T) {
 		}
 		if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 0 {
 			t.Errorf("inherited %v, %v, want nothing", holds, err)
+		}
+	})
+}
+
+func TestWhatIsGivenUpIsNotReleasedOnceItIsBelieved(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		s, end := b.inherit(t)
+		defer end()
+		ctx, cancel := context.WithCancel(t.Context())
+		result := taking(acquire).inBackground(ctx, s.Lock("a", tenure.WithOwner("me")))
+		pass(ttl - 2*time.Second)
+		b.each(func(m *fakeMember) { m.Refuse(true); m.Cut() })
+		cancel() // Its place cannot be given up at present.
+		if r := <-result; !errors.Is(r.err, context.Canceled) {
+			t.Fatalf("acquired what cannot be believed yet: %v", r.err)
+		}
+		pass(2 * time.Second)
+		holds, err := s.Holds(t.Context())
+		if err != nil || len(holds) != 1 {
+			t.Fatalf("inherited %v, %v, want one hold", holds, err)
+		}
+		b.each(func(m *fakeMember) { m.Refuse(false) })
+		pass(3 * time.Second)
+		b.mu.Lock()
+		held := b.locks.holds["app/a"]
+		b.mu.Unlock()
+		if !holds[0].Safe() || held == nil {
+			t.Errorf("safe %v while the cluster has %v", holds[0].Safe(), held)
 		}
 	})
 }
