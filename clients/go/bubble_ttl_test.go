@@ -117,3 +117,36 @@ func TestNothingInheritedWithoutTTLIsNoLoss(t *testing.T) {
 		}
 	})
 }
+
+func TestASessionWhoseOpeningWasGivenUpIsDestroyed(t *testing.T) {
+	for name, end := range map[string]func(c *tenure.Client, cancel func()){
+		"its caller gave up":    func(_ *tenure.Client, cancel func()) { cancel() },
+		"and closed the client": func(c *tenure.Client, cancel func()) { cancel(); go func() { _ = c.Close() }() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				c := b.another(t)
+				defer func() { _ = c.Close() }()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				b.mu.Lock()
+				b.onCreate = func() { end(c, cancel) }
+				b.mu.Unlock()
+				if _, err := c.OpenSession(ctx, tenure.WithTTL(0)); !errors.Is(err, tenure.ErrOutcomeUnknown) {
+					t.Errorf("opening ended with %v, want that it is unknown", err)
+				}
+				pass(time.Second)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				for id, s := range b.sessions {
+					if id != b.session.ID() && s.over == 0 {
+						t.Errorf("%s lives on", id)
+					}
+				}
+				if len(b.sessions) != 2 {
+					t.Errorf("%d sessions were made, want one more than there was", len(b.sessions))
+				}
+			})
+		})
+	}
+}

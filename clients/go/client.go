@@ -44,8 +44,9 @@ type Client struct {
 	sessions []*Session
 	resuming map[resumption]attempted // Resumes that failed.
 
-	streams group // Watches, caches and observers.
-	running group // The pool.
+	openings group // Sessions that are being opened, or undone because nobody waits for them any more.
+	streams  group // Watches, caches and observers.
+	running  group // The pool.
 }
 
 // Open returns a client for a connection string such as "tenure://h1:7400,h2:7400/namespace?ttl=15s". The members named are
@@ -112,6 +113,7 @@ func (c *Client) Close() error {
 		closing.Go(func() { errs[i] = s.Close() })
 	}
 	closing.Wait()
+	c.openings.stop()
 	c.streams.stop()
 	c.running.stop()
 	for _, err := range errs {

@@ -26,6 +26,8 @@ type fakeCluster struct {
 	members    []*fakeMember
 	list       []string // What ListMembers answers.
 	sessions   map[string]*fakeSession
+	created    map[string]string // Ids of sessions by idempotency key.
+	onCreate   func()            // Called when a session is made; the answer then waits until nobody does for it.
 	locks      fakeLocks
 	revision   uint64
 	results    map[string]int // Results of puts by request id: how often each was sent.
@@ -64,7 +66,7 @@ type fakeMember struct {
 
 func newFakeCluster(members int) *fakeCluster {
 	f := &fakeCluster{
-		net: memnet.New(), sessions: map[string]*fakeSession{}, results: map[string]int{}, slow: map[string]bool{},
+		net: memnet.New(), sessions: map[string]*fakeSession{}, created: map[string]string{}, results: map[string]int{}, slow: map[string]bool{},
 		locks: fakeLocks{
 			holds: map[string]*tenurev1.Hold{}, places: map[string][]*fakePlace{}, marks: map[string]uint64{}, answers: map[string]*fakePlace{},
 		},
@@ -130,14 +132,23 @@ func (f *fakeCluster) header() *tenurev1.ResponseHeader {
 }
 
 func (m *fakeMember) CreateSession(
-	_ context.Context, r *tenurev1.CreateSessionRequest,
+	ctx context.Context, r *tenurev1.CreateSessionRequest,
 ) (*tenurev1.CreateSessionResponse, error) {
 	f := m.cluster
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	id := fmt.Sprintf("session-%d", len(f.sessions)+1)
 	ttl := r.GetTtl().AsDuration()
-	f.sessions[id] = &fakeSession{ttl: ttl, deadline: time.Now().Add(ttl), epoch: 1}
+	id, again := f.created[string(r.GetOptions().GetIdempotencyKey())]
+	if !again {
+		id = fmt.Sprintf("session-%d", len(f.sessions)+1)
+		f.created[string(r.GetOptions().GetIdempotencyKey())] = id
+		f.sessions[id] = &fakeSession{ttl: ttl, deadline: time.Now().Add(ttl), epoch: 1}
+		if f.onCreate != nil {
+			f.onCreate()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	}
 	return &tenurev1.CreateSessionResponse{
 		Header: f.header(), SessionId: id, Ttl: r.GetTtl(), Epoch: 1, KeepaliveInterval: durationpb.New(min(ttl/3, 10*time.Second)),
 	}, nil

@@ -3,6 +3,7 @@ package tenure
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -75,7 +76,8 @@ type Session struct {
 	closeResult  error
 }
 
-// OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only.
+// OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only; if it ends first the
+// session is destroyed in case it was opened, for which the cluster is asked in the background for a few seconds.
 func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{ttl: c.target.ttl, lockDelay: c.target.lockDelay, name: c.target.name}
 	for _, option := range options {
@@ -89,26 +91,61 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		s.secret = randomBytes(secretBytes)
 	}
 	request := c.createRequest(s, &o)
-	var answer *tenurev1.CreateSessionResponse
-	sent := c.clock() // The first attempt counts: it may be the one that opened the session.
-	err := c.retry(ctx, func(ctx context.Context, l *conn.Link) (err error) {
-		answer, err = tenurev1.NewSessionServiceClient(l).CreateSession(ctx, request)
-		return err
-	}, false)
-	if err != nil {
+	opened := make(chan error, 1)
+	if !c.openings.start(func(closing context.Context) {
+		opening, cancel := context.WithCancelCause(ctx)
+		defer context.AfterFunc(closing, func() { cancel(errClientClosed()) })()
+		err := s.open(opening, request)
+		opened <- err
+		if e, ok := errors.AsType[*Error](err); ok && e.Applied != AppliedNo {
+			c.undoOpening(request)
+		}
+	}) {
+		opened <- errClientClosed()
+	}
+	if err := <-opened; err != nil {
 		s.abort()
 		return nil, err
+	}
+	s.begin(false)
+	return s, nil
+}
+
+// open asks for the session, and puts it under the client's care.
+func (s *Session) open(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
+	sent := s.client.clock() // The first attempt counts: it may be the one that opened the session.
+	answer, err := s.client.create(ctx, request)
+	if err != nil {
+		return err
 	}
 	s.id, s.epoch = answer.GetSessionId(), answer.GetEpoch()
 	s.lockDelay = answer.GetLockDelay().AsDuration()
 	s.setTTL(answer.GetTtl().AsDuration(), answer.GetKeepaliveInterval().AsDuration())
-	if err := c.add(s); err != nil {
-		s.abort()
-		return nil, err
+	if err := s.client.add(s); err != nil {
+		_ = s.destroy() // If nobody can be told, its TTL ends it.
+		return err
 	}
 	s.renewed(sent, s.ttl)
-	s.begin(false)
-	return s, nil
+	return nil
+}
+
+// create makes a session. The same request makes it once, however often it is sent.
+func (c *Client) create(ctx context.Context, request *tenurev1.CreateSessionRequest) (answer *tenurev1.CreateSessionResponse, err error) {
+	err = c.retry(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		answer, err = tenurev1.NewSessionServiceClient(l).CreateSession(ctx, request)
+		return err
+	}, false)
+	return answer, err
+}
+
+// undoOpening destroys a session that may have been made for nobody. Asked the same again, the cluster tells which one it is.
+func (c *Client) undoOpening(request *tenurev1.CreateSessionRequest) {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	if answer, err := c.create(ctx, request); err == nil {
+		made := &Session{client: c, id: answer.GetSessionId(), secret: request.GetSecret(), epoch: answer.GetEpoch()}
+		_ = made.destroy() // If nobody can be told, its TTL ends it.
+	}
 }
 
 // newSession returns a session that is CONNECTING.
@@ -261,7 +298,7 @@ func (s *Session) Close() error {
 	return s.closeResult
 }
 
-// destroy tells the cluster that the session is over.
+// destroy tells the cluster that the session is over, for a few seconds at most.
 func (s *Session) destroy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
