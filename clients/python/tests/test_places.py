@@ -264,6 +264,50 @@ def test_a_wait_that_ends_leaves_what_the_same_owner_holds(member: FakeMember) -
     run(member, work)
 
 
+@pytest.mark.parametrize("then", ["refused", "held, and released", "held, and lost"])
+def test_a_place_that_another_call_of_its_owner_may_use_is_given_up_after_that(member: FakeMember, then: str) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = in_queue(member)
+        release, go = member.calls[RELEASE.path], asyncio.Event()
+
+        async def answer(request: Any) -> Any:
+            await go.wait()
+            if then == "refused":
+                return lock_pb2.TryAcquireLockResponse(acquired=False)
+            return lock_pb2.TryAcquireLockResponse(acquired=True, hold=member.hold(request.key, "me"))
+
+        def released(request: Any) -> Any:
+            assert not member.requests(CANCEL)  # It would give the hold back, without the last value.
+            return release(request)
+
+        member.calls[TRY.path], member.calls[RELEASE.path] = answer, released
+        lock = session.lock("k", owner="me")
+        waiting = asyncio.ensure_future(lock.acquire())
+        await member.asked_for(ACQUIRE)
+        trying = asyncio.ensure_future(lock.try_acquire())
+        sequence = (await member.asked_for(TRY)).options.request_id.sequence
+        await cancelled(waiting)
+        assert not member.requests(CANCEL)
+        go.set()
+        held = await trying
+        assert (held is None) is (then == "refused")
+        if held is not None:
+            assert held.safe
+            assert not member.requests(CANCEL)
+            if then == "held, and released":
+                assert await held.release(put=b"last")
+            else:
+                session._holdings.compare(set(), member.revision)
+                assert held.cause is EndCause.TAKEN_AWAY
+        left = await member.asked_for(CANCEL)
+        assert (left.key, left.options.owner) == ("k", "me")
+        assert left.options.request_id.done_below > sequence
+        await member.until(lambda: not session._holdings._leaving)
+        assert len(member.requests(CANCEL)) == 1
+
+    run(member, work)
+
+
 def test_an_owner_acquires_anew_only_after_its_hold_was_given_back(member: FakeMember) -> None:
     async def work(client: Any, session: Any) -> None:
         member.streams[ACQUIRE.path] = at_once(member)

@@ -64,6 +64,7 @@ class Leadership(Held):
                 self._end(EndCause.RELEASED, give_back=True)  # It may have been passed on.
             raise
         self._end(EndCause.RELEASED if answer.resigned else EndCause.TAKEN_AWAY)
+        self.session._holdings.settle()
         return answer.resigned
 
 

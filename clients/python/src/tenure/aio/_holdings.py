@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenure import errors
 from tenure._core.backoff import Backoff
@@ -61,6 +61,7 @@ class Holdings:
         self._waits: Counter[OwnName] = Counter()  # Of calls that wait for a lock or try it.
         self._leaving: Counter[OwnName] = Counter()  # Of calls that give something back.
         self._moved = asyncio.Event()  # Set when one of the last three shrinks; the next has another.
+        self._owed: set[OwnName] = set()  # To be left when nobody uses it any more.
         self._giving_back = False
 
     # Holds.
@@ -111,6 +112,7 @@ class Holdings:
         name = name_of(hold)
         if same := self._helds.get(name):
             same[0]._end(EndCause.TAKEN_AWAY)
+            self.settle()
         else:
             _remember(self._lost, name)  # Perhaps its grant is still on the way.
 
@@ -122,6 +124,7 @@ class Holdings:
         for name, orphan in list(self._orphans.items()):
             if name not in names and orphan.token <= revision:
                 self._drop(name)
+        self.settle()
 
     def goes_back(self, hold: session_pb2.Hold) -> bool:
         """Whether a hold was given up here: then it is on its way back, and must be acquired anew."""
@@ -146,10 +149,13 @@ class Holdings:
             _less(self._waits, own)
             self._move()
 
-    def _used(self, own: OwnName) -> bool:
-        """Whether somebody else has or waits for the lock under this name, beside the one who asks."""
+    def _used(self, own: OwnName, waits: int = 0) -> bool:
+        """Whether somebody has or waits for the lock under this name, beside so many who wait."""
         held = any(same[0].owner == own[1] for name, same in self._helds.items() if name[0] == own[0])
-        return held or self._waits[own] > 1
+        return held or self._orphaned(own) or self._waits[own] > waits
+
+    def _orphaned(self, own: OwnName) -> bool:
+        return any(name[0] == own[0] and orphan.owner == own[1] for name, orphan in self._orphans.items())
 
     async def until_no_waits(self) -> None:
         """Waits until nobody waits for a lock."""
@@ -158,11 +164,12 @@ class Holdings:
 
     async def until_given_back(self, own: OwnName) -> None:
         """Waits until what was had under this name is given back: an acquire would find it again."""
-        while self._leaving[own] or any(n[0] == own[0] and o.owner == own[1] for n, o in self._orphans.items()):
+        while self._leaving[own] or self._orphaned(own):
             await self._moved.wait()
             self._session._check_open()
 
     def _move(self) -> None:
+        self.settle()
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
 
@@ -171,16 +178,32 @@ class Holdings:
     def leave(self, own: OwnName) -> Leaving:
         """Gives up a place, or the hold that it became, in the background until the cluster knows.
 
-        Call it inside waiting, after the last request that could make such a place. What somebody else uses stays.
+        Call it inside waiting, after the last request that could make such a place. What somebody else uses stays until
+        that ends: then it is given up.
         """
         leaving = Leaving()
-        if self._session._machine.cause is not None or self._used(own):
+        if self._session._machine.cause is not None:
+            leaving.over.set()
+        elif self._used(own, waits=1):
+            self._owed.add(own)
             leaving.over.set()
         else:
-            self._leaving[own] += 1
-            last = self._session._window.next_sequence - 1
-            self._session._client._spawn(self._leave(own, last, leaving), "leave-queue")
+            self._begin_leave(own, leaving)
         return leaving
+
+    def settle(self) -> None:
+        """Gives up what was left to somebody else who has ended, too. Call it when a hold ended by itself."""
+        if self._session._machine.cause is not None:
+            self._owed.clear()
+        for own in list(self._owed):
+            if not self._used(own) and not self._leaving[own]:
+                self._begin_leave(own, Leaving())
+
+    def _begin_leave(self, own: OwnName, leaving: Leaving) -> None:
+        self._owed.discard(own)
+        self._leaving[own] += 1
+        last = self._session._window.next_sequence - 1
+        self._session._client._spawn(self._leave(own, last, leaving), "leave-queue")
 
     async def _leave(self, own: OwnName, last: int, leaving: Leaving) -> None:
         session = self._session
@@ -220,10 +243,13 @@ class Holdings:
             )
             await session._change(RELEASE_LOCK, back, owner=own[1])
 
-    async def release(self, held: Held, request: lock_pb2.ReleaseLockRequest) -> bool:
+    def release(self, held: Held, request: lock_pb2.ReleaseLockRequest) -> Coroutine[Any, Any, bool]:
         """Sends a release. Returns whether the lock was held until now. One that fails is made later, without value."""
         own = (held._name[0], held.owner)
-        self._leaving[own] += 1
+        self._leaving[own] += 1  # From now on, not from when the task runs: nothing may come between.
+        return self._release(own, held, request)
+
+    async def _release(self, own: OwnName, held: Held, request: lock_pb2.ReleaseLockRequest) -> bool:
         try:
             return (await self._session._change(RELEASE_LOCK, request, owner=held.owner)).released
         except errors.SessionClosed:
