@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fake import PATIENCE, SESSION, FakeMember, cancelled, lost
+from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled, lost
 
-from tenure import CloseCause, Credentials, _rpc, aio, errors
-from tenure.v1 import lock_pb2, session_pb2
+from tenure import CloseCause, Credentials, EndCause, State, _rpc, aio, errors
+from tenure.v1 import lock_pb2, session_pb2, types_pb2
 
 KEPT = Credentials(SESSION, bytes(32), 1, 15.0, handed_over=False)
 HANDED_OVER = Credentials(SESSION, bytes(32), 1, 15.0, handed_over=True)
@@ -270,6 +270,47 @@ def test_what_is_resumed_again_takes_no_answer_to_a_renewal_of_before(member: Fa
 
     def renewals() -> list[Any]:
         return [renewal for request in member.requests(_rpc.KEEP_ALIVE) for renewal in request.renewals]
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_who_resumes_through_the_same_client_is_renewed_and_the_one_before_is_superseded(member: FakeMember) -> None:
+    async def work() -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        async with member.client() as client:
+            before = await client.session()
+            held = await before.lock("k").acquire()
+            Record(member)
+            after = await client.resume(before.credentials())
+            assert (before.state, before.cause) == (State.CLOSED, CloseCause.SUPERSEDED)
+            assert (held.safe, held.cause) == (False, EndCause.SUPERSEDED)
+            await before.close()
+            assert not member.requests(_rpc.DESTROY_SESSION)
+            renewed = after._acknowledged
+            after._renew_now()
+            await asyncio.wait_for(renewed.wait(), PATIENCE)
+            assert after.safe
+        assert [r.options.epoch for r in member.requests(_rpc.DESTROY_SESSION)] == [2]
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_a_refusal_to_renew_the_one_before_is_not_for_who_resumed(member: FakeMember) -> None:
+    async def work() -> None:
+        async with member.client() as client:
+            before = await client.session()
+            Record(member)
+            after = await client.resume(before.credentials())
+            refused = session_pb2.RenewalVerdict(
+                session_id=SESSION,
+                number=before._machine.lease.number,
+                refused=types_pb2.ERROR_REASON_SESSION_SUPERSEDED,
+            )
+            after._verdict(refused)
+            assert after.cause is None
+            refused.number = after._machine.lease.number
+            after._verdict(refused)
+            assert after.cause is CloseCause.SUPERSEDED
 
     asyncio.run(asyncio.wait_for(work(), PATIENCE))
 

@@ -59,6 +59,11 @@ class Lease:
         return self._clock.now() < self.safe_until
 
     @property
+    def number(self) -> int:
+        """The number of the last renewal."""
+        return self._number
+
+    @property
     def outstanding(self) -> bool:
         """Whether a renewal has no answer yet."""
         return self._outstanding is not None

@@ -223,6 +223,9 @@ class SessionCore:
     def _begin(self, link: Link | None) -> None:
         """Puts the session under the client's care; it is attached already to the link that made it."""
         now = self._client._clock.now()
+        before = self._client._sessions.get(self.id)
+        if before is not None and before is not self:
+            before._stop(CloseCause.SUPERSEDED)  # It was taken over through the same client.
         self._client._sessions[self.id] = self
         self._attached = link
         self._renew_at = now  # At once: only a stream that has renewed a session gets hints about it.
@@ -333,6 +336,8 @@ class SessionCore:
     def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
         """Takes the answer to a renewal."""
         now = self._client._clock.now()
+        if verdict.number != self._machine.lease.number:
+            return  # It is of a renewal before, perhaps by who used the session before.
         if verdict.refused:
             error = _convert.refusal(verdict.refused, f"session {self.id} was not renewed")
             if type(error) in _CAUSES:
@@ -364,7 +369,8 @@ class SessionCore:
         self._tick()
         self._machine.close(cause)
         self._attached = self._hinted = None
-        self._client._sessions.pop(self.id, None)
+        if self._client._sessions.get(self.id) is self:
+            del self._client._sessions[self.id]
         self._holdings.end_all(_ENDS[cause], give_back=False)
         self._publish()
         self._window_moved.set()
