@@ -153,6 +153,20 @@ def test_jeopardy_is_told_even_if_nobody_looked_before_the_renewal() -> None:
     assert told(m) == ["CONNECTED", "JEOPARDY", "CONNECTED"]
 
 
+def test_a_state_that_nobody_looked_at_goes_by_the_clock() -> None:
+    clock = FakeClock()
+    m = machine(clock)
+    m.link_up()
+    assert str(m.state_now) == "CONNECTED"
+    clock.time += 9.8
+    assert str(m.state_now) == "JEOPARDY"
+    m.link_down()
+    assert str(m.state_now) == "JEOPARDY"
+    m.close(CloseCause.EXPIRED)
+    assert str(m.state_now) == "CLOSED"
+    assert told(m) == ["CONNECTED", "SUSPENDED", "CLOSED"]
+
+
 def test_the_first_cause_of_the_end_counts() -> None:
     m = machine(FakeClock())
     m.link_up()

@@ -80,6 +80,23 @@ class ShiftedClock:
         return system_clock().now() + self.ahead
 
 
+def test_the_state_of_a_session_goes_by_the_clock(member: FakeMember) -> None:
+    async def work() -> None:
+        clock = ShiftedClock()
+        async with member.client(clock) as client, client.session() as session:
+            assert session.state is State.CONNECTED
+            member.renewing = False
+            clock.ahead += 3600  # As after the process was stopped for a while; nothing has run since.
+            assert (session.safe, session.state) == (False, State.JEOPARDY)
+            told: list[State] = []
+            session.on_state(lambda change: told.append(change.new))
+            await member.until(lambda: told)
+            assert told == [State.JEOPARDY]
+            member.renewing = True
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
 def test_a_long_call_without_ttl_bears_a_break(member: FakeMember) -> None:
     async def never(request: Any) -> Any:
         await asyncio.Event().wait()

@@ -119,6 +119,13 @@ class SessionMachine:
     state: State = State.CONNECTING
     changes: list[StateChange] = field(default_factory=list)
 
+    @property
+    def state_now(self) -> State:
+        """The state by the clock, though nobody may have noticed yet."""
+        if self.state in (State.CONNECTED, State.SUSPENDED) and not self.lease.valid:
+            return State.JEOPARDY
+        return self.state
+
     def link_up(self) -> None:
         """Notes that a member answered for the session."""
         self.linked = self.was_linked = True

@@ -49,6 +49,8 @@ class Session(SessionCore):
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
         """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        if not self._client._guard.forked:
+            self._tick()  # So that it is not told twice what the clock ended.
         self._listeners.append(callback)
         self._client._dispatcher.call(callback, StateChange(self.state, self.state, self.cause))
         return callback

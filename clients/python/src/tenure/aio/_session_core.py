@@ -93,7 +93,7 @@ class SessionCore:
     @property
     def state(self) -> State:
         """What is known of the session now."""
-        return State.CLOSED if self._client._guard.forked else self._machine.state
+        return State.CLOSED if self._client._guard.forked else self._machine.state_now
 
     @property
     def cause(self) -> CloseCause | None:
