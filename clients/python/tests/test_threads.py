@@ -175,7 +175,6 @@ def test_an_interrupt_at_any_moment_of_a_call_leaves_the_client_usable() -> None
     program = """
 import asyncio, random, signal
 from tenure.sync._portal import Portal
-from tenure.v1 import session_pb2
 
 portal = Portal()
 interrupts = 0
