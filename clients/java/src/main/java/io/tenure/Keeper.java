@@ -39,6 +39,8 @@ final class Keeper implements Link.Listener {
   private final Map<String, Kept> sessions = new HashMap<>();
   private Stream stream;
   private Stream leaving;
+  /** The number of the last renewal, of whatever session: one of the same id before must not have its verdicts taken for ours. */
+  private long renewals;
 
   Keeper(Loop loop, Link link, BootClock clock, Random random) {
     this.loop = loop;
@@ -65,11 +67,22 @@ final class Keeper implements Link.Listener {
     }
   }
 
-  /** Begins to renew the session, at once: only of what a stream has renewed does it tell what happens. */
+  /**
+   * Begins to renew the session, at once: only of what a stream has renewed does it tell what happens. Of those that were
+   * taken over by one another here, the latest is kept and the others are over.
+   */
   void add(SessionCore session) {
+    Kept old = sessions.get(session.id());
+    if (old != null && old.session.epoch() >= session.epoch()) {
+      session.over(CloseCause.SUPERSEDED);
+      return;
+    }
     Kept k = new Kept(session);
     k.due = clock.nanos();
     sessions.put(session.id(), k);
+    if (old != null) {
+      old.session.over(CloseCause.SUPERSEDED);
+    }
     if (stream == null && link.current() != null) {
       up(link.current());
     }
@@ -80,7 +93,9 @@ final class Keeper implements Link.Listener {
   }
 
   void remove(SessionCore session) {
-    sessions.remove(session.id());
+    if (kept(session) != null) {
+      sessions.remove(session.id());
+    }
     if (sessions.isEmpty() && stream != null) {
       Stream s = stream;
       stream = null;
@@ -90,10 +105,16 @@ final class Keeper implements Link.Listener {
 
   /** Renews the session at once: something made its life doubtful. */
   void hurry(SessionCore session) {
-    Kept k = sessions.get(session.id());
+    Kept k = kept(session);
     if (k != null) {
       k.due = clock.nanos();
     }
+  }
+
+  /** Returns what is kept of this session; null when it is not, though another one of the same id may be. */
+  private Kept kept(SessionCore session) {
+    Kept k = sessions.get(session.id());
+    return k != null && k.session == session ? k : null;
   }
 
   void close() {
@@ -218,7 +239,7 @@ final class Keeper implements Link.Listener {
     for (Kept k : due) {
       k.underWay = true;
       k.sentAt = now;
-      k.number++;
+      k.number = ++renewals;
       if (k.silentSince == 0) {
         k.silentSince = now;
       }

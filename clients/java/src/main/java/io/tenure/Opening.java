@@ -157,6 +157,9 @@ final class Opening {
         return Truth.rest(r, s.attachRequest(0), next -> core.calls.call(
             SessionServiceGrpc.getAttachSessionMethod(), next,
             sent -> core.clock.nanos() < until ? null : late(token))).thenAccept(had -> {
+              if (resumed.isDone()) {
+                return; // Whoever gave it up may have resumed it again.
+              }
               s.takenOver(had, !token.handedOver());
               awaitBelief(token, s, until, resumed);
             });
