@@ -19,7 +19,8 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   private final ClientCore core;
   private final String key;
   private final Flow.Subscriber<? super LeaderChange> subscriber;
-  private final Executor calls;
+  /** Where the subscriber is told everything. */
+  final Executor calls;
   private final Deque<LeaderChange> ready = new ArrayDeque<>();
   private final Runnable next = this::connect;
   private Stream stream;

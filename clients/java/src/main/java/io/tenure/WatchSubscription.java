@@ -9,7 +9,8 @@ final class WatchSubscription implements Flow.Subscription {
   private final ClientCore core;
   private final Watch watch;
   private final Flow.Subscriber<? super WatchMessage> subscriber;
-  private final Executor calls;
+  /** Where the subscriber is told everything. */
+  final Executor calls;
   private long demand;
   private boolean pulling;
   private volatile boolean over;

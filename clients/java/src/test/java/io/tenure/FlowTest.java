@@ -37,9 +37,18 @@ final class FlowTest extends WithFakeMember {
       cancelled.subscription().request(0);
       // What comes after it on the same way was told.
       passes(0);
+      isTold(s.subscription());
+      isTold(cancelled.subscription());
       assertTrue(s.isSilent());
       assertTrue(cancelled.isSilent());
     }
+  }
+
+  /** Waits until the subscriber was told what was on its way. */
+  private static void isTold(Flow.Subscription s) throws Exception {
+    CompletableFuture<Void> told = new CompletableFuture<>();
+    (s instanceof Observation o ? o.calls : ((WatchSubscription) s).calls).execute(() -> told.complete(null));
+    get(told);
   }
 
   @Test
