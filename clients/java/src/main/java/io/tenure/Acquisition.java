@@ -128,16 +128,16 @@ final class Acquisition {
     if (granted == null && session.state() != SessionState.CLOSED && !refused && !leaving) {
       leave();
     }
+    session.holds.settle(fullKey, owner);
   }
 
   /** Gives the place up; returns the hold that it became before, which is then given back. */
   private CompletableFuture<Optional<Hold>> leave() {
     leaving = true;
-    if (!sent || session.holds.isUsed(fullKey, owner, this)) {
-      // There is none, or it is somebody else's too.
+    if (!sent) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
-    return session.holds.leave(fullKey, owner, unanswered);
+    return session.holds.leaveUnlessUsed(fullKey, owner, unanswered, this);
   }
 
   private void refuse(Throwable why) {
@@ -320,7 +320,7 @@ final class Acquisition {
           doneWithId();
         }
         again(this);
-      } else if (queuedOnce || failures > 0) {
+      } else if (queuedOnce || failures > 0 || unanswered > 0) {
         // An earlier stream may have left a place.
         fail(session.underSession(f.error()));
       } else {

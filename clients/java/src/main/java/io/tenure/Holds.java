@@ -40,6 +40,8 @@ final class Holds {
   private final Set<String> abandoned = new HashSet<>();
   /** How many calls give back a hold or a place just now, by key and owner. Until they end, nobody else may take it up. */
   private final Map<String, Integer> leaving = new HashMap<>();
+  /** What calls may have left under the name of somebody who goes on, until nobody does; by key and owner. */
+  private final Map<String, Owed> owed = new HashMap<>();
   private final Set<Pending> pending = new HashSet<>();
   /** Holds whose loss was told before they were known here: the hint came before the grant. */
   private final Set<String> lostEarly = new LinkedHashSet<>();
@@ -70,6 +72,9 @@ final class Holds {
     }
   }
 
+  /** A place that may be there, or come by a request up to the last. */
+  private record Owed(String fullKey, String owner, long last) {}
+
   private static String name(Sequencer s) {
     return s.getLockIndex() + ":" + Long.toUnsignedString(s.getFencingToken()) + ":" + s.getKey();
   }
@@ -89,6 +94,10 @@ final class Holds {
     remember(ended, name(h.sequencer().wire()));
     if (isInherited(h.token())) {
       gone.add(name(h.sequencer().wire()));
+    }
+    if (owed.containsKey(place(h.fullKey(), h.owner()))) {
+      // Whoever ended it gives it back first, if it is to be.
+      session.client.loop.execute(() -> settle(h.fullKey(), h.owner()));
     }
   }
 
@@ -218,6 +227,7 @@ final class Holds {
       }
     }
     abandoned.clear();
+    List.copyOf(owed.values()).forEach(o -> settle(o.fullKey(), o.owner()));
     // What was granted after the answer was begun need not be in it.
     long shown = truth.since();
     for (Held h : List.copyOf(held)) {
@@ -253,7 +263,10 @@ final class Holds {
         a.restart();
       }
     }
-    call.whenComplete((r, e) -> leaving.computeIfPresent(name, (k, n) -> n == 1 ? null : n - 1));
+    call.whenComplete((r, e) -> {
+      leaving.computeIfPresent(name, (k, n) -> n == 1 ? null : n - 1);
+      settle(fullKey, owner);
+    });
     return call;
   }
 
@@ -294,6 +307,24 @@ final class Holds {
     CompletableFuture<Optional<Hold>> left = new CompletableFuture<>();
     leaveOnce(fullKey, owner, last, Optional.empty(), left);
     return leaving(fullKey, owner, left);
+  }
+
+  /** Likewise, unless somebody else here uses what there is under this name: then it is left once nobody does any more. */
+  CompletableFuture<Optional<Hold>> leaveUnlessUsed(String fullKey, String owner, long last, Acquisition except) {
+    if (!isUsed(fullKey, owner, except)) {
+      return leave(fullKey, owner, last);
+    }
+    owed.merge(place(fullKey, owner), new Owed(fullKey, owner, last), (a, b) -> a.last() < b.last() ? b : a);
+    return CompletableFuture.completedFuture(Optional.empty());
+  }
+
+  /** Gives up what is owed under this name if nobody uses it any more, and nothing of it is on its way back. */
+  void settle(String fullKey, String owner) {
+    Owed o = owed.get(place(fullKey, owner));
+    if (o != null && session.state() != SessionState.CLOSED && !isUsed(fullKey, owner, null) && !isLeaving(fullKey, owner)) {
+      owed.remove(place(fullKey, owner));
+      leave(fullKey, owner, o.last());
+    }
   }
 
   private void leaveOnce(

@@ -177,9 +177,8 @@ public final class Lock {
     }).whenComplete((r, error) -> {
       if (error != null) {
         result.completeExceptionally(error);
-        if (!(Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO)
-            && !session.holds.isUsed(fullKey, owner, null)) {
-          session.holds.leave(fullKey, owner, sequence[0]);
+        if (!(Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO)) {
+          session.holds.leaveUnlessUsed(fullKey, owner, sequence[0], null);
         }
       } else if (!r.getAcquired()
           || session.holds.isDoubted(r.getHold()) && !session.holds.isNeverBelieved(r.getHold())) {

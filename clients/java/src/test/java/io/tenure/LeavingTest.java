@@ -1,6 +1,7 @@
 package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -69,6 +70,78 @@ final class LeavingTest extends WithFakeMember {
     TryAcquireLockRequest stuck = member.next(TryAcquireLockRequest.class);
     assertThrows(ExecutionException.class, () -> get(attempt));
     isLeftAgain(put, stuck.getOptions().getRequestId().getSequence(), hold(session, "k", stuck.getOptions().getOwner(), 7));
+  }
+
+  @Test
+  void aPlaceThatAStreamMayHaveMadeBeforeItBeganAnewIsGivenUpWhenThatIsRefused() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> first = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(first);
+    CompletableFuture<Held> wait = lock.acquireAsync();
+    FakeMember.Acquire stuck = member.next(FakeMember.Acquire.class);
+    assertTrue(held.release());
+    FakeMember.Acquire anew = member.next(FakeMember.Acquire.class);
+    refuse(anew);
+    assertEquals(ErrorKind.MODE_MISMATCH, failure(wait).kind());
+    CancelWaitRequest left = member.next(CancelWaitRequest.class);
+    assertEquals(stuck.request().getOptions().getOwner(), left.getOptions().getOwner());
+  }
+
+  @Test
+  void aPlaceThatAnotherWaitOfTheHandleUsedStillIsGivenUpWithThatOne() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> first = lock.acquireAsync();
+    member.next(FakeMember.Acquire.class).queued();
+    CompletableFuture<Held> second = lock.acquireAsync();
+    FakeMember.Acquire other = member.next(FakeMember.Acquire.class);
+    first.cancel(true);
+    session.kv().put("x", "");
+    assertFalse(member.seen().stream().anyMatch(CancelWaitRequest.class::isInstance));
+    refuse(other);
+    assertEquals(ErrorKind.MODE_MISMATCH, failure(second).kind());
+    assertEquals(other.request().getOptions().getOwner(), member.next(CancelWaitRequest.class).getOptions().getOwner());
+  }
+
+  @Test
+  void whatATryMayHaveLeftWhileAnotherWaitOfTheHandleWentOnIsGivenUpWithThatOne() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> wait = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    member.tryAcquire = (r, o) -> o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
+    failure(lock.tryAcquireAsync());
+    refuse(stream);
+    assertEquals(ErrorKind.MODE_MISMATCH, failure(wait).kind());
+    assertEquals(stream.request().getOptions().getOwner(), member.next(CancelWaitRequest.class).getOptions().getOwner());
+  }
+
+  @Test
+  void aHandleWhoseHoldIsReleasedOwesNothingAndIsHadAgain() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> first = lock.acquireAsync();
+    member.next(FakeMember.Acquire.class).queued();
+    CompletableFuture<Held> second = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    first.cancel(true);
+    stream.grant(stream.hold(7));
+    assertTrue(get(second).release());
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+    member.next(CancelWaitRequest.class);
+    CompletableFuture<Held> third = lock.acquireAsync();
+    FakeMember.Acquire again = member.next(FakeMember.Acquire.class);
+    again.grant(again.hold(8));
+    assertTrue(get(third).release());
+    session.kv().put("x", "");
+    assertFalse(member.seen().stream().anyMatch(CancelWaitRequest.class::isInstance));
+  }
+
+  private static void refuse(FakeMember.Acquire stream) {
+    stream.out().onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "LOCK_MODE_MISMATCH"));
   }
 
   private Hold hold(Session session, String key, String owner, long token) {
