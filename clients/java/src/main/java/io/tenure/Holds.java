@@ -55,8 +55,10 @@ final class Holds {
   private final Set<String> gone = new HashSet<>();
   /** From when on inherited holds can be believed: the end of the old process's lease, or NEVER. */
   private long inheritFrom = Long.MIN_VALUE;
-  /** Grants up to here were made to the process before. */
+  /** Grants up to here were made before anybody here asked for anything. */
   private long inheritRevision;
+  /** Grants up to here may have been told to the process before: of later ones it is told no more, for it was superseded. */
+  private long doubtRevision;
 
   Holds(SessionCore session) {
     this.session = session;
@@ -184,7 +186,7 @@ final class Holds {
     }
     Pending p = new Pending(hold);
     pending.add(p);
-    session.whenSafe(isInherited(hold.getSequencer().getFencingToken()) ? inheritFrom : Long.MIN_VALUE, () -> {
+    session.whenSafe(isDoubted(hold) ? inheritFrom : Long.MIN_VALUE, () -> {
       pending.remove(p);
       if (p.lost || lostEarly.contains(name(hold.getSequencer()))) {
         fail.accept(TenureException.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
@@ -356,7 +358,8 @@ final class Holds {
   /** Takes note of what the session had when it was taken over, and from when on that can be believed. */
   void inherit(Truth had, long from) {
     inheritFrom = from;
-    inheritRevision = had.until(); // Nobody here has asked for anything before.
+    inheritRevision = had.until();
+    doubtRevision = had.since();
     had.places().forEach(p -> places.put(place(p.getKey(), p.getOwner()), p));
     long kept = session.ttl().isZero() ? PLACES_KEPT_NANOS : session.ttl().toNanos();
     session.whenSafe(session.client.clock.nanos() + kept, this::leavePlaces, () -> { });
@@ -368,7 +371,8 @@ final class Holds {
 
   /** Whether the process before may believe in the hold still: then nobody here may, and it must not be released either. */
   boolean isDoubted(Hold h) {
-    return isInherited(h.getSequencer().getFencingToken()) && session.client.clock.nanos() < inheritFrom;
+    return Long.compareUnsigned(h.getSequencer().getFencingToken(), doubtRevision) <= 0
+        && session.client.clock.nanos() < inheritFrom;
   }
 
   /** Whether the process before may believe in the hold for as long as it runs, which nobody here can know the end of. */

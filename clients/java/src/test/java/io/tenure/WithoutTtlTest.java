@@ -78,6 +78,17 @@ final class WithoutTtlTest extends WithFakeMember {
   }
 
   @Test
+  void aGrantAfterTheTakeoverIsBelievedThoughLaterPagesWereToldYet() {
+    member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, hold("k", 3)).toBuilder()
+        .setHeader(ResponseHeader.newBuilder().setRevision(r.getPageToken().isEmpty() ? 3 : 9))
+        .setNextPageToken(r.getPageToken().isEmpty() ? "2" : "").build());
+    member.acquire = a -> a.grant(a.request().getKey().equals("k") ? hold("k", 3) : hold("c", 5));
+    Session session = client.resume(FakeMember.token(false));
+    assertTrue(session.lock("c", NAMED).acquire().isSafe());
+    assertNotHad(() -> session.lock("k", NAMED).acquire());
+  }
+
+  @Test
   void anExportOfWhatMayNotBeBelievedIsNoHandOver() {
     has(new AtomicReference<>(List.of(hold("k", 7))));
     Session session = client.resume(FakeMember.token(false));
