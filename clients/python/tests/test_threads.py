@@ -147,6 +147,7 @@ def test_ctrl_c_ends_a_wait_and_leaves_no_place(tenure_uri: str) -> None:
 import os, signal, sys, threading
 import tenure
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Who runs the tests may ignore it.
 client = tenure.connect(sys.argv[1])
 session, other = client.session(), client.session()
 held = session.lock("k").acquire()

@@ -9,6 +9,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tenure import errors
@@ -28,8 +29,8 @@ class Portal:
     def __init__(self) -> None:
         self._guard = ForkGuard()
         self._lock = threading.Lock()  # Guards what follows.
-        # What is run for whom. What comes too late to be run is closed.
-        self._calls: dict[concurrent.futures.Future[Any], tuple[Coroutine[Any, Any, Any], ...]] = {}
+        # What is run, and who is told of its end. What comes too late to be run is closed.
+        self._calls: dict[concurrent.futures.Future[Any], _Call] = {}
         self._ended = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="tenure-io", daemon=True)
@@ -45,9 +46,10 @@ class Portal:
             with self._lock:
                 self._ended = True
             self._loop.close()
-            for call, coroutines in list(self._calls.items()):
-                call.cancel()
-                _close(coroutines)
+            for future, call in list(self._calls.items()):
+                future.cancel()
+                _close(call.coroutines)
+                call.done.put(None)
 
     def run(self, coroutine: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, Any]] | None = None) -> T:
         """Runs a coroutine and returns its result.
@@ -64,8 +66,8 @@ class Portal:
         done: queue.SimpleQueue[object] = queue.SimpleQueue()
         future: concurrent.futures.Future[T] | None = None
         try:
-            future = self._begin(outcome.keep(), coroutine, done=done)
-            _await(future, done)
+            future = self._begin(_Call(done, (outcome.keep(), coroutine)))
+            _await(done)
             return future.result()
         except concurrent.futures.CancelledError:
             raise errors.ClientClosed("the client was closed", applied=None) from None
@@ -73,30 +75,24 @@ class Portal:
             if future is None or not future.done() or future.cancelled() or future.exception() is not error:
                 # The caller was interrupted, perhaps before it knew the future.
                 with contextlib.suppress(errors.ClientClosed):
-                    self._begin(outcome.abandon(undo))
+                    self._begin(_Call(queue.SimpleQueue(), (outcome.abandon(undo),)))
             raise
 
-    def _begin(
-        self,
-        coroutine: Coroutine[Any, Any, T],
-        *inner: Coroutine[Any, Any, Any],
-        done: queue.SimpleQueue[object] | None = None,
-    ) -> concurrent.futures.Future[T]:
-        """Begins to run a coroutine, which awaits the others. Its end is put into done. Raises ClientClosed."""
+    def _begin(self, call: _Call) -> concurrent.futures.Future[Any]:
+        """Begins a call. Raises ClientClosed."""
         with self._lock:
             if self._ended:
-                _close((coroutine, *inner))
+                _close(call.coroutines)
                 raise errors.ClientClosed("the client was closed")
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-            self._calls[future] = (coroutine, *inner)
-            self._loop.call_soon_threadsafe(self._watch, future, done)
+            future = asyncio.run_coroutine_threadsafe(call.coroutines[0], self._loop)
+            self._calls[future] = call
+            self._loop.call_soon_threadsafe(self._watch, future, call)
         return future
 
-    def _watch(self, future: concurrent.futures.Future[Any], done: queue.SimpleQueue[object] | None) -> None:
+    def _watch(self, future: concurrent.futures.Future[Any], call: _Call) -> None:
         """Notes the end of a call. It runs in the loop, for the sake of whoever is interrupted: see _await."""
         future.add_done_callback(lambda ended: self._calls.pop(ended, None))
-        if done is not None:
-            future.add_done_callback(done.put)
+        future.add_done_callback(call.done.put)
 
     def call(self, function: Callable[[], T]) -> T:
         """Calls a function in the loop and returns its result."""
@@ -121,19 +117,24 @@ class Portal:
             self._thread.join()
 
 
-def _await(future: concurrent.futures.Future[Any], done: queue.SimpleQueue[object]) -> None:
-    """Waits for the end of a call.
+@dataclass(frozen=True)
+class _Call:
+    """A coroutine that the loop runs, the first one; it awaits the others. Its end is put into done."""
 
-    An interrupt that comes while the lock of a Future is taken leaves it taken, and the loop, which needs it too, would
-    stand still for ever. A SimpleQueue has no such moment.
+    done: queue.SimpleQueue[object]
+    coroutines: tuple[Coroutine[Any, Any, Any], ...]
+
+
+def _await(done: queue.SimpleQueue[object]) -> None:
+    """Waits for the end of a call, and looks now and then whether the caller was interrupted.
+
+    An interrupt that comes while the lock of a Future is taken may leave it taken, and the loop, which needs it too,
+    would stand still for ever: a Future is not asked before its end. A SimpleQueue has no such moment.
     """
     while True:
-        try:
+        with contextlib.suppress(queue.Empty):
             done.get(timeout=LOOK_SECONDS)
             return
-        except queue.Empty:
-            if future.done():  # The loop ended before it could tell.
-                return
 
 
 def _close(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> None:
