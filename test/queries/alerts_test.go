@@ -41,6 +41,9 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		"every hundredth sync takes a second": {"TenureSlowDisk", syncs(`0+97x80`, `0+100x80`), true},
 		"every sync takes a millisecond":      {"TenureSlowDisk", syncs(`0+100x80`, `0+100x80`), false},
 
+		"the disk of one of two hangs": {"TenureDiskHangs", []string{`tenure_health_disk_hangs{instance="a"} 0x5`, `tenure_health_disk_hangs{instance="b"} 0x4 1`}, true},
+		"a disk that hung works again": {"TenureDiskHangs", []string{`tenure_health_disk_hangs{instance="a"} 1x4 0`}, false},
+
 		"growth is refused":          {"TenureDiskFull", []string{`tenure_health_growth_refused{instance="a"} 1`, `tenure_health_growth_refused{instance="b"} 1`}, true},
 		"room on all disks":          {"TenureDiskFull", []string{`tenure_health_growth_refused{instance="a"} 0`}, false},
 		"nine tenths of the limit":   {"TenureStoreNearlyFull", []string{`tenure_storage_state_bytes 90x45`, `tenure_storage_state_bytes_max 100x45`}, true},
