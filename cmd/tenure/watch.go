@@ -32,8 +32,8 @@ over breaks and through other members, and misses nothing. Ctrl-C ends it, with 
 
 With COMMAND the command runs on each key of the present state and on each change after, in order and never twice at once.
 It reads the event as JSON from standard input, and finds TENURE_WATCH_TYPE, TENURE_WATCH_KEY, TENURE_WATCH_REVISION
-and TENURE_WATCH_INITIAL (true or false) in its environment. With --from the present state is left out. If the command fails the
-watch ends with its exit code.`,
+and TENURE_WATCH_PRESENT (true for a key of the present state, false for a change) in its environment. With --from the present
+state is left out. If the command fails the watch ends with its exit code.`,
 		Example: `  tenure watch service/leader
   tenure watch --prefix service/ --initial
   tenure watch service/leader --from 42 -o json

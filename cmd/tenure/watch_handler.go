@@ -97,7 +97,7 @@ func (e *environment) runOnEvent(
 		"TENURE_WATCH_TYPE=" + eventType(event),
 		"TENURE_WATCH_KEY=" + event.GetKey(),
 		"TENURE_WATCH_REVISION=" + strconv.FormatUint(event.GetRevision(), 10),
-		"TENURE_WATCH_INITIAL=" + strconv.FormatBool(initial),
+		"TENURE_WATCH_PRESENT=" + strconv.FormatBool(initial),
 	}, streams{in: bytes.NewReader(line), out: e.stdout, err: e.stderr})
 	if err != nil {
 		return err
