@@ -36,7 +36,7 @@ cluster of it.`,
 is asked.`,
 		Example: "  tenure backup verify /backups/tenure-2026-11-21.backup",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return env.verifyBackup(args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return env.verifyBackup(cmd.Context(), args[0]) },
 	})
 	return cmd
 }
@@ -63,8 +63,11 @@ func (e *environment) backup(ctx context.Context, path string) (err error) {
 	if _, err = file.Seek(0, io.SeekStart); err != nil {
 		return refusedError("%w", err)
 	}
-	info, err := storage.VerifyBackup(file)
-	if err != nil {
+	info, err := storage.VerifyBackup(e.told(ctx, file, "verified"))
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
 		return refusedError("what came is not a whole backup: %w", err)
 	}
 	if err = errors.Join(file.Close(), os.Rename(part, path)); err != nil {
@@ -95,7 +98,7 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tell := e.progress("received")
+	tell := e.progress(mebibyte, "MiB received")
 	for {
 		part, err := stream.Recv()
 		switch {
@@ -117,14 +120,17 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 }
 
 // verifyBackup tells what a backup holds.
-func (e *environment) verifyBackup(path string) error {
+func (e *environment) verifyBackup(ctx context.Context, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return refusedError("%w", err)
 	}
 	defer func() { _ = file.Close() }() // It was only read.
-	info, err := storage.VerifyBackup(file)
-	if err != nil {
+	info, err := storage.VerifyBackup(e.told(ctx, file, "verified"))
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
 		return refusedError("%s: %w", path, err)
 	}
 	return e.printBackup(info)

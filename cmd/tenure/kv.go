@@ -262,5 +262,5 @@ func (e *environment) deletePrefix(ctx context.Context, m *members, request *ten
 	if e.json() {
 		return e.printDocument(answer)
 	}
-	return e.printf("Success! Deleted %d keys with prefix: %s\n", answer.GetDeleted(), printable(request.GetPrefix()))
+	return e.printf("Success! Deleted %s with prefix: %s\n", counted(answer.GetDeleted(), "key"), printable(request.GetPrefix()))
 }

@@ -63,6 +63,7 @@ type keyImport struct {
 	bytes   int
 	from    int // Line of the first of ops.
 	written int
+	tell    func(more int) // Takes how many keys more were written.
 }
 
 // importKeys writes keys and tells how many.
@@ -72,17 +73,21 @@ func (e *environment) importKeys(ctx context.Context, source io.Reader, overwrit
 		return err
 	}
 	defer m.close()
-	i := &keyImport{env: e, members: m, overwrite: overwrite, pending: map[string]bool{}}
+	i := &keyImport{env: e, members: m, overwrite: overwrite, pending: map[string]bool{}, tell: e.progress(1, "keys imported")}
 	if err := i.run(ctx, source); err != nil {
 		if i.written > 0 {
-			e.notef("%d keys were written before.", i.written)
+			verb := "were"
+			if i.written == 1 {
+				verb = "was"
+			}
+			e.notef("%s %s written before.", counted(i.written, "key"), verb)
 		}
 		return err
 	}
 	if e.json() {
 		return e.printf("{\"written\": %d}\n", i.written)
 	}
-	return e.printf("Success! Imported %d keys.\n", i.written)
+	return e.printf("Success! Imported %s.\n", counted(i.written, "key"))
 }
 
 // run reads all lines.
@@ -159,6 +164,7 @@ func (i *keyImport) write(ctx context.Context) error {
 		return err
 	}
 	i.written += len(i.ops)
+	i.tell(len(i.ops))
 	i.ops, i.bytes = nil, 0
 	clear(i.pending)
 	return nil

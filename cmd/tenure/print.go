@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -73,23 +74,50 @@ func (e *environment) notef(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.stderr, format+"\n", args...)
 }
 
-// progressEveryBytes and progressPause are how much work, and how much time, lies between two lines about it.
-const (
-	progressEveryBytes = 64 << 20
-	progressPause      = 5 * time.Second
-)
+// progressPause is how much time lies at least between two lines about a long work.
+const progressPause = 5 * time.Second
 
-// progress returns a function that takes how many bytes more were done of a long work, and tells people now and then.
-func (e *environment) progress(done string) func(bytes int) {
-	total, next, last := 0, progressEveryBytes, time.Now()
-	return func(bytes int) {
-		total += bytes
-		if total < next || time.Since(last) < progressPause {
+// mebibyte is the unit in which people are told of bytes.
+const mebibyte = 1 << 20
+
+// progress returns a function that takes how much more was done of a long work, and tells people now and then, in units of so much.
+func (e *environment) progress(unit int, done string) func(more int) {
+	total, last := 0, time.Now()
+	return func(more int) {
+		total += more
+		if time.Since(last) < progressPause {
 			return
 		}
-		next, last = total+progressEveryBytes, time.Now()
-		e.notef("%d MiB %s; Ctrl-C gives it up.", total>>20, done)
+		last = time.Now()
+		e.notef("%d %s; Ctrl-C gives it up.", total/unit, done)
 	}
+}
+
+// readerFunc is a function that reads.
+type readerFunc func(p []byte) (int, error)
+
+// Read calls the function.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// told returns a reader that tells people now and then how much of r was read, and fails with ctx's error once ctx has ended.
+func (e *environment) told(ctx context.Context, r io.Reader, done string) io.Reader {
+	tell := e.progress(mebibyte, "MiB "+done)
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := r.Read(p)
+		tell(n)
+		return n, err
+	})
+}
+
+// counted returns how many there are of a thing: "1 key", "2 keys".
+func counted[N int | uint32 | uint64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // printTable prints rows in columns.

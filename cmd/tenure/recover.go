@@ -93,6 +93,9 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 	if r.Finished && f.force {
 		return e.printf("Success! A recovery of this directory had been interrupted; it is finished now.\n")
 	}
+	if len(dropped) == 0 {
+		dropped = append(dropped, "none")
+	}
 	rows := [][]string{
 		{"Member", fmt.Sprint(r.MemberID)},
 		{"Cluster", fmt.Sprintf("%x", r.ClusterID)},

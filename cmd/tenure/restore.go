@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ Afterwards start the member with "tenure serve --data-dir DIR", and let others j
   tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
   tenure restore nightly.backup --data-dir /tmp/look --keep-sessions --no-freeze`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return env.restore(args[0], flags) },
+		RunE: func(cmd *cobra.Command, args []string) error { return env.restore(cmd.Context(), args[0], flags) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.dataDir, "data-dir", "", "directory to make")
@@ -52,7 +53,7 @@ Afterwards start the member with "tenure serve --data-dir DIR", and let others j
 }
 
 // restore makes a data directory of a backup.
-func (e *environment) restore(path string, f *restoreFlags) (err error) {
+func (e *environment) restore(ctx context.Context, path string, f *restoreFlags) (err error) {
 	switch {
 	case f.dataDir == "":
 		return usageError("--data-dir is missing: give the directory to make")
@@ -67,7 +68,10 @@ func (e *environment) restore(path string, f *restoreFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	// A damaged backup is found before anything is made of it.
-	if _, err = storage.VerifyBackup(file); err != nil {
+	switch _, err = storage.VerifyBackup(e.told(ctx, file, "verified")); {
+	case errors.Is(err, context.Canceled):
+		return errRestoreInterrupted()
+	case err != nil:
 		return refusedError("%w", err)
 	}
 	if _, err = file.Seek(0, io.SeekStart); err != nil {
@@ -79,16 +83,24 @@ func (e *environment) restore(path string, f *restoreFlags) (err error) {
 	if f.noFreeze {
 		o.FreezeMs = -1
 	}
-	a, err := raftnode.RestoreDir(o, file)
-	if err != nil {
+	a, err := raftnode.RestoreDir(o, e.told(ctx, file, "restored"))
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errRestoreInterrupted()
+	case err != nil:
 		return explainOffline(f.dataDir, err)
 	}
 	if e.json() {
 		return e.printRestoredJSON(a)
 	}
-	return e.printf("Success! %s is the first member of a new cluster: %x, at revision %d, with %d keys and %d sessions.\n"+
+	return e.printf("Success! %s is the first member of a new cluster: %x, at revision %d, with %s and %s.\n"+
 		"Start it with \"tenure serve --data-dir %s\"; others join it with --join.\n",
-		f.dataDir, a.ClusterID, a.Revision, a.Keys, a.Sessions, f.dataDir)
+		f.dataDir, a.ClusterID, a.Revision, counted(a.Keys, "key"), counted(a.Sessions, "session"), f.dataDir)
+}
+
+// errRestoreInterrupted is the end of a restore by Ctrl-C. What there was of the state is gone again.
+func errRestoreInterrupted() error {
+	return &exitError{code: exitInterrupted, err: errors.New("interrupted; nothing was restored")}
 }
 
 // printRestoredJSON tells programs what was restored.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenure-io/tenure/storage"
+)
+
+// emptyBackup writes a backup of an empty cluster.
+func emptyBackup(t *testing.T) string {
+	t.Helper()
+	s, err := storage.Open(storage.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // It is thrown away.
+	if err = s.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.NewReader()
+	defer r.Close() //nolint:errcheck // As above.
+	var backup bytes.Buffer
+	if err = storage.WriteBackup(&backup, r, storage.BackupMeta{}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "backup")
+	if err = os.WriteFile(path, backup.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// untilExists is a context that ends when a file is there.
+type untilExists struct {
+	context.Context
+	file string
+}
+
+func (c untilExists) Err() error {
+	if _, err := os.Stat(c.file); err == nil {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestAnInterruptedRestoreLeavesNothingInItsWay(t *testing.T) {
+	backup := emptyBackup(t)
+	for name, file := range map[string]string{
+		"while the backup is verified": "",
+		"while the directory is made":  "data/sm-1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			var said bytes.Buffer
+			env := &environment{stdout: &said, stderr: &said, output: outputText}
+			flags := &restoreFlags{dataDir: filepath.Join(folder, "data")}
+			err := env.restore(untilExists{t.Context(), filepath.Join(folder, file)}, backup, flags)
+			if got, want := exitCode(env, err), exitInterrupted; got != want {
+				t.Errorf("exit code: got %d, want %d (%v)", got, want, err)
+			}
+			if err := env.restore(t.Context(), backup, flags); err != nil {
+				t.Errorf("again: %v", err)
+			}
+			if !strings.HasPrefix(said.String(), "Success! ") {
+				t.Errorf("it said:\n%s", &said)
+			}
+		})
+	}
+}
+
+func TestARestoreThatWasKilledIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sm-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := &environment{stdout: io.Discard, stderr: io.Discard, output: outputText}
+	err := env.restore(t.Context(), emptyBackup(t), &restoreFlags{dataDir: dir})
+	if err == nil || !strings.Contains(err.Error(), "holds sm-1 but no FORMAT; give one that is empty or does not exist, or remove ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestALongWorkTellsHowFarItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		env := &environment{stderr: &said}
+		slow := readerFunc(func(p []byte) (int, error) {
+			<-time.After(2 * time.Second)
+			return len(p), nil
+		})
+		reader := env.told(t.Context(), slow, "read")
+		for range 6 {
+			if _, err := reader.Read(make([]byte, mebibyte)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := said.String(), "3 MiB read; Ctrl-C gives it up.\n6 MiB read; Ctrl-C gives it up.\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
