@@ -68,7 +68,7 @@ func Open(target string, options ...Option) (*Client, error) {
 		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent,
 		resuming: map[resumption]attempted{},
 	}
-	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Dial: o.dial, List: c.listMembers}
+	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {
 		poolOptions.Dial = conn.GRPC(o.dialer, grpcOptions(t, &o)...)
 	}

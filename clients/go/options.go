@@ -17,6 +17,7 @@ type clientOptions struct {
 	dialer    func(context.Context, string) (net.Conn, error)
 	userAgent string
 	clock     func() time.Duration
+	fixed     bool
 	// dial replaces gRPC in tests.
 	dial conn.Dial
 	seed uint64
@@ -35,6 +36,12 @@ func WithDialer(dial func(ctx context.Context, address string) (net.Conn, error)
 // WithUserAgent sets how the program calls itself towards members.
 func WithUserAgent(name string) Option {
 	return func(o *clientOptions) { o.userAgent = name }
+}
+
+// WithFixedMembers keeps the client with the members of the connection string, tried in their order: it does not learn of others, and
+// does not move to them. It is for tools that look at one member, and where members can be reached at other addresses than they tell.
+func WithFixedMembers() Option {
+	return func(o *clientOptions) { o.fixed = true }
 }
 
 // WithClock sets the clock by which leases are judged, for tests: the time since some moment, never going back. The default

@@ -54,6 +54,8 @@ type Options struct {
 	Dial Dial
 	// TTL is that of the sessions to come: attempts to connect are short enough to try all members within a third of it.
 	TTL time.Duration
+	// Fixed tells to try Members in their order, and no others: List is not asked.
+	Fixed bool
 	// List asks a member for the addresses of all; nil never does. An error, or an empty list, changes nothing.
 	List func(ctx context.Context, l *Link) ([]string, error)
 	// Rand chooses members; nil is seeded at random.
@@ -82,12 +84,13 @@ func New(o Options) *Pool {
 	if o.Rand == nil {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // Spreads load; nothing secret hangs on it.
 	}
-	return &Pool{
-		options: o,
-		demand:  make(chan struct{}, 1),
-		hosts:   hosts.New(o.Members, o.Rand),
-		changed: make(chan struct{}),
+	p := &Pool{options: o, demand: make(chan struct{}, 1), changed: make(chan struct{})}
+	if o.Fixed {
+		p.options.List, p.hosts = nil, hosts.InOrder(o.Members)
+	} else {
+		p.hosts = hosts.New(o.Members, o.Rand)
 	}
+	return p
 }
 
 // Get returns the current link, waiting for one until ctx ends. Release it.

@@ -27,6 +27,9 @@ func New(members []string, rng *rand.Rand) *List {
 	return l
 }
 
+// InOrder returns a list in the order of the members. It has no source of chance, so it is never updated.
+func InOrder(members []string) *List { return &List{order: slices.Clone(members)} }
+
 func (l *List) shuffled(members []string) []string {
 	order := slices.Clone(members)
 	slices.Sort(order)
