@@ -94,7 +94,7 @@ func (c *Cache) take(message *tenurev1.WatchResponse) error {
 			c.building = map[string]*KeyValue{}
 		}
 		for _, kv := range part.GetKvs() {
-			c.building[c.client.space.own(kv.GetKey())] = keyValue(c.client.space, kv)
+			c.keep(c.building, kv)
 		}
 		if !part.GetComplete() {
 			return nil
@@ -107,11 +107,10 @@ func (c *Cache) take(message *tenurev1.WatchResponse) error {
 		}
 	}
 	for _, e := range message.GetEvents().GetEvents() {
-		key := c.client.space.own(e.GetKey())
 		if e.GetType() == tenurev1.EventType_EVENT_TYPE_DELETED {
-			delete(c.keys, key)
+			delete(c.keys, c.client.space.own(e.GetKey()))
 		} else if kv := e.GetKv(); kv != nil {
-			c.keys[key] = keyValue(c.client.space, kv)
+			c.keep(c.keys, kv)
 		}
 	}
 	if message.GetStarted() == nil {
@@ -121,6 +120,13 @@ func (c *Cache) take(message *tenurev1.WatchResponse) error {
 		c.proved = max(c.proved, moment)
 	}
 	return nil
+}
+
+// keep puts a key into a copy, without the message that it came in.
+func (c *Cache) keep(keys map[string]*KeyValue, message *tenurev1.KeyValue) {
+	kv := keyValue(c.client.space, message)
+	kv.Message = nil
+	keys[kv.Key] = kv
 }
 
 // provedBy returns the moment up to which a message proves that nothing is missing, on a stream whose request was sent at a

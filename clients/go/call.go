@@ -137,12 +137,22 @@ var errMoved = errors.New("moved to another member")
 
 // onLink returns a context for a stream on a link: it ends when the stream should move to another link. Call end after.
 func onLink(ctx context.Context, l *conn.Link) (inner context.Context, end func()) {
+	return untilBroken(ctx, l, l.Retired())
+}
+
+// whileLinked is onLink for a stream that stays on its link, also when the client moves on.
+func whileLinked(ctx context.Context, l *conn.Link) (inner context.Context, end func()) {
+	return untilBroken(ctx, l, nil)
+}
+
+// untilBroken returns a context that ends when a link breaks, or something makes its streams move. Call end after.
+func untilBroken(ctx context.Context, l *conn.Link, moves <-chan struct{}) (inner context.Context, end func()) {
 	inner, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		select {
-		case <-l.Retired():
+		case <-moves:
 			cancel(errMoved)
 		case <-l.Broken():
 			cancel(status.Error(codes.Unavailable, "the connection broke"))

@@ -30,6 +30,8 @@ type KeyValue struct {
 	SessionID string
 	// BoundSessionID is the session whose end deletes the key, if it is ephemeral.
 	BoundSessionID string
+	// Message is the key as it came, with what is left out here, such as times; nil in a Cache.
+	Message *tenurev1.KeyValue
 }
 
 func keyValue(names space, kv *tenurev1.KeyValue) *KeyValue {
@@ -39,7 +41,7 @@ func keyValue(names space, kv *tenurev1.KeyValue) *KeyValue {
 	return &KeyValue{
 		Key: names.own(kv.GetKey()), Value: kv.GetValue(), Flags: kv.GetFlags(), CreateRevision: kv.GetCreateRevision(),
 		ModRevision: kv.GetModRevision(), Version: kv.GetVersion(), LockIndex: kv.GetLockIndex(),
-		SessionID: kv.GetSessionId(), BoundSessionID: kv.GetBoundSessionId(),
+		SessionID: kv.GetSessionId(), BoundSessionID: kv.GetBoundSessionId(), Message: kv,
 	}
 }
 

@@ -74,8 +74,9 @@ type Event struct {
 	Hold *HoldInfo
 	// SessionID is whose session, hold or place it is.
 	SessionID string
-	// Initial are the keys of an EventInitial.
+	// Initial are the keys of an EventInitial. More tells that others follow in the next: see InParts.
 	Initial []*KeyValue
+	More    bool
 	// ResumeToken is where another watch with the same selection goes on behind this event. Only the last event of each message
 	// has one.
 	ResumeToken string
@@ -90,6 +91,8 @@ type watchOptions struct {
 	space   space
 	request *tenurev1.WatchRequest
 	onStart func(revision uint64)
+	onBreak func(cause error)
+	inParts bool
 }
 
 // OnKeys selects keys.
@@ -150,6 +153,23 @@ func KeysOnly() WatchOption {
 	return func(o *watchOptions) { o.request.KeysOnly = true }
 }
 
+// WithoutHolderChanges leaves out the events of keys that tell only of their exclusive lock: OnLocks tells the same, and more.
+func WithoutHolderChanges() WatchOption {
+	return func(o *watchOptions) { o.request.Filter = &tenurev1.WatchFilter{NoHolderChanges: true} }
+}
+
+// InParts gives the present state in several EventInitials, all but the last with More, for what should not be in memory at once. If it
+// breaks off before the last the watch ends with ErrUnavailable, because the parts would come again.
+func InParts() WatchOption {
+	return func(o *watchOptions) { o.inParts = true }
+}
+
+// OnBreak is told why a watch is interrupted, and nil when it goes on where it was: once each, however many attempts lie between. It
+// must not block.
+func OnBreak(f func(cause error)) WatchOption {
+	return func(o *watchOptions) { o.onBreak = f }
+}
+
 // OnStart is told, once, from which revision the watch tells all that comes after.
 func OnStart(f func(revision uint64)) WatchOption {
 	return func(o *watchOptions) { o.onStart = f }
@@ -167,8 +187,8 @@ func (c *Client) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*E
 		if c.space.prefix != "" && selectsNothing(o.request) {
 			OnPrefix("")(o)
 		}
-		t := &teller{space: c.space, yield: yield, onStart: o.onStart}
-		w := &watcher{client: c, request: o.request, handle: t.take}
+		t := &teller{space: c.space, yield: yield, onStart: o.onStart, inParts: o.inParts}
+		w := &watcher{client: c, request: o.request, handle: t.take, breaks: breaks{tell: o.onBreak}, inParts: o.inParts}
 		err := w.run(ctx)
 		if !errors.Is(err, errLeft) {
 			yield(nil, err)
@@ -189,6 +209,7 @@ type teller struct {
 	space   space
 	yield   func(*Event, error) bool
 	onStart func(uint64)
+	inParts bool
 	state   []*KeyValue
 }
 
@@ -202,13 +223,13 @@ func (t *teller) take(message *tenurev1.WatchResponse) error {
 		for _, kv := range part.GetKvs() {
 			t.state = append(t.state, keyValue(t.space, kv))
 		}
-		if !part.GetComplete() {
+		if !part.GetComplete() && !t.inParts {
 			return nil
 		}
 		state := t.state
 		t.state = nil
 		return t.give(&Event{
-			Type: EventInitial, Initial: state, Revision: message.GetHeader().GetRevision(),
+			Type: EventInitial, Initial: state, More: !part.GetComplete(), Revision: message.GetHeader().GetRevision(),
 			ResumeToken: message.GetResumeToken(),
 		})
 	}
@@ -256,14 +277,39 @@ type watcher struct {
 	handle func(*tenurev1.WatchResponse) error
 	// progress is how often the member says something; zero is progressEvery.
 	progress time.Duration
-	// down is called when a stream broke; it may be nil.
-	down func()
+	// breaks tells of them.
+	breaks breaks
+	// inParts hands parts of the initial state on as they come.
+	inParts bool
 	// streamAge is how old a stream becomes at most, if a member is there to begin another with; zero is no limit.
 	streamAge time.Duration
 	// sent is when the request of the stream was sent, by the client's clock. Only handle may read it.
 	sent time.Duration
 
 	parts []*tenurev1.WatchResponse // Of the initial state, until it is complete.
+	begun bool                      // Whether a part was handed on, and the last was not.
+}
+
+// breaks tells of a break and of its end, once each.
+type breaks struct {
+	tell   func(cause error) // Nil tells nobody.
+	broken bool
+}
+
+// begin notes that something broke.
+func (b *breaks) begin(cause error) {
+	if b.tell != nil && !b.broken {
+		b.tell(fromRPC(cause))
+	}
+	b.broken = true
+}
+
+// end notes that it goes on.
+func (b *breaks) end() {
+	if b.tell != nil && b.broken {
+		b.tell(nil)
+	}
+	b.broken = false
 }
 
 // handlerError is what a handler returned.
@@ -289,14 +335,14 @@ func (w *watcher) run(ctx context.Context) error {
 			return interrupted(ctx, false, nil)
 		case errors.Is(err, conn.ErrClosed):
 			return errClientClosed()
+		case w.begun:
+			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: "the present state broke off: " + lastText(err), cause: err}
 		case errors.Is(err, errMoved), errors.Is(err, errOld):
 			continue
 		case !again(err) && !errors.Is(err, errStreamEnded):
 			return fromRPC(err)
 		}
-		if w.down != nil {
-			w.down()
-		}
+		w.breaks.begin(err)
 		if !pauses.Wait(ctx) {
 			return interrupted(ctx, false, err)
 		}
@@ -317,7 +363,11 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 		return err
 	}
 	defer l.Release()
-	linked, end := onLink(ctx, l)
+	link := onLink
+	if w.inParts && w.request.GetInitial() {
+		link = whileLinked // It would have to begin anew elsewhere.
+	}
+	linked, end := link(ctx, l)
 	defer end()
 	reading, cancel := context.WithCancelCause(linked)
 	defer cancel(nil)
@@ -333,6 +383,9 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 		silence.Stop() // Handlers may take their time.
 		l.Answered()
 		good()
+		if message.GetStarted() == nil {
+			w.breaks.end() // A member that has no leader begins a watch, and then knows nothing new.
+		}
 		if failed := w.take(message); failed != nil {
 			return &handlerError{failed}
 		}
@@ -361,9 +414,12 @@ func (w *watcher) old(message *tenurev1.WatchResponse) bool {
 // take handles a message, and remembers where the next stream goes on. Parts of the initial state wait until it is complete: after
 // a break it begins anew.
 func (w *watcher) take(message *tenurev1.WatchResponse) error {
-	if part := message.GetInitial(); part != nil && !part.GetComplete() {
-		w.parts = append(w.parts, message)
-		return nil
+	if part := message.GetInitial(); part != nil {
+		w.begun = w.inParts && !part.GetComplete()
+		if !part.GetComplete() && !w.inParts {
+			w.parts = append(w.parts, message)
+			return nil
+		}
 	}
 	for _, part := range w.parts {
 		if err := w.handle(part); err != nil {
