@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +53,8 @@ type Options struct {
 	Members []string
 	// Dial connects to one.
 	Dial Dial
-	// TTL is that of the sessions to come: attempts to connect are short enough to try all members within a third of it.
+	// TTL is what most sessions will have: attempts to connect are short enough to try all members within a third of it. Nothing is promised to a
+	// session with a shorter one.
 	TTL time.Duration
 	// Fixed tells to try Members in their order, and no others: List is not asked.
 	Fixed bool
@@ -74,8 +76,8 @@ type Pool struct {
 	current *Link
 	changed chan struct{} // Closed and replaced when current, tried or closed changes.
 	waiting int
-	tried   uint64 // Rounds over all members that failed.
-	last    *UnreachableError
+	tried   uint64            // Rounds over all members that failed.
+	last    *UnreachableError // Why there is no link; never changed, as callers have it.
 	closed  bool
 }
 
@@ -111,7 +113,7 @@ func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
 		case p.current != nil:
 			p.current.users++
 			return p.current, nil
-		case now && p.tried > begun:
+		case now && p.tried > begun && p.last != nil: // A member that came and went since is tried again.
 			return nil, p.last
 		}
 		select {
@@ -216,7 +218,8 @@ func (p *Pool) pick(failed int) string {
 func (p *Pool) roundFailed(round *UnreachableError) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = round
+	// Callers keep it, and read it while the round goes on.
+	p.last = &UnreachableError{Addresses: slices.Clone(round.Addresses), Causes: slices.Clone(round.Causes)}
 	if len(round.Addresses) < p.hosts.Len() {
 		return false
 	}
