@@ -37,9 +37,10 @@ func WithRenewedFunc(f func()) SessionOption {
 // Secret returns the secret that is needed to act as the session; nothing if it is an open one.
 func (s *Session) Secret() []byte { return s.secret }
 
-// AttachSession keeps a session alive that was opened elsewhere, such as an open one of a script, and acts as it beside whoever else
-// does. The secret is empty for an open session. Use Detach, not Close, to leave it as it is. To take a session away from another process
-// there is ResumeSession.
+// AttachSession keeps a session alive that was opened elsewhere, such as an open one of a script, and reads under it. It remains its owner's:
+// acquires, campaigns and writes under it are refused with ErrInvalidArgument, for the cluster tells retries by numbers that only one process can
+// count, and so is Export. Close and Client.Close leave it as it is. The secret is empty for an open session. To take a session away from
+// another process there is ResumeSession.
 func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{}
 	for _, option := range options {
@@ -53,7 +54,7 @@ func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, op
 		return nil, &Error{Kind: ErrSessionExpired, Applied: AppliedNo, Message: id + ": " + info.EndCause}
 	}
 	s := c.newSession(&o)
-	s.id, s.secret, s.epoch, s.anonymous = info.ID, secret, info.Epoch, true
+	s.id, s.secret, s.epoch, s.attached = info.ID, secret, info.Epoch, true
 	s.lockDelay = info.Message.GetLockDelay().AsDuration()
 	s.setTTL(info.Message.GetTtl().AsDuration(), 0)
 	if err := c.add(s); err != nil {
@@ -66,6 +67,11 @@ func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, op
 		return nil, err
 	}
 	return s, nil
+}
+
+// errAttached refuses what only a session's owner may do.
+func (s *Session) errAttached() error {
+	return invalid("session %s was attached to: only its owner may do this", s.id)
 }
 
 // Detach stops using the session without ending it, and waits for what the session started. What it holds here ends; in the cluster it

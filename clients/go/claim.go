@@ -19,6 +19,9 @@ type claim struct {
 // claim begins an acquire or a try, which ends with the context that is returned; settle has to follow. An error says that the session begins
 // none any more.
 func (s *Session) claim(ctx context.Context, own ownName) (context.Context, *claim, error) {
+	if s.attached {
+		return nil, nil, s.errAttached()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leavesQueues {

@@ -198,7 +198,7 @@ func (s *Session) attachRequest(epoch uint64) *tenurev1.AttachSessionRequest {
 	request := &tenurev1.AttachSessionRequest{
 		SessionId: s.id, Attempt: s.attempts, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: epoch},
 	}
-	if !s.anonymous {
+	if !s.attached {
 		request.InstanceId = s.instance
 	}
 	return request

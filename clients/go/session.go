@@ -43,8 +43,8 @@ type Session struct {
 	ttl       time.Duration
 	lockDelay time.Duration
 	every     time.Duration
-	// anonymous tells that it may be used by others, too: then no instance is named.
-	anonymous bool
+	// attached tells that it is somebody else's: it is kept alive and read here, without naming an instance.
+	attached  bool
 	onRenewed func()
 	// believedAt is when what was inherited by a resume may be believed; it may be never.
 	believedAt time.Duration
@@ -284,14 +284,14 @@ func (s *Session) SafeFor() time.Duration {
 func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: s, session: s} }
 
 // Close ends the session and gives up what it holds, at once and without lock-delay. It tells the cluster for a few seconds at most; if that
-// fails the session ends by its TTL. Close waits for all that the session started. Closing again does nothing.
+// fails the session ends by its TTL. One that was attached to is left as it is. Close waits for all that the session started. Closing again does nothing.
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		ended := s.end(CauseClosed)
 		s.work.stop()
 		s.tellers.stop()
 		s.client.remove(s)
-		if ended {
+		if ended && !s.attached {
 			s.closeResult = s.destroy()
 		}
 	})
@@ -320,6 +320,9 @@ func (s *Session) destroy() error {
 // Client.ResumeSession goes on. Who waits for a lock leaves its queue, and what is being given back gets a moment for it. Whoever has the token has
 // the session: keep it as a secret.
 func (s *Session) Export(ctx context.Context) (token string, err error) {
+	if s.attached {
+		return "", s.errAttached()
+	}
 	s.leaveQueues()
 	// A last renewal gives the next process a whole TTL.
 	_ = s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {

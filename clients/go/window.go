@@ -138,10 +138,14 @@ func (s *Session) change(
 	return err
 }
 
-// changeNumbered is change; it also returns the number, zero if there was none.
+// changeNumbered is change; it also returns the number, zero if there was none. Two processes would use the same numbers for different requests, so
+// only the owner makes some.
 func (s *Session) changeNumbered(
 	ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error,
 ) (uint64, error) {
+	if s.attached {
+		return 0, s.errAttached()
+	}
 	ctx, end, err := s.interruptible(ctx)
 	if err != nil {
 		return 0, err
