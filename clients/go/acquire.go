@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
@@ -19,26 +20,41 @@ const waitSlack = time.Second
 
 // Acquire takes the lock, waiting in its queue until ctx ends. Whatever ends the wait, no place is left in the queue.
 func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
-	if l.key == "" {
-		return nil, invalid("the key is empty")
-	}
 	if l.options.hasWait {
+		if l.options.wait <= 0 {
+			return l.acquireNow(ctx)
+		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, l.options.wait, &Error{Kind: ErrWaitTimedOut, Applied: AppliedNo})
+		ctx, cancel = context.WithTimeoutCause(ctx, l.options.wait, errWaitTimedOut())
 		defer cancel()
 	}
-	w := &waiter{session: l.session, lock: l, own: ownName{key: l.key, owner: l.owner()}}
-	ctx, c, err := l.session.claim(ctx, w.own)
+	own, err := l.own()
+	if err != nil {
+		return nil, err
+	}
+	w := &waiter{session: l.session, lock: l, own: own}
+	ctx, c, err := l.session.claim(ctx, own)
 	if err != nil {
 		return nil, err
 	}
 	held, err := c.acquire(ctx, w.wait)
-	if err == nil || w.settled || !w.sent {
+	if err == nil || w.left == nothing {
 		c.settle()
 		return held, err
 	}
 	return nil, l.given(err, c.abandon(w.last).outcome())
 }
+
+// acquireNow is an Acquire that does not wait.
+func (l *Lock) acquireNow(ctx context.Context) (*Held, error) {
+	held, _, err := l.TryAcquire(ctx)
+	if err == nil && held == nil {
+		err = errWaitTimedOut()
+	}
+	return held, err
+}
+
+func errWaitTimedOut() error { return &Error{Kind: ErrWaitTimedOut, Applied: AppliedNo} }
 
 // given returns the error of a call that gave up what it had asked for. It changed nothing, except that a grant before that wrote the value.
 func (l *Lock) given(err error, a *abandoned) error {
@@ -61,25 +77,34 @@ func (l *Lock) given(err error, a *abandoned) error {
 	return &told
 }
 
+// remains says what a wait may have in the cluster.
+type remains int
+
+// What a wait may have.
+const (
+	// nothing: it asked for nothing, or the cluster says that there is nothing.
+	nothing remains = iota
+	// perhaps a place or a hold: a stream has no first answer yet.
+	perhaps
+	// something: a place, which (session, owner) names from then on, or the hold that it became.
+	something
+)
+
 // waiter is one wait for a lock, over as many streams as it takes.
 type waiter struct {
 	session *Session
 	lock    *Lock
 	own     ownName
-	// queued tells that the cluster has the place: from then on (session, owner) names it.
-	queued bool
-	// settled tells that there is no place to give up.
-	settled bool
+	left    remains
 	// request is the number of the stream that has no first answer yet; nil between streams. Another stream that is opened for want of that answer
 	// has the same number, so that it is not a second wait.
 	request *numbered
 	last    uint64 // The number of a stream that never had its first answer.
-	sent    bool   // Whether a stream was ever opened.
 }
 
 // wait waits until the lock is granted, or something ends the wait.
 func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
-	w.queued, w.settled = false, false
+	w.left = nothing // What an earlier grant gave was given back, or lost, since.
 	defer w.unanswered()
 	pauses := &backoff.Backoff{}
 	for {
@@ -92,10 +117,7 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 		case errors.Is(err, errMoved), errors.Is(err, errStreamEnded):
 			continue
 		case !again(err):
-			doubtful := w.queued || w.request != nil && w.request.sent
-			err = w.session.noteEnd(underSession(fromRPC(err)))
-			w.settled = w.settled || AppliedOf(err) == AppliedNo && !doubtful
-			return nil, err
+			return nil, w.session.noteEnd(underSession(fromRPC(err)))
 		}
 		if !pauses.Wait(ctx) {
 			return nil, interrupted(ctx, false, err)
@@ -147,21 +169,22 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 	}
 	ctx, end := onLink(ctx, l)
 	defer end()
-	next, err := w.open(ctx, l)
+	stream, err := w.open(ctx, l)
 	for err == nil {
 		var step *tenurev1.AcquireLockResponse
-		if step, err = next(); err != nil {
+		if step, err = stream.Recv(); err != nil {
 			break
 		}
 		l.Answered()
 		w.answered()
 		switch {
 		case step.GetGranted() != nil:
+			w.left = something
 			return step.GetGranted(), nil
 		case step.GetRejected() != nil:
 			return nil, w.rejected(step.GetRejected())
 		case step.GetQueued() != nil:
-			w.queued = true
+			w.left = something
 			w.tell(Queued{
 				Position: int(step.GetQueued().GetPlace().GetPosition()),
 				Lock:     lockInfo(s.client.space, step.GetQueued().GetLock()),
@@ -172,6 +195,9 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 	}
 	if w.request != nil {
 		w.request.failed(err)
+		if w.left == perhaps && !w.request.sent {
+			w.left = nothing // All attempts were refused.
+		}
 	}
 	if errors.Is(err, io.EOF) {
 		return nil, errStreamEnded
@@ -188,12 +214,12 @@ func (w *waiter) tell(q Queued) {
 	}
 }
 
-// open begins a stream: a campaign for an election, else for the lock.
-func (w *waiter) open(ctx context.Context, l *conn.Link) (func() (*tenurev1.AcquireLockResponse, error), error) {
+// open begins a stream.
+func (w *waiter) open(ctx context.Context, l *conn.Link) (grpc.ServerStreamingClient[tenurev1.AcquireLockResponse], error) {
 	s := w.session
 	o := w.request.options()
 	o.Owner = w.own.owner
-	w.sent = true
+	w.left = max(w.left, perhaps)
 	request := &tenurev1.AcquireLockRequest{
 		Key: w.lock.key, SessionId: s.id, Mode: tenurev1.LockMode(w.lock.mode), Permits: w.lock.permits,
 		Limit: w.lock.limit, Options: o,
@@ -204,16 +230,12 @@ func (w *waiter) open(ctx context.Context, l *conn.Link) (func() (*tenurev1.Acqu
 	if w.lock.options.hasWait {
 		request.Wait = durationpb.New(w.lock.options.wait + waitSlack)
 	}
-	stream, err := tenurev1.NewLockServiceClient(l).AcquireLock(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	return stream.Recv, nil
+	return tenurev1.NewLockServiceClient(l).AcquireLock(ctx, request)
 }
 
 // rejected returns why a wait ended.
 func (w *waiter) rejected(step *tenurev1.LockRejectedStep) error {
-	w.settled = true
+	w.left = nothing
 	e := &Error{Kind: ErrWaitEnded, Applied: AppliedNo, Message: step.GetReason()}
 	switch step.GetCause() {
 	case tenurev1.WaitEndCause_WAIT_END_CAUSE_TIMED_OUT:

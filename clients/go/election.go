@@ -7,6 +7,9 @@ import (
 	"iter"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -98,6 +101,9 @@ func (l *Leadership) Resign(ctx context.Context) error { return l.Release(ctx) }
 // If it does not wait, leadership stays, and the error is ErrCandidateNotFound. Until that is known Safe tells false, for the candidate may
 // lead already; the contexts of Context end when leadership is given up, or nobody knows.
 func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) error {
+	if err := sendable(&tenurev1.ResignRequest{ToSessionId: sessionID, ToOwner: owner}); err != nil {
+		return err
+	}
 	s := l.session
 	s.mu.Lock()
 	s.lookAtLease()
@@ -182,14 +188,20 @@ type Observation struct {
 	Revision uint64
 	// Gap tells that changes before this one may have been missed.
 	Gap bool
+	// Message is the answer as it came, with what is left out here.
+	Message *tenurev1.ObserveResponse
 }
 
 // Observe returns who leads the election at a key now, and then each change, until ctx ends or the loop is left. An error is the last of the
-// sequence.
-func (c *Client) Observe(ctx context.Context, key string) iter.Seq2[*Observation, error] {
+// sequence. Of the options only OnBreak is taken.
+func (c *Client) Observe(ctx context.Context, key string, options ...WatchOption) iter.Seq2[*Observation, error] {
 	return func(yield func(*Observation, error) bool) {
+		w := &watchOptions{space: c.space, request: &tenurev1.WatchRequest{}}
+		for _, option := range options {
+			option(w)
+		}
 		full, err := c.space.fullKey(key)
-		o := &observer{client: c, key: full, yield: yield}
+		o := &observer{client: c, key: full, yield: yield, breaks: breaks{tell: w.onBreak}}
 		if err == nil {
 			err = o.run(ctx)
 		}
@@ -199,11 +211,20 @@ func (c *Client) Observe(ctx context.Context, key string) iter.Seq2[*Observation
 	}
 }
 
+// Who observes may hear nothing for long, so the member is asked now and then whether what it tells is still true: probeEvery, and after
+// a failure probeAgain, until probesMax failed in a row.
+const (
+	probeEvery = 5 * time.Second
+	probeAgain = time.Second
+	probesMax  = 3
+)
+
 // observer follows an election from member to member, and tells each change once.
 type observer struct {
 	client *Client
 	key    string
 	yield  func(*Observation, error) bool
+	breaks breaks
 
 	told     bool
 	token    uint64 // Of the leader told last.
@@ -227,21 +248,24 @@ func (o *observer) run(ctx context.Context) error {
 		case !again(err) && !errors.Is(err, errStreamEnded):
 			return fromRPC(err)
 		}
+		o.breaks.begin(err)
 		if !pauses.Wait(ctx) {
 			return interrupted(ctx, false, err)
 		}
 	}
 }
 
-// once reads one stream until it breaks. Who observes may hear nothing for long: gRPC's pings find a dead connection.
+// once reads one stream until it breaks.
 func (o *observer) once(ctx context.Context, good func()) error {
 	l, err := o.client.pool.Get(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Release()
-	reading, end := onLink(ctx, l)
+	linked, end := onLink(ctx, l)
 	defer end()
+	reading, stop := o.probing(linked, l)
+	defer stop()
 	stream, err := tenurev1.NewElectionServiceClient(l).Observe(reading, &tenurev1.ObserveRequest{Key: o.key})
 	for first := true; err == nil; first = false {
 		var answer *tenurev1.ObserveResponse
@@ -250,18 +274,57 @@ func (o *observer) once(ctx context.Context, good func()) error {
 		}
 		l.Answered()
 		good()
+		o.breaks.end()
 		// What the first answer after a break tells may not be all that happened.
 		if !o.tell(answer, answer.GetGap() || first && o.told) {
 			return errLeft
 		}
 	}
-	if errors.Is(err, io.EOF) {
+	switch cause := context.Cause(reading); {
+	case errors.Is(cause, errSilent):
+		l.Fail()
 		return errStreamEnded
-	}
-	if cause := context.Cause(reading); cause != nil {
+	case errors.Is(err, io.EOF):
+		return errStreamEnded
+	case cause != nil:
 		return cause
 	}
 	return err
+}
+
+// probing returns a context for a stream that may say nothing for long: it ends, with errSilent, when the member does not know
+// what is true any more. Call stop after.
+func (o *observer) probing(ctx context.Context, l *conn.Link) (inner context.Context, stop func()) {
+	inner, cancel := context.WithCancelCause(ctx)
+	probed := make(chan struct{})
+	go func() {
+		defer close(probed)
+		cancel(o.probe(inner, l))
+	}()
+	return inner, func() { cancel(nil); <-probed }
+}
+
+// probe asks the member now and then for a linearizable answer, until ctx ends or there is none for a while: a member without a leader
+// is there, and knows nothing new.
+func (o *observer) probe(ctx context.Context, l *conn.Link) error {
+	for failures := 0; failures < probesMax; {
+		pause := probeEvery
+		if failures > 0 {
+			pause = probeAgain
+		}
+		if !backoff.Pause(ctx, pause) {
+			return nil
+		}
+		asking, cancel := context.WithTimeout(ctx, attemptPatience)
+		_, err := tenurev1.NewElectionServiceClient(l).GetLeader(asking, &tenurev1.GetLeaderRequest{Key: o.key})
+		cancel()
+		if err != nil && again(err) && status.Code(err) != codes.ResourceExhausted {
+			failures++
+		} else {
+			failures = 0
+		}
+	}
+	return errSilent
 }
 
 // tell yields an answer, unless that is what was told last, or older: another member may lag.
@@ -273,5 +336,5 @@ func (o *observer) tell(answer *tenurev1.ObserveResponse, gap bool) bool {
 		return true
 	}
 	o.told, o.token, o.value, o.revision = true, token, value, revision
-	return o.yield(&Observation{Leader: leaderOf(answer.GetLeader()), Revision: revision, Gap: gap}, nil)
+	return o.yield(&Observation{Leader: leaderOf(answer.GetLeader()), Revision: revision, Gap: gap, Message: answer}, nil)
 }

@@ -112,6 +112,12 @@ func gather(options []WriteOption) *writeOptions {
 	return o
 }
 
+// write returns the options of a write, whose guards can be sent.
+func write(options []WriteOption) (*writeOptions, error) {
+	o := gather(options)
+	return o, sendable(&tenurev1.CallOptions{Guards: o.guards})
+}
+
 // Get returns a key, or ErrKeyNotFound.
 func (k *KV) Get(ctx context.Context, key string) (*KeyValue, error) {
 	full, err := k.space.fullKey(key)
@@ -131,6 +137,9 @@ func (k *KV) Get(ctx context.Context, key string) (*KeyValue, error) {
 
 // List returns all keys with a prefix, in byte order. It asks for pages: each is of one revision, two may not be.
 func (k *KV) List(ctx context.Context, prefix string) ([]*KeyValue, error) {
+	if err := sendable(&tenurev1.ListRequest{Prefix: prefix}); err != nil {
+		return nil, err
+	}
 	var all []*KeyValue
 	for page := ""; ; {
 		var answer *tenurev1.ListResponse
@@ -158,14 +167,17 @@ func (k *KV) Put(ctx context.Context, key string, value []byte, options ...Write
 	if err != nil {
 		return nil, err
 	}
-	o := gather(options)
+	o, err := write(options)
+	if err != nil {
+		return nil, err
+	}
 	request := &tenurev1.PutRequest{
 		Key: full, Content: &tenurev1.PutRequest_Value{Value: value}, Flags: o.flags, IfRevision: o.ifRevision,
 		Sequential: o.sequential,
 	}
 	if o.bind {
 		if k.session == nil {
-			return nil, invalid("an ephemeral key needs a session: use Session.KV")
+			return nil, errNoSession()
 		}
 		request.BindSession = k.session.id
 	}
@@ -184,13 +196,18 @@ func (k *KV) Put(ctx context.Context, key string, value []byte, options ...Write
 	return kv, nil
 }
 
+func errNoSession() error { return invalid("an ephemeral key needs a session: use Session.KV") }
+
 // Delete deletes a key's value, and tells whether there was one.
 func (k *KV) Delete(ctx context.Context, key string, options ...WriteOption) (bool, error) {
 	full, err := k.space.fullKey(key)
 	if err != nil {
 		return false, err
 	}
-	o := gather(options)
+	o, err := write(options)
+	if err != nil {
+		return false, err
+	}
 	var answer *tenurev1.DeleteResponse
 	err = k.caller.change(ctx, func(ctx context.Context, l *conn.Link, call *tenurev1.CallOptions) (err error) {
 		call.Guards = o.guards
@@ -205,14 +222,17 @@ func (k *KV) Delete(ctx context.Context, key string, options ...WriteOption) (bo
 // DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none. An empty prefix is every key of the namespace,
 // and refused without a namespace.
 func (k *KV) DeletePrefix(ctx context.Context, prefix string, options ...WriteOption) (int, error) {
-	full, err := k.space.fullKey(prefix)
-	if err != nil && k.space.prefix == "" {
+	full := k.space.full(prefix)
+	if full == "" {
 		return 0, invalid("the prefix is empty, which would delete every key")
 	}
-	if err != nil {
-		full = k.space.prefix
+	if err := sendable(&tenurev1.DeletePrefixRequest{Prefix: full}); err != nil {
+		return 0, err
 	}
-	o := gather(options)
+	o, err := write(options)
+	if err != nil {
+		return 0, err
+	}
 	var answer *tenurev1.DeletePrefixResponse
 	err = k.caller.change(ctx, func(ctx context.Context, l *conn.Link, call *tenurev1.CallOptions) (err error) {
 		call.Guards = o.guards

@@ -26,7 +26,8 @@ const (
 // other, unless they are given the same owner.
 type Lock struct {
 	session *Session
-	key     string // With namespace; empty if the key was.
+	key     string // With namespace.
+	keyErr  error  // Why the key cannot be one.
 	mode    Mode
 	permits uint32
 	limit   uint32
@@ -55,7 +56,8 @@ func WithValue(value []byte) LockOption {
 	return func(o *acquireOptions) { o.value, o.hasValue = value, true }
 }
 
-// WithWait makes Acquire fail with ErrWaitTimedOut when the lock was not had for so long.
+// WithWait makes Acquire fail with ErrWaitTimedOut when the lock was not had for so long. A wait of zero or less takes the lock only if it is
+// free and nobody waits, as TryAcquire does.
 func WithWait(wait time.Duration) LockOption {
 	return func(o *acquireOptions) { o.wait, o.hasWait = wait, true }
 }
@@ -80,9 +82,7 @@ func (s *Session) Lock(key string, options ...LockOption) *Lock {
 
 func (s *Session) lock(key string, mode Mode, options []LockOption) *Lock {
 	l := &Lock{session: s, mode: mode}
-	if key != "" {
-		l.key = s.client.space.full(key)
-	}
+	l.key, l.keyErr = s.client.space.fullKey(key)
 	for _, option := range options {
 		option(&l.options)
 	}
@@ -114,53 +114,80 @@ func (s *Session) Semaphore(key string, limit, permits uint32, options ...LockOp
 	return l
 }
 
-// owner returns a name for one possession.
-func (l *Lock) owner() string {
+// own returns a name for one possession.
+func (l *Lock) own() (ownName, error) {
+	own := ownName{key: l.key}
 	if l.options.owner != nil {
-		return *l.options.owner
+		own.owner = *l.options.owner
+	} else {
+		own.owner = hex.EncodeToString(randomBytes(8))
 	}
-	return hex.EncodeToString(randomBytes(8))
+	if l.keyErr != nil {
+		return own, l.keyErr
+	}
+	return own, sendable(&tenurev1.Place{Key: own.key, Owner: own.owner})
 }
 
 // TryAcquire takes the lock if it is free and nobody waits. Else held is nil, and info tells who has it.
 func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err error) {
-	if l.key == "" {
-		return nil, nil, invalid("the key is empty")
-	}
-	s := l.session
-	own := ownName{key: l.key, owner: l.owner()}
-	ctx, c, err := s.claim(ctx, own)
+	own, err := l.own()
 	if err != nil {
 		return nil, nil, err
 	}
-	request := &tenurev1.TryAcquireLockRequest{
-		Key: l.key, SessionId: s.id, Mode: tenurev1.LockMode(l.mode), Permits: l.permits, Limit: l.limit,
+	ctx, c, err := l.session.claim(ctx, own)
+	if err != nil {
+		return nil, nil, err
 	}
+	t := &try{session: l.session, request: &tenurev1.TryAcquireLockRequest{
+		Key: l.key, SessionId: l.session.id, Mode: tenurev1.LockMode(l.mode), Permits: l.permits, Limit: l.limit,
+	}, owner: own.owner}
 	if l.options.hasValue {
-		request.Value = append([]byte{}, l.options.value...)
+		t.request.Value = append([]byte{}, l.options.value...)
 	}
-	var answer *tenurev1.TryAcquireLockResponse
-	var last uint64
-	made := false // Whether a request may have made a hold.
-	held, err = c.acquire(ctx, func(ctx context.Context) (_ *tenurev1.Hold, err error) {
-		last, err = s.changeNumbered(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) (err error) {
-			o.Owner = own.owner
-			request.Options = o
-			answer, err = tenurev1.NewLockServiceClient(link).TryAcquireLock(ctx, request)
-			return err
-		})
-		made = err == nil && answer.GetAcquired() || err != nil && AppliedOf(err) != AppliedNo
-		return answer.GetHold(), err
-	})
-	switch {
-	case err != nil && made:
-		c.abandon(last)
+	held, err = c.acquire(ctx, t.once)
+	if err != nil && t.left != nothing {
+		c.abandon(t.last)
 		return nil, nil, l.given(err, &abandoned{})
-	case err == nil && held == nil:
-		info = lockInfo(s.client.space, answer.GetLock())
 	}
 	c.settle()
+	if err == nil && held == nil {
+		info = lockInfo(l.session.client.space, t.answer.GetLock())
+	}
 	return held, info, err
+}
+
+// try is what a TryAcquire asks, as often as it takes.
+type try struct {
+	session *Session
+	request *tenurev1.TryAcquireLockRequest
+	owner   string
+	answer  *tenurev1.TryAcquireLockResponse
+	left    remains
+	last    uint64 // The number of the last request.
+}
+
+// once asks, and returns the hold if there is one.
+func (t *try) once(ctx context.Context) (*tenurev1.Hold, error) {
+	t.answer = nil
+	var err error
+	t.last, err = t.session.changeNumbered(ctx, t.send)
+	switch {
+	case err != nil && AppliedOf(err) != AppliedNo:
+		t.left = perhaps
+	case t.answer.GetAcquired():
+		t.left = something
+	default:
+		t.left = nothing
+	}
+	return t.answer.GetHold(), err
+}
+
+// send makes one attempt.
+func (t *try) send(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) (err error) {
+	o.Owner = t.owner
+	t.request.Options = o
+	t.answer, err = tenurev1.NewLockServiceClient(link).TryAcquireLock(ctx, t.request)
+	return err
 }
 
 // Do runs f while holding the lock; its context ends when the lock may be lost. It returns f's error, joined with the loss of
@@ -241,6 +268,9 @@ func (c *Client) GetLock(ctx context.Context, key string) (*LockInfo, error) {
 func (c *Client) BreakLock(ctx context.Context, key, reason string) (holds int, err error) {
 	full, err := c.space.fullKey(key)
 	if err != nil {
+		return 0, err
+	}
+	if err = sendable(&tenurev1.BreakLockRequest{Reason: reason}); err != nil {
 		return 0, err
 	}
 	var answer *tenurev1.BreakLockResponse

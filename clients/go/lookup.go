@@ -25,6 +25,9 @@ type SessionInfo struct {
 
 // LookUpSession returns a session, live or among those that ended last; else ErrSessionNotFound.
 func (c *Client) LookUpSession(ctx context.Context, id string) (*SessionInfo, error) {
+	if err := sendable(&tenurev1.GetSessionRequest{SessionId: id}); err != nil {
+		return nil, err
+	}
 	var answer *tenurev1.GetSessionResponse
 	err := c.read(ctx, func(ctx context.Context, l *conn.Link) (err error) {
 		answer, err = tenurev1.NewSessionServiceClient(l).GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})

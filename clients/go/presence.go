@@ -16,13 +16,17 @@ func (c *Client) Presence(group string) *Presence { return &Presence{client: c, 
 
 func (p *Presence) prefix() string { return p.group + "/" }
 
-// Join makes a session a member under a name, with a value for the others, until it leaves or the session ends.
+// Join makes a session a member under a name, with a value for the others, until it leaves or the session ends. With
+// ErrOutcomeUnknown it may be one.
 func (p *Presence) Join(ctx context.Context, s *Session, name string, value []byte) (*Membership, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return nil, invalid("the name %q of a member is empty or has a slash", name)
 	}
 	m := &Membership{kv: s.KV(), key: p.prefix() + name}
-	return m, m.Set(ctx, value)
+	if err := m.Set(ctx, value); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // Members returns the values of all members by name.

@@ -56,6 +56,9 @@ func ParseSequencer(text string) (Sequencer, error) {
 
 // CheckSequencer tells whether a sequencer still holds and its session lives.
 func (c *Client) CheckSequencer(ctx context.Context, q Sequencer) (bool, error) {
+	if err := sendable(q.message()); err != nil {
+		return false, err
+	}
 	var answer *tenurev1.CheckSequencerResponse
 	err := c.read(ctx, func(ctx context.Context, l *conn.Link) (err error) {
 		answer, err = tenurev1.NewLockServiceClient(l).CheckSequencer(ctx, &tenurev1.CheckSequencerRequest{

@@ -31,6 +31,7 @@ func ValueIs(key string, value []byte) Compare {
 // Op is one operation of a transaction.
 type Op struct {
 	key   string
+	bind  bool // Whether it needs a session.
 	build func(full string, k *KV) *tenurev1.Op
 }
 
@@ -44,12 +45,12 @@ func OpGet(key string) Op {
 // OpPut writes a key. Of the options, guards belong to the transaction.
 func OpPut(key string, value []byte, options ...WriteOption) Op {
 	o := gather(options)
-	return Op{key: key, build: func(full string, k *KV) *tenurev1.Op {
+	return Op{key: key, bind: o.bind, build: func(full string, k *KV) *tenurev1.Op {
 		put := &tenurev1.PutRequest{
 			Key: full, Content: &tenurev1.PutRequest_Value{Value: value}, Flags: o.flags, IfRevision: o.ifRevision,
 			Sequential: o.sequential,
 		}
-		if o.bind && k.session != nil {
+		if o.bind {
 			put.BindSession = k.session.id
 		}
 		return &tenurev1.Op{Kind: &tenurev1.Op_Put{Put: put}}
@@ -91,7 +92,10 @@ type OpResult struct {
 
 // Txn runs a transaction. Guards and nothing else are taken from the options.
 func (k *KV) Txn(ctx context.Context, txn Txn, options ...WriteOption) (*TxnResult, error) {
-	o := gather(options)
+	o, err := write(options)
+	if err != nil {
+		return nil, err
+	}
 	request := &tenurev1.TxnRequest{}
 	for _, c := range txn.If {
 		full, err := k.space.fullKey(c.key)
@@ -100,7 +104,6 @@ func (k *KV) Txn(ctx context.Context, txn Txn, options ...WriteOption) (*TxnResu
 		}
 		request.Compares = append(request.Compares, &tenurev1.Compare{Key: full, Operand: c.message.GetOperand()})
 	}
-	var err error
 	if request.Then, err = k.ops(txn.Then); err != nil {
 		return nil, err
 	}
@@ -134,6 +137,9 @@ func (k *KV) ops(list []Op) ([]*tenurev1.Op, error) {
 		full, err := k.space.fullKey(op.key)
 		if err != nil {
 			return nil, err
+		}
+		if op.bind && k.session == nil {
+			return nil, errNoSession()
 		}
 		ops = append(ops, op.build(full, k))
 	}

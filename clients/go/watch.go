@@ -319,6 +319,9 @@ func (e *handlerError) Unwrap() error { return e.error }
 
 // run follows the watch until ctx ends, the handler fails, or the watch is refused.
 func (w *watcher) run(ctx context.Context) error {
+	if err := sendable(w.request); err != nil {
+		return err
+	}
 	w.request = proto.CloneOf(w.request)
 	if w.progress == 0 {
 		w.progress = progressEvery

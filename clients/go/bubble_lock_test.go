@@ -1,0 +1,41 @@
+package tenure_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+)
+
+func TestAWaitOfZeroTakesOnlyAFreeLock(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		begun := time.Now()
+		held, err := b.session.Lock("a", tenure.WithWait(0)).Acquire(t.Context())
+		b.demandHeld(t, "app/a", taken{held: held, err: err})
+		_, err = b.session.Lock("a", tenure.WithWait(0)).Acquire(t.Context())
+		if !errors.Is(err, tenure.ErrWaitTimedOut) || tenure.AppliedOf(err) != tenure.AppliedNo {
+			t.Errorf("of a held lock: got %v, want ErrWaitTimedOut and nothing applied", err)
+		}
+		if after := time.Since(begun); after > 0 {
+			t.Errorf("waited for %v", after)
+		}
+		if n := b.queue("app/a"); n != 0 {
+			t.Errorf("%d wait", n)
+		}
+	})
+}
+
+func TestAnEphemeralKeyNeedsASession(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		_, put := b.client.KV().Put(t.Context(), "a", nil, tenure.Ephemeral())
+		op := []tenure.Op{tenure.OpPut("a", nil, tenure.Ephemeral())}
+		_, then := b.client.KV().Txn(t.Context(), tenure.Txn{Then: op})
+		_, otherwise := b.client.KV().Txn(t.Context(), tenure.Txn{Else: op})
+		for name, err := range map[string]error{"put": put, "then": then, "else": otherwise} {
+			if !errors.Is(err, tenure.ErrInvalidArgument) || tenure.AppliedOf(err) != tenure.AppliedNo {
+				t.Errorf("%s: got %v, want ErrInvalidArgument and nothing applied", name, err)
+			}
+		}
+	})
+}
