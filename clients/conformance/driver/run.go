@@ -21,8 +21,14 @@ const (
 	greetPatience = 2 * time.Minute
 )
 
-// ErrSkipped says that a scenario needs what an agent cannot do.
-var ErrSkipped = errors.New("skipped")
+// LackError says that a scenario needs what an agent cannot do, and did not run.
+type LackError struct {
+	// Feature is what it needs.
+	Feature string
+}
+
+// Error names what is lacking.
+func (e *LackError) Error() string { return "the agent cannot " + e.Feature }
 
 // run is one run of a scenario.
 type run struct {
@@ -60,7 +66,7 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	}
 	for _, feature := range s.Needs {
 		if !slices.Contains(r.features, feature) {
-			return fmt.Errorf("%w: the agent cannot %s", ErrSkipped, feature)
+			return &LackError{Feature: feature}
 		}
 	}
 	r.cluster = StartCluster(ctx, t, binary, s.Members)
@@ -329,6 +335,12 @@ func (r *run) fault(s *Step) error {
 		err := r.cluster.join(r.t.Context(), r.t, s.Way == "refuse")
 		r.nameHosts()
 		return err
+	case "session.destroy":
+		id, err := expandText(s.Session, r.variables)
+		if err != nil {
+			return err
+		}
+		return r.cluster.destroySession(r.t.Context(), plain(id))
 	case "proxy.used":
 		return r.cluster.awaitUsed(r.t.Context(), s.Connections, s.All)
 	}

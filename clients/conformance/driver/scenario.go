@@ -61,8 +61,10 @@ type Step struct {
 	JitterMs int    `yaml:"jitter_ms"`
 	ForMs    int    `yaml:"for_ms"`
 	// Connections is how many there must be.
-	Connections int    `yaml:"connections"`
-	Cycle       *Cycle `yaml:"cycle"`
+	Connections int `yaml:"connections"`
+	// Session is the id of the one that a fault is about.
+	Session string `yaml:"session"`
+	Cycle   *Cycle `yaml:"cycle"`
 }
 
 // Cycle repeats steps.
