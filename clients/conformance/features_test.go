@@ -53,6 +53,28 @@ func TestThePageOfFeaturesNamesWhatThereIs(t *testing.T) {
 	if len(rows) != seedRows {
 		t.Errorf("%d rows, want %d", len(rows), seedRows)
 	}
+	demandServerTests(t, string(page))
+}
+
+// demandServerTests demands that what the page names outside its table exists in the server's tests, and the files it links to.
+func demandServerTests(t *testing.T, page string) {
+	t.Helper()
+	source := sourceOf(t, "../../server", "_test.go")
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "|") {
+			continue
+		}
+		for _, test := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(line, -1) {
+			if !strings.Contains(source, "func "+test[1]+"(") {
+				t.Errorf("the server has no test %s", test[1])
+			}
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(line, -1) {
+			if _, err := os.Stat(filepath.Join("../../docs/clients", link[1])); err != nil {
+				t.Errorf("a link leads nowhere: %v", err)
+			}
+		}
+	}
 }
 
 // demandScenarios demands that scenarios exist, say that they show a row, and need nothing that a language may lack.
