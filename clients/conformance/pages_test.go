@@ -7,41 +7,59 @@ import (
 	"testing"
 )
 
-// codeOf names the tests that run the code of docs/coming-from.md, by language. That in Python is run from the page.
-var codeOf = map[string]string{
-	"go":   "../go/coming_from_test.go",
-	"java": "../java/src/test/java/io/tenure/ComingFromTest.java",
+// shown names the code of pages, by language, and the tests that run it. That in Python is run from the pages.
+var shown = []struct {
+	page, language string
+	// first is what a block begins with, of which there may be several; empty is the page's first block only.
+	first string
+	tests string
+}{
+	{"coming-from.md", "go", "// Tenure\n", "../go/coming_from_test.go"},
+	{"coming-from.md", "java", "// Tenure\n", "../java/src/test/java/io/tenure/ComingFromTest.java"},
+	{"clients/go.md", "go", "", "../go/path_test.go"},
+	{"clients/java.md", "java", "", "../java/src/test/java/io/tenure/PathTest.java"},
 }
 
-// TestThePageForThoseWhoComeFromElsewhereShowsWhatIsTested demands that each block of code for Tenure stands in a test, line by line.
-func TestThePageForThoseWhoComeFromElsewhereShowsWhatIsTested(t *testing.T) {
-	page, err := os.ReadFile("../../docs/coming-from.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for language, file := range codeOf {
-		source, err := os.ReadFile(file)
+// firstLinesMax is how long the code may be with which a page begins.
+const firstLinesMax = 10
+
+// TestPagesShowWhatIsTested demands that each block of code stands in a test, line by line.
+func TestPagesShowWhatIsTested(t *testing.T) {
+	for _, s := range shown {
+		page, err := os.ReadFile("../../docs/" + s.page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks := regexp.MustCompile("(?s)```"+language+"\n// Tenure\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+		tests, err := os.ReadFile(s.tests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := regexp.MustCompile("(?s)```"+s.language+"\n"+s.first+"(.*?)```").FindAllStringSubmatch(string(page), -1)
 		if len(blocks) == 0 {
-			t.Errorf("the page has no code in %s", language)
+			t.Errorf("%s has no code in %s", s.page, s.language)
+			continue
+		}
+		if s.first == "" {
+			blocks = blocks[:1]
+			if lines := strings.Count(blocks[0][1], "\n"); lines > firstLinesMax {
+				t.Errorf("%s begins with %d lines", s.page, lines)
+			}
 		}
 		for _, block := range blocks {
-			if !strings.Contains(bare(string(source)), bare(block[1])) {
-				t.Errorf("this is not in %s:\n%s", file, block[1])
+			if !strings.Contains(bare(string(tests)), bare(block[1])) {
+				t.Errorf("%s shows what is not in %s:\n%s", s.page, s.tests, block[1])
 			}
 		}
 	}
 }
 
-// bare returns code without indentation, empty lines and remarks to linters.
+// bare returns code without indentation, empty lines, imports and remarks to linters, as it is with the address of a test's own member.
 func bare(code string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(code) {
 		line, _, _ = strings.Cut(line, " //nolint")
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.ReplaceAll(strings.TrimSpace(line), `"tenure://localhost:7400/app"`, "url")
+		if line != "" && !strings.HasPrefix(line, "import ") {
 			lines.WriteString(line + "\n")
 		}
 	}

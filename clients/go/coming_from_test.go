@@ -3,6 +3,7 @@ package tenure_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,22 @@ func TestTheCodeForThoseWhoComeFromElsewhereRuns(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestWhoComesFromConsulIsToldWhoLeads(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	client := open(t, rig.Start(ctx, t, binary).Addresses.GRPC)
+	session, err := client.OpenSession(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = session.Lock("service/leader").Acquire(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := fromConsul(ctx, client); err == nil || !strings.Contains(err.Error(), "SessionID:"+session.ID()) {
+		t.Errorf("got %v, want an error that names session %s", err, session.ID())
 	}
 }
 
@@ -55,7 +72,7 @@ func fromConsul(ctx context.Context, client *tenure.Client) error {
 		return err
 	}
 	if held == nil {
-		return fmt.Errorf("%d lead, %d wait", info.Holders, info.Waiters)
+		return fmt.Errorf("led by %+v, and %d wait", info.Holds, info.Waiters)
 	}
 	go func() {
 		<-held.Lost()

@@ -24,6 +24,30 @@ final class PathTest {
   private static final Path PAGE = ROOT.resolve("docs/clients/java.md");
   private static final Pattern SHELL = Pattern.compile("^```sh\\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE);
 
+  /** Runs them; a test of clients/conformance checks that the page shows just these. */
+  @Test
+  @Timeout(120)
+  void theFirstLinesOfThePageWork() throws Exception {
+    try (TenureServer server = TenureServer.start();
+        Client client = Client.connect(server.uri() + "/app");
+        Session session = client.openSession()) {
+      firstLines(server.uri() + "/app");
+      try (Held second = session.lock("jobs/nightly").acquire()) {
+        assertEquals(2, second.sequencer().lockIndex());
+      }
+    }
+  }
+
+  private static void firstLines(String url) {
+    try (Client client = Client.connect(url);
+         Session session = client.openSession();
+         Held held = session.lock("jobs/nightly").acquire()) {
+      for (int step = 0; step < 10 && held.isSafe(); step++) {
+        System.out.println("step " + step + " with token " + held.token());
+      }
+    }
+  }
+
   @Test
   @Timeout(120)
   void theProgramOfThePageHoldsALock(@TempDir Path folder) throws Exception {
