@@ -66,7 +66,8 @@ func send(ctx context.Context, conn *grpc.ClientConn, method protoreflect.Method
 	if err != nil {
 		return err
 	}
-	if err := stream.SendMsg(data); err != nil {
+	// A stream that is over takes nothing more; how it ended is read from it, as always.
+	if err := stream.SendMsg(data); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if err := stream.CloseSend(); err != nil {
