@@ -63,6 +63,9 @@ func WithLogMemTable(o Options, size uint64) Options {
 	return o
 }
 
+// ReportRemoved stops a member as a peer does that says it was removed.
+func ReportRemoved(n *Node) { n.fail(ErrRemoved) }
+
 // CutLog cuts the log as the janitor does.
 func CutLog(t testing.TB, n *Node) {
 	t.Helper()

@@ -273,7 +273,7 @@ func (p fleetPort) Send(msgs []*raftpb.Message) {
 		r := n.Store().NewReader()
 		removed, err := r.IsRemoved(p.self)
 		if errors.Join(err, r.Close()) == nil && removed {
-			self.ReportRemoved()
+			raftnode.ReportRemoved(self)
 			return
 		}
 	}

@@ -11,9 +11,6 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// ErrUnknownMember says that no member with that id is known.
-var ErrUnknownMember = errors.New("member is not known")
-
 // Peer is one of the members that begin a cluster.
 type Peer struct {
 	// Name is unique in the cluster.
@@ -73,7 +70,7 @@ func (n *Node) member(id uint64) (Member, error) {
 			return m, nil
 		}
 	}
-	return Member{}, fmt.Errorf("%w: %x", ErrUnknownMember, id)
+	return Member{}, fmt.Errorf("%w: %x", ErrMemberUnknown, id)
 }
 
 // connector is a transport with connections for calls.
@@ -86,7 +83,7 @@ type connector interface {
 func (n *Node) PeerConn(member uint64) (grpc.ClientConnInterface, error) {
 	c, ok := n.o.Transport.(connector)
 	if !ok {
-		return nil, ErrUnknownMember
+		return nil, ErrMemberUnknown
 	}
 	return c.Conn(member)
 }

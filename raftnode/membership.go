@@ -18,7 +18,7 @@ import (
 // Errors of changes of members. With all of them nothing was changed.
 var (
 	// ErrMemberUnknown says that no member has that id.
-	ErrMemberUnknown = ErrUnknownMember
+	ErrMemberUnknown = errors.New("member is not known")
 	// ErrMemberExists says that a member has that name, or that id from another disk.
 	ErrMemberExists = errors.New("member exists already")
 	// ErrMemberRemoved says that the id belonged to a member that was removed. Ids are never used again.
@@ -469,6 +469,3 @@ func (n *Node) proposeMember(ctx context.Context, c *storev1.Command) error {
 		return fmt.Errorf("%w: %s", ErrMemberRefused, f.GetMessage())
 	}
 }
-
-// ReportRemoved stops this member: a peer says that it was removed.
-func (n *Node) ReportRemoved() { n.fail(ErrRemoved) }

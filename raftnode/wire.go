@@ -190,7 +190,7 @@ func (w *wire) OpenSnapshot(ctx context.Context, to uint64) (SnapshotStream, err
 func (w *wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
 	cc, err := w.Transport.Conn(member)
 	if errors.Is(err, transport.ErrUnknownPeer) {
-		return nil, fmt.Errorf("%w: %x", ErrUnknownMember, member)
+		return nil, fmt.Errorf("%w: %x", ErrMemberUnknown, member)
 	}
 	return cc, err
 }

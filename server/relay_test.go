@@ -55,7 +55,7 @@ func (f *follower) PeerConn(id uint64) (grpc.ClientConnInterface, error) {
 	if conn := f.conns[id]; conn != nil {
 		return conn, nil
 	}
-	return nil, raftnode.ErrUnknownMember
+	return nil, raftnode.ErrMemberUnknown
 }
 
 func (f *follower) Store() *storage.Store { return f.store }
