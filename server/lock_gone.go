@@ -38,11 +38,11 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 	if err = t.superseded(epoch); err != nil {
 		return 0, nil, err
 	}
-	waiters, _, err := s.Waiters(w.acquire.GetKey(), w.place-1, 1)
+	waiter, err := s.Waiter(w.acquire.GetKey(), w.place)
 	if err != nil {
 		return 0, nil, err
 	}
-	if len(waiters) == 1 && waiters[0].Place == w.place {
+	if waiter != nil {
 		var before int
 		before, err = s.Position(w.acquire.GetKey(), w.place)
 		w.position = uint32(before)

@@ -137,11 +137,11 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 		}
 		place.SessionName = record.GetName()
 	}
-	waiters, _, err := s.Waiters(w.acquire.GetKey(), w.place-1, 1)
+	waiter, err := s.Waiter(w.acquire.GetKey(), w.place)
 	if err != nil {
 		return nil, err
 	}
-	if len(waiters) == 1 && waiters[0].Place == w.place {
+	if waiter != nil {
 		if w.attached {
 			// The snapshot shows the place waiting, so what comes after it is all that counts.
 			before, err := s.Position(w.acquire.GetKey(), w.place)
@@ -151,7 +151,7 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 			w.position = uint32(before)
 			w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
 		}
-		place.QueueTime = timeToProto(waiters[0].Record.GetQueueTimeMs())
+		place.QueueTime = timeToProto(waiter.GetQueueTimeMs())
 	}
 	place.Position = w.position
 	return place, nil
@@ -310,11 +310,11 @@ func (a *api) positionOf(w *waiting) (uint32, uint64, error) {
 		return 0, 0, err
 	}
 	defer a.closeSnapshot(s)
-	waiters, _, err := s.Waiters(w.acquire.GetKey(), w.place-1, 1)
+	waiter, err := s.Waiter(w.acquire.GetKey(), w.place)
 	if err != nil {
 		return 0, 0, err
 	}
-	if len(waiters) == 0 || waiters[0].Place != w.place {
+	if waiter == nil {
 		return 0, 0, errPlaceGone
 	}
 	before, err := s.Position(w.acquire.GetKey(), w.place)

@@ -28,7 +28,7 @@ import (
 // addressesFile tells scripts and people where a member listens; it stands in the data directory while the member runs.
 const addressesFile = "addresses.json"
 
-// leaderRetry is how long the start waits before it asks for a leader again.
+// leaderRetry is how long the start, and a relay, wait before they ask for a leader again.
 const leaderRetry = 50 * time.Millisecond
 
 // ErrRan means that Run was called before.

@@ -2,8 +2,6 @@ package storage
 
 import (
 	"fmt"
-
-	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 // queuePartSize is how many waiters, by the order in which they joined, are counted together. A place finds its
@@ -78,13 +76,9 @@ func (c *command) leaveQueue(l *lock, ordinal uint64) error {
 // long the queue is.
 func (r *Reader) Position(key string, place uint64) (int, error) {
 	n := name{key: key}
-	value, ok, err := r.rows.get(numberedRow(rowPlace, n, place))
-	if err != nil || !ok {
+	w, err := r.Waiter(key, place)
+	if err != nil || w == nil {
 		return 0, err
-	}
-	w := &storev1.WaiterRecord{}
-	if err = decode(value, w); err != nil {
-		return 0, fmt.Errorf("place in %q: %w", key, err)
 	}
 	before := uint64(0)
 	own := queuePartRow(n, w.GetOrdinal())

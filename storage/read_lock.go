@@ -68,6 +68,19 @@ type WaiterEntry struct {
 	Record *storev1.WaiterRecord
 }
 
+// Waiter returns the record of a place that waits for a lock; nil when that place waits no more, or never did.
+func (r *Reader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
+	value, exists, err := r.rows.get(numberedRow(rowPlace, name{key: key}, place))
+	if err != nil || !exists {
+		return nil, err
+	}
+	w := &storev1.WaiterRecord{}
+	if err = decode(value, w); err != nil {
+		return nil, fmt.Errorf("place in %q: %w", key, err)
+	}
+	return w, nil
+}
+
 // Waiters returns places in a lock's queue with a higher number than after, at most limit, and whether there are more;
 // zero or less is no limit.
 func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bool, error) {

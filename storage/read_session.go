@@ -100,12 +100,6 @@ type SessionObjects struct {
 	EphemeralKeys []string
 }
 
-// SessionHolds returns the valid holds of a session, by key and owner.
-func (r *Reader) SessionHolds(id SessionID) ([]*storev1.HoldState, error) {
-	objects, err := r.SessionObjects(id)
-	return objects.Holds, err
-}
-
 // SessionObjects returns all that a session has, by its own rows; empty for one that does not live.
 func (r *Reader) SessionObjects(id SessionID) (SessionObjects, error) {
 	var out SessionObjects
