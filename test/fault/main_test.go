@@ -13,7 +13,7 @@ import (
 var binary string
 
 // long says that runs are as long as is needed to believe them.
-var long = os.Getenv("TENURE_SOAK") != ""
+var long = os.Getenv("TENURE_SOAK") == "1"
 
 func TestMain(m *testing.M) {
 	rig.Main(m, &binary, func() error { return goleak.Find() })

@@ -38,7 +38,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		_, err := members.ReplaceMember(ctx, &tenurev1.ReplaceMemberRequest{
 			MemberId: memberID(ctx, t, c, replaced), Name: fresh.Name(), PeerAddress: fresh.Addresses.Peer,
 		})
-		return err //nolint:wrapcheck // admin reads it.
+		return err
 	})
 	left := without(c.Running(), replaced)
 	follow(left)
@@ -50,7 +50,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		follow(without(c.Running(), gone))
 		admin(ctx, t, c, func(ctx context.Context, members tenurev1.ClusterServiceClient) error {
 			_, err := members.RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: memberID(ctx, t, c, gone)})
-			return err //nolint:wrapcheck // admin reads it.
+			return err
 		})
 		w.settle(t, 200)
 		gone.Kill()
@@ -94,7 +94,7 @@ func listed(ctx context.Context, t *testing.T, c *rig.Cluster) []*tenurev1.Membe
 	admin(ctx, t, c, func(ctx context.Context, members tenurev1.ClusterServiceClient) error {
 		r, err := members.ListMembers(ctx, &tenurev1.ListMembersRequest{})
 		all = r.GetMembers()
-		return err //nolint:wrapcheck // admin reads it.
+		return err
 	})
 	return all
 }

@@ -32,7 +32,7 @@ func lead(ctx context.Context, t *testing.T, c *rig.Cluster, m *rig.Member) {
 	for c.Leader(ctx) != m {
 		admin(ctx, t, c, func(ctx context.Context, members tenurev1.ClusterServiceClient) error {
 			_, err := members.TransferLeadership(ctx, &tenurev1.TransferLeadershipRequest{MemberId: memberID(ctx, t, c, m)})
-			return err //nolint:wrapcheck // admin reads it.
+			return err
 		})
 	}
 }

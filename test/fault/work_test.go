@@ -46,7 +46,7 @@ func (c *caller) get(ctx context.Context, key string) uint64 {
 				op.Revision, op.Found, op.Read, op.ModRevision = s.number("revision"), false, "", 0
 				return nil
 			}
-			return err //nolint:wrapcheck // call reads it.
+			return err
 		}
 		op.Revision, op.Found = r.GetHeader().GetRevision(), true
 		op.Read, op.ModRevision = string(r.GetKv().GetValue()), r.GetKv().GetModRevision()
@@ -79,7 +79,7 @@ func (c *caller) put(ctx context.Context, key, value string, ifRevision *uint64)
 			op.Changed, op.Revision = true, r.GetKv().GetModRevision()
 			op.ModRevision, op.Version = r.GetKv().GetModRevision(), r.GetKv().GetVersion()
 		}
-		return err //nolint:wrapcheck // call reads it.
+		return err
 	})
 	if err != nil && op.Reason == "compare_failed" {
 		op.ModRevision = read(err).number("revision")
@@ -94,7 +94,7 @@ func (c *caller) remove(ctx context.Context, key string) {
 		if err == nil {
 			op.Done, op.Changed, op.Revision = r.GetDeleted(), r.GetDeleted(), r.GetHeader().GetRevision()
 		}
-		return err //nolint:wrapcheck // call reads it.
+		return err
 	})
 }
 
@@ -144,7 +144,7 @@ func openSession(ctx context.Context, c *caller, ttl time.Duration) (*holder, er
 			Name: c.name, Ttl: durationpb.New(ttl), LockDelay: durationpb.New(0), Options: options,
 		})
 		if err != nil {
-			return err //nolint:wrapcheck // call reads it.
+			return err
 		}
 		h.id, h.text = r.GetSessionId(), strings.ReplaceAll(r.GetSessionId(), "-", "")
 		op.Session, op.Epoch, op.Changed, op.Revision = h.text, 1, true, r.GetCreateRevision()
@@ -210,7 +210,7 @@ func (h *holder) lockOnce(ctx context.Context, key string) {
 			Key: key, SessionId: h.id, Options: options,
 		})
 		if err != nil {
-			return err //nolint:wrapcheck // call reads it.
+			return err
 		}
 		op.Revision = r.GetHeader().GetRevision()
 		if s := r.GetHold().GetSequencer(); r.GetAcquired() {
@@ -262,7 +262,7 @@ func (h *holder) writeGuarded(ctx context.Context, key string, hold *check.Hold)
 			op.Changed, op.Revision = true, r.GetKv().GetModRevision()
 			op.ModRevision, op.Version = r.GetKv().GetModRevision(), r.GetKv().GetVersion()
 		}
-		return err //nolint:wrapcheck // call reads it.
+		return err
 	}))
 }
 
@@ -276,6 +276,6 @@ func (h *holder) release(ctx context.Context, key string, hold *check.Hold) {
 		if err == nil {
 			op.Done, op.Changed, op.Revision = r.GetReleased(), r.GetReleased(), r.GetHeader().GetRevision()
 		}
-		return err //nolint:wrapcheck // call reads it.
+		return err
 	}))
 }

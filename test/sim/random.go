@@ -11,8 +11,6 @@ import (
 // raftDice stands in for crypto/rand.Reader, from which raft draws its election time-outs: there is no other way to
 // choose them. It belongs to the process, as the variable that it replaces does; a world holds it while raft may draw,
 // and then the numbers are that world's.
-//
-//nolint:gochecknoglobals // It replaces a variable of the process.
 var raftDice = &sharedDice{}
 
 type sharedDice struct {

@@ -29,7 +29,7 @@ func seeds() int {
 	switch {
 	case *seedsFlag > 0:
 		return *seedsFlag
-	case os.Getenv("TENURE_SOAK") != "":
+	case os.Getenv("TENURE_SOAK") == "1":
 		return 5000
 	default:
 		return seedsDefault
