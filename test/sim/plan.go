@@ -162,7 +162,8 @@ func Expand(seed uint64) *Plan {
 func choose[T any](d *rand.Rand, of ...T) T { return of[d.IntN(len(of))] }
 
 // faultKinds are how often each kind comes when a seed has it.
-var faultKinds = []string{"crash", "crash", "crash leader", "restart all", "pause", "pause leader", "partition", "partition", "isolate leader",
+var faultKinds = []string{
+	"crash", "crash", "crash leader", "restart all", "pause", "pause leader", "partition", "partition", "isolate leader",
 	"one way", "loss", "slow network", "slow disk", "transfer", "checkpoint", "freeze client", "members", "wipe",
 }
 
