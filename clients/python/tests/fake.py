@@ -100,6 +100,7 @@ class FakeMember:
         self.links: list[FakeLink] = []
         self.keepers: list[FakeStream] = []
         self.renewing = True
+        self.refused = 0  # Why it does not renew, if it says so.
         self.ttl = 15
         self._came = asyncio.Event()
         self.streams: dict[str, Callable[[Any], AsyncIterator[Any]]] = {}
@@ -190,7 +191,10 @@ class FakeMember:
                 answer = session_pb2.KeepAliveResponse()
                 for renewal in message.renewals:
                     verdict = answer.verdicts.add(session_id=renewal.session_id, number=renewal.number)
-                    verdict.ttl.FromSeconds(self.ttl)
+                    if self.refused:
+                        verdict.refused = self.refused  # type: ignore[assignment]
+                    else:
+                        verdict.ttl.FromSeconds(self.ttl)
                 yield answer
 
     # Its connections.

@@ -76,11 +76,18 @@ class Op:
     value: bytes = b""
     flags: int = 0
     session_id: str = ""
+    ephemeral: bool = False
 
     @classmethod
-    def put(cls, key: str, value: bytes | str, *, flags: int = 0, bind_session: str = "") -> Op:
-        """Writes a key; with a session's id, an ephemeral one."""
-        return cls("put", key, value.encode() if isinstance(value, str) else value, flags, bind_session)
+    def put(
+        cls, key: str, value: bytes | str, *, flags: int = 0, ephemeral: bool = False, bind_session: str = ""
+    ) -> Op:
+        """Writes a key; an ephemeral one is deleted when the session of `session.kv.txn` ends, or the one of an id.
+
+        Its result is the key, with the value that was given.
+        """
+        value = value.encode() if isinstance(value, str) else value
+        return cls("put", key, value, flags, bind_session, ephemeral)
 
     @classmethod
     def get(cls, key: str) -> Op:
@@ -102,11 +109,14 @@ class Op:
         """Deletes all keys with a prefix."""
         return cls("delete_prefix", prefix)
 
-    def message(self, full: _Full, full_key: _Full) -> kv_pb2.Op:
-        """Returns the operation as it is sent."""
+    def message(self, full: _Full, full_key: _Full, own: str) -> kv_pb2.Op:
+        """Returns the operation as it is sent under a session, the id of which is its `own`."""
+        if self.ephemeral and not (own or self.session_id):
+            raise ValueError("an ephemeral key needs a session: use session.kv")
+        session_id = self.session_id or (own if self.ephemeral else "")
         key = (full if self.kind in ("list", "delete_prefix") else full_key)(self.key)
         if self.kind == "put":
-            put = kv_pb2.PutRequest(key=key, value=self.value, flags=self.flags, bind_session=self.session_id)
+            put = kv_pb2.PutRequest(key=key, value=self.value, flags=self.flags, bind_session=session_id)
             return kv_pb2.Op(put=put)
         if self.kind == "get":
             return kv_pb2.Op(get=kv_pb2.GetRequest(key=key))

@@ -43,8 +43,8 @@ class HoldState:
 
     @property
     def safe_until(self) -> float:
-        """Until when it is held even if no renewal succeeds, on the client's clock."""
-        if self.cause is not None or self._lapses != self._lease.lapses:
+        """Until when it is held even if no renewal succeeds, on the client's clock; -inf when it is not."""
+        if self.cause is not None or self.doubted or self._lapses != self._lease.lapses:
             return float("-inf")
         return self._lease.safe_until
 

@@ -92,16 +92,20 @@ async def attempt(session: Session, want: Want, kind: type[H]) -> H | LockInfo:
     with holdings.waiting(want.own):
         while True:
             await holdings.until_given_back(want.own)
+            acquired = False
             try:
                 answer = await session._change(TRY_ACQUIRE_LOCK, request, owner=want.owner)
-                if not answer.acquired:
+                acquired = answer.acquired
+                if not acquired:
                     return session._client._converter.lock(answer.lock)
                 await holdings.until_believed(answer.hold)
                 if not holdings.goes_back(answer.hold):
                     return holdings.keep(answer.hold, kind)
             except BaseException as error:
-                if not (isinstance(error, errors.TenureError) and error.applied is False):
+                if acquired or not (isinstance(error, errors.TenureError) and error.applied is False):
                     holdings.leave(want.own)
+                if acquired and want.value is not None and isinstance(error, errors.TenureError):
+                    error.applied = None  # The grant wrote the value, unless it was one of before.
                 raise
 
 
@@ -120,6 +124,7 @@ class _Wait:
         )
         self._sent = False
         self._queued = False
+        self._answers = 0  # Of which one may have been a place or a hold.
         self._settled = False  # Whether there is nothing to give up.
         self._failures = 0
 
@@ -130,7 +135,11 @@ class _Wait:
         while True:
             hold = await self._until(end)
             if not session._holdings.goes_back(hold):
-                return session._holdings.keep(hold, kind)
+                try:
+                    return session._holdings.keep(hold, kind)
+                except errors.SessionClosed as error:
+                    self._doubt(error)
+                    raise
 
     async def _until(self, end: float | None) -> session_pb2.Hold:
         """Waits for a grant until then."""
@@ -148,14 +157,17 @@ class _Wait:
         except errors.TenureError as error:
             if not self._settled and session._machine.cause is None:
                 session._holdings.leave(self._want.own)
-                if self._want.value is not None:
-                    error.applied = None  # A grant that came first wrote the value.
+            self._doubt(error)
             raise
         finally:
             over.cancel()
         leaving = await self._give_up(task)
-        session._check_waits()
         applied = False if self._want.value is None else self._applied(leaving)
+        try:
+            session._check_waits()
+        except errors.SessionClosed as error:
+            error.applied = applied
+            raise
         raise errors.WaitTimeout(f"{self._want.key!r} was not granted within {self._timeout} s", applied=applied)
 
     async def _give_up(self, task: asyncio.Future[Any]) -> Leaving | None:
@@ -167,6 +179,11 @@ class _Wait:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(leaving.over.wait(), LEAVE_SECONDS)
         return leaving
+
+    def _doubt(self, error: errors.TenureError) -> None:
+        """Says of what ended the wait that a grant may have come first, which wrote the value."""
+        if self._want.value is not None and self._sent and not self._settled:
+            error.applied = None
 
     @staticmethod
     def _applied(leaving: Leaving | None) -> bool | None:
@@ -184,17 +201,16 @@ class _Wait:
                 await session._holdings.until_given_back(self._want.own)
                 link = await client._await_link(session._limits())
                 if self._numbered is None:
-                    self._numbered = await session._number()
+                    self._numbered = await session._number(session._limits())
                 try:
                     hold = await self._follow(link)
                     self._answered()
                     await session._holdings.until_believed(hold)
                     return hold
-                except errors.SessionClosed as error:
-                    session._take_refusal(error, sure=True)
-                    raise
                 except errors.TenureError as error:
                     decision = self._failed(error)
+                    if isinstance(error, errors.SessionClosed):
+                        session._take_refusal(error, sure=True)
                     if decision is None:
                         raise
                     if decision.move:
@@ -212,7 +228,7 @@ class _Wait:
         if decision.retry:
             return decision
         # An earlier stream may have left a place.
-        self._settled = self._settled or (error.applied is False and not self._queued and self._failures == 1)
+        self._settled = self._settled or (error.applied is False and not self._answers and self._failures == 1)
         return None
 
     def _answered(self) -> None:
@@ -247,6 +263,7 @@ class _Wait:
             while (answer := await stream.read()) is not None:
                 self._answered()
                 self._failures = 0
+                self._answers += 1
                 step = answer.WhichOneof("step")
                 if step == "granted":
                     return answer.granted

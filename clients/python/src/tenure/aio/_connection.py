@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tenure.aio._session_core import SessionCore
 
 log = logging.getLogger("tenure")
+
+T = TypeVar("T")
 
 ATTEMPT_SECONDS = 5.0
 CONNECT_SECONDS_MIN = 0.25
@@ -73,6 +75,8 @@ class Connection:
         self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
         self._listeners: list[Callable[[StateChange], Any]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._openings: set[asyncio.Future[Any]] = set()  # Sessions that are being opened.
+        self._endings: set[asyncio.Task[Any]] = set()  # What close waits for, not cancels: sessions that are destroyed.
         self._sessions: dict[str, SessionCore] = {}
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
@@ -103,19 +107,26 @@ class Connection:
         elif self._loop is not loop:
             raise RuntimeError("this client belongs to another event loop; open one in each")
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Starts a task that close will wait for."""
+    def _start_task(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Starts a task that close ends. Whoever awaits it hears how it fails."""
         task = asyncio.ensure_future(coroutine)
         task.set_name(f"tenure-{name}")
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._tasks.discard)
         return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            level = logging.WARNING if isinstance(error, errors.TenureError) else logging.ERROR
-            log.log(level, "%s failed", task.get_name(), exc_info=error)
+    def _spawn(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Starts a task that close ends, in the background: the log hears how it fails."""
+        task = self._start_task(coroutine, name)
+        task.add_done_callback(log_failure)
+        return task
+
+    def _see_through(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Starts something in the background, with an end of its own, that close waits for."""
+        task = self._spawn(coroutine, name)
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+        return task
 
     async def close(self) -> None:
         """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing."""
@@ -127,8 +138,11 @@ class Connection:
             if closers:
                 await asyncio.wait(closers, timeout=CLOSERS_SECONDS)
             self._closing = True
-            sessions = [s.close() for s in self._sessions.values()]
-            await asyncio.gather(*sessions, return_exceptions=True)
+            await self._end_openings()
+            for session in list(self._sessions.values()):
+                session._begin_close()
+            while self._endings:
+                await asyncio.wait(self._endings)
         finally:  # Also when it is cancelled: then nothing is left running, and sessions end by their TTL.
             self._closing = True
             await self._end_tasks(closers)
@@ -137,6 +151,13 @@ class Connection:
             self._link = self._keeper = None
             self._change_state(State.CLOSED, CloseCause.CLOSED)
             await self._dispatcher.close()
+
+    async def _end_openings(self) -> None:
+        """Cancels what opens sessions. What may have been made nevertheless is then undone."""
+        for opening in self._openings:
+            opening.cancel()
+        while self._openings:
+            await asyncio.wait(self._openings)
 
     async def _end_tasks(self, closers: list[asyncio.Task[None]]) -> None:
         """Cancels what still runs, but the caller."""
@@ -352,26 +373,29 @@ class Connection:
         timeout: float | None = None,
         session: SessionCore | None = None,
         numbered: Numbered | None = None,
-        closing: bool = False,
+        limits: Limits | None = None,
     ) -> Res:
-        """Makes a call, again and again until it has an answer that counts.
+        """Makes a call, again and again until it has an answer that counts, or until its limits: by default these
+        are a timeout and a session.
 
-        A change must carry what makes it repeatable, or be numbered. A call of something that closes goes on while the
-        client closes.
+        A change must carry what makes it repeatable, or be numbered.
         """
         self._guard.check()
-        if not closing:
+        limits = limits or Limits(self, timeout, session)
+        if not limits.closing:
             self._start()
-        limits = Limits(self, timeout, session, closing)
         backoff = Backoff(self._rng)
         failures = 0
         while True:
             link = await self._await_link(limits)
-            seconds = min(limits.left(), ATTEMPT_SECONDS if session else max(1.0, self.timeout / 3))
+            seconds = min(limits.left(), ATTEMPT_SECONDS if limits.session else max(1.0, self.timeout / 3))
             if numbered is not None:
                 numbered.prepare(request.options)  # type: ignore[attr-defined]
             try:
                 return await link.unary(rpc, request, max(seconds, 0.001))
+            except asyncio.CancelledError:
+                limits.sent = limits.sent or change
+                raise
             except errors.TenureError as error:
                 failures += 1
                 if numbered is not None:
@@ -396,3 +420,13 @@ class Connection:
             delay = 0.0  # Another member may be better off.
         limits.last = error
         await asyncio.sleep(min(delay, max(0.0, limits.left())))
+
+
+def log_failure(task: asyncio.Task[Any]) -> None:
+    """Logs how a task failed, for which nobody waits. A typed error tells all by itself."""
+    if task.cancelled() or (error := task.exception()) is None:
+        return
+    if isinstance(error, errors.TenureError):
+        log.warning("%s failed: %s", task.get_name(), error)
+    else:
+        log.error("%s failed", task.get_name(), exc_info=error)

@@ -89,6 +89,8 @@ class Holdings:
         same.append(made)
         if self._lost.pop(made._name, False) is None:
             made._end(EndCause.TAKEN_AWAY)
+        elif not session.safe:  # The lease ran out since it was granted, and that may have been told already.
+            made._end(EndCause.LEASE_RAN_OUT, give_back=True)
         return made
 
     def forget(self, held: Held, give_back: bool) -> list[Held]:
@@ -260,10 +262,6 @@ class Holdings:
         finally:
             _less(self._leaving, own)
             self._move()
-
-    def release_later(self, held: Held) -> None:
-        """Gives a hold back when that may be done."""
-        self._orphans[held._name] = _Orphan(held.owner, held.token, held._state.safe_from)
 
     async def give_back(self) -> None:
         """Releases holds that the cluster counts but nobody here wants."""

@@ -55,10 +55,12 @@ class KV:
         self._client = client
         self._session = session
 
-    async def _change(self, rpc: Unary[Req, Res], request: Req, guards: Guards, timeout: float | None) -> Res:
+    async def _change(
+        self, rpc: Unary[Req, Res], request: Req, guards: Guards, timeout: float | None, others: bool = False
+    ) -> Res:
         conditions = [g.guard for g in guards]
         if self._session is not None:
-            return await self._session._change(rpc, request, guards=conditions, timeout=timeout)
+            return await self._session._change(rpc, request, guards=conditions, others=others, timeout=timeout)
         options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
         options.idempotency_key = secrets.token_bytes(16)
         options.guards.extend(conditions)
@@ -177,12 +179,18 @@ class KV:
     ) -> TxnResult:
         """Compares, then does one of two lists of operations, whole or not at all."""
         full, key = self._client._namespace.full, self._client._namespace.key
+        own = "" if self._session is None else self._session.id
         request = kv_pb2.TxnRequest(
             compares=[c.message(key) for c in compares],
-            then=[o.message(full, key) for o in then],
-            otherwise=[o.message(full, key) for o in otherwise],
+            then=[o.message(full, key, own) for o in then],
+            otherwise=[o.message(full, key, own) for o in otherwise],
         )
-        answer = await self._change(TXN, request, guards, timeout)
+        others = any(o.session_id not in ("", own) for o in (*then, *otherwise))
+        answer = await self._change(TXN, request, guards, timeout, others)
+        done = request.then if answer.succeeded else request.otherwise
+        for op, response in zip(done, answer.responses, strict=False):
+            if response.HasField("put"):
+                response.put.kv.value = op.put.value  # As of a put alone.
         return TxnResult(answer.succeeded, tuple(self._result(r) for r in answer.responses))
 
     def _result(self, response: kv_pb2.OpResponse) -> Any:

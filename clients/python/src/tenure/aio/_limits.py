@@ -18,8 +18,8 @@ class Limits:
         self, client: Connection, timeout: float | None, session: SessionCore | None, closing: bool = False
     ) -> None:
         self._client = client
-        self._session = session
-        self._closing = closing
+        self.session = session
+        self.closing = closing  # Whether it is a call of something that closes: that goes on while the client closes.
         self._begin = client._clock.now()
         self._timeout = timeout
         self.sent = False  # whether a change was sent whose outcome is not known
@@ -27,8 +27,8 @@ class Limits:
 
     def _own_end(self) -> float:
         """When the library gives up, whatever the caller says."""
-        if self._session is not None:
-            return self._session._gives_up_at(self._begin)
+        if self.session is not None:
+            return self.session._gives_up_at(self._begin)
         return self._begin + self._client.timeout if self._timeout is None else float("inf")
 
     def left(self) -> float:
@@ -40,14 +40,14 @@ class Limits:
 
     def check(self) -> None:
         """Raises when the call must not go on."""
-        if self._closing:
-            pass
-        elif self._session is not None:
-            self._session._check_open()
-        elif self._client._closing:
-            raise errors.ClientClosed("the client was closed", applied=None if self.sent else False)
-        now = self._client._clock.now()
         applied = None if self.sent else False
+        if self.closing:
+            pass
+        elif self.session is not None:
+            self._check_session(self.session)
+        elif self._client._closing:
+            raise errors.ClientClosed("the client was closed", applied=applied)
+        now = self._client._clock.now()
         last = f"; last: {self.last}" if self.last is not None else ""
         if self._timeout is not None and now >= self._begin + self._timeout:
             raise errors.DeadlineExceeded(f"no answer within {self._timeout} s{last}", applied=applied)
@@ -55,3 +55,10 @@ class Limits:
             if self.sent:
                 raise errors.OutcomeUnknown(f"the answer was lost{last}", applied=None)
             raise errors.Unavailable(f"no member of {', '.join(self._client.member_addresses)} answered{last}")
+
+    def _check_session(self, session: SessionCore) -> None:
+        try:
+            session._check_open()
+        except errors.TenureError as error:
+            error.applied = None if self.sent else False
+            raise

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._core.hold import HoldState
 from tenure.aio._acquire import Want, acquire, attempt, new_owner
+from tenure.aio._connection import log_failure
 from tenure.types import EndCause, Hold, LockInfo, Mode, Place, Sequencer
 from tenure.v1 import lock_pb2, types_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._holdings import HoldName
     from tenure.aio._session import Session
+
+T = TypeVar("T")
 
 # How long a call that was cancelled waits for what it began; then that goes on in the background.
 FINISH_SECONDS = 1.0
@@ -70,8 +73,8 @@ class Held:
 
     @property
     def safe_until(self) -> float:
-        """Until when it is held even if no renewal succeeds, on CLOCK_BOOTTIME where there is one."""
-        return self._state.safe_until
+        """Until when it is held without a renewal, on CLOCK_BOOTTIME where there is one; -inf when it is not."""
+        return float("-inf") if self.session._client._guard.forked else self._state.safe_until
 
     @property
     def safe_for(self) -> float:
@@ -121,9 +124,6 @@ class Held:
         session._tick()
         if not self._end(EndCause.RELEASED):
             return False
-        if session._client._clock.now() < self._state.safe_from:
-            session._holdings.release_later(self)
-            return True
         request = lock_pb2.ReleaseLockRequest(
             key=self.sequencer.key, session_id=session.id, lock_index=self.sequencer.lock_index
         )
@@ -160,8 +160,17 @@ class Held:
 
 
 async def until_finished(session: Session, coroutine: Coroutine[Any, Any, bool], name: str) -> bool:
-    """Awaits something that goes on when its caller is cancelled."""
-    task = session._client._spawn(coroutine, name)
+    """Awaits something that goes on when its caller is cancelled; then the log hears how it fails."""
+    task = session._client._start_task(coroutine, name)
+    try:
+        return await until_ended(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(log_failure)
+        raise
+
+
+async def until_ended(task: asyncio.Task[T]) -> T:
+    """Awaits a task that goes on when its caller is cancelled, who then waits for it a moment longer."""
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

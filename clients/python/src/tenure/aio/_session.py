@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -14,7 +15,8 @@ from tenure._core.lease import Lease
 from tenure._rpc import DESTROY_SESSION
 from tenure.aio._holdings import Holdings
 from tenure.aio._kv import KV
-from tenure.aio._lock import Held
+from tenure.aio._limits import Limits
+from tenure.aio._lock import Held, until_ended
 from tenure.aio._session_core import SessionCore
 from tenure.aio._wait import within
 from tenure.types import CloseCause, Credentials, Mode, StateChange
@@ -22,6 +24,7 @@ from tenure.v1 import session_pb2, types_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
+    from tenure.aio._connection import Connection
     from tenure.aio._election import Election
     from tenure.aio._lock import Lock, ReadWriteLock, Semaphore
     from tenure.aio._recipes import Barrier, DoubleBarrier, Presence
@@ -44,6 +47,7 @@ class Session(SessionCore):
         self, client: Client, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
     ) -> None:
         super().__init__(client, session_id, secret, epoch, instance, lease)
+        self._destroying: asyncio.Task[None] | None = None
         self._holdings = Holdings(self)
         self.kv = KV(client, self)
 
@@ -122,8 +126,24 @@ class Session(SessionCore):
     # Its end, and its way to another process.
 
     async def close(self) -> None:
-        """Destroys the session and frees what it holds, at once. Closing again, or in a forked child, does nothing."""
-        if self._client._guard.forked or self._machine.cause is not None:
+        """Destroys the session and frees what it holds, at once. In a forked child it does nothing.
+
+        That goes on when the caller is cancelled; closing again waits for it.
+        """
+        if self._client._guard.forked:
+            return
+        self._begin_close()
+        if self._destroying is not None:
+            await until_ended(self._destroying)
+
+    @property
+    def closing(self) -> bool:
+        """Whether the cluster is being told that it was closed."""
+        return self._destroying is not None and not self._destroying.done()
+
+    def _begin_close(self) -> None:
+        """Ends it here, and begins to destroy it in the cluster. The client's close waits for that."""
+        if self._machine.cause is not None:
             return
         clean = self._client._clock.now() >= self._inherited_from
         seconds = min(CLOSE_SECONDS_MAX, self.ttl or CLOSE_SECONDS_MAX)
@@ -132,8 +152,7 @@ class Session(SessionCore):
         options.request_id.CopyFrom(types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=sequence))
         self._stop(CloseCause.CLOSED)
         request = session_pb2.DestroySessionRequest(session_id=self.id, clean=clean, options=options)
-        with contextlib.suppress(errors.TenureError):  # Then its TTL ends it.
-            await self._client._call(DESTROY_SESSION, request, change=True, timeout=seconds, closing=True)
+        self._destroying = self._client._see_through(destroy(self._client, request, seconds), "destroy-session")
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.state}>"
@@ -151,17 +170,26 @@ class Session(SessionCore):
         """
         self._check_open()
         self._no_waits.set()
-        with contextlib.suppress(errors.WaitTimeout):
-            await within(self._holdings.until_no_waits(), LEAVE_QUEUES_SECONDS, "the queues were not left")
-        self._renew_now()
-        with contextlib.suppress(errors.WaitTimeout):  # So that the other process has time.
-            await within(self._acknowledged.wait(), self._machine.lease.silence, "the session was not renewed")
-        self._check_open()
+        try:
+            await self._prepare_export()
+        except BaseException:
+            if self._machine.cause is None:  # Cancelled: it is not handed over.
+                self._no_waits.clear()
+            raise
         # As long as an earlier process may believe in what was inherited, whoever resumes must not.
         handed_over = self._client._clock.now() >= self._inherited_from
         credentials = dataclasses.replace(self.credentials(), handed_over=handed_over)
         self._stop(CloseCause.EXPORTED)
         return credentials.to_text()
+
+    async def _prepare_export(self) -> None:
+        """Leaves the queues, and renews the session once more, so that the other process has time."""
+        with contextlib.suppress(errors.WaitTimeout):
+            await within(self._holdings.until_no_waits(), LEAVE_QUEUES_SECONDS, "the queues were not left")
+        self._renew_now()
+        with contextlib.suppress(errors.WaitTimeout):
+            await within(self._acknowledged.wait(), self._machine.lease.silence, "the session was not renewed")
+        self._check_open()
 
     def credentials(self) -> Credentials:
         """Returns what another process needs to take the session over, should this one crash.
@@ -184,3 +212,10 @@ class Session(SessionCore):
         """Makes holds of what was taken over."""
         for hold in holds:
             self._inherited_helds.append(self._holdings.keep(hold, Held, self._inherited_from))
+
+
+async def destroy(client: Connection, request: session_pb2.DestroySessionRequest, seconds: float) -> None:
+    """Tells the cluster for so many seconds at most that a session is over. If nobody can be told, its TTL ends it."""
+    with contextlib.suppress(errors.TenureError):
+        limits = Limits(client, seconds, None, closing=True)
+        await client._call(DESTROY_SESSION, request, change=True, limits=limits)

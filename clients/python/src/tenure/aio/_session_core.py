@@ -33,6 +33,7 @@ _CAUSES: dict[type[errors.TenureError], CloseCause] = {
     errors.SessionNotFound: CloseCause.EXPIRED,
     errors.SessionExpired: CloseCause.EXPIRED,
     errors.SessionSuperseded: CloseCause.SUPERSEDED,
+    errors.EpochMismatch: CloseCause.SUPERSEDED,
     errors.SessionSecretWrong: CloseCause.AUTH_FAILED,
     errors.SessionIDInvalid: CloseCause.EXPIRED,
 }
@@ -107,16 +108,16 @@ class SessionCore:
 
     @property
     def safe_until(self) -> float:
-        """Until when it certainly lives, on the client's clock."""
-        return self._machine.lease.safe_until
+        """Until when it certainly lives, on the client's clock; -inf once it is over."""
+        return self._machine.lease.safe_until if self.cause is None else float("-inf")
 
     @property
     def safe_for(self) -> float:
         """For how many seconds it certainly lives."""
         return max(0.0, self.safe_until - self._client._clock.now()) if self.cause is None else 0.0
 
-    async def close(self) -> None:
-        """Destroys the session; Session says how."""
+    def _begin_close(self) -> None:
+        """Ends it and begins to destroy it; Session says how."""
         raise NotImplementedError
 
     # Calls under the session.
@@ -127,17 +128,17 @@ class SessionCore:
     def _request_id(self, sequence: int) -> types_pb2.RequestID:
         return types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=self._window.done_below)
 
-    async def _number(self) -> Numbered:
+    async def _number(self, limits: Limits) -> Numbered:
         """Numbers a new request, once the window has room."""
         while (sequence := self._window.begin()) is None:
-            await self._until_window_moves()
-            self._check_open()
+            await self._until_window_moves(min(LOOK_SECONDS, limits.left()))
+            limits.check()
         return Numbered(self, sequence)
 
-    async def _until_window_moves(self) -> None:
+    async def _until_window_moves(self, timeout: float | None = None) -> None:
         """Waits until a request was answered, or the session is over."""
         self._window_moved.clear()
-        await self._window_moved.wait()
+        await _until_set(self._window_moved, timeout)
 
     def _finish_request(self, sequence: int) -> None:
         self._window.finish(sequence)
@@ -150,19 +151,24 @@ class SessionCore:
         *,
         owner: str = "",
         guards: Iterable[types_pb2.Guard] = (),
+        others: bool = False,
         timeout: float | None = None,
     ) -> Res:
-        """Makes a change exactly once. The request must not carry options."""
+        """Makes a change exactly once. The request must not carry options; `others` says that it names other sessions.
+
+        The timeout counts from now, also while there is no room for one request more.
+        """
         self._check_open()
-        numbered = await self._number()
+        limits = Limits(self._client, timeout, self)
+        numbered = await self._number(limits)
         try:
             options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
             options.CopyFrom(self._options())
             options.owner = owner
             options.guards.extend(guards)
-            return await self._client._call(rpc, request, change=True, timeout=timeout, session=self, numbered=numbered)
+            return await self._client._call(rpc, request, change=True, numbered=numbered, limits=limits)
         except errors.SessionClosed as error:
-            self._take_refusal(error, sure=not options.guards)
+            self._take_refusal(error, sure=not options.guards and not others)
             raise
         finally:
             numbered.finish()
@@ -212,11 +218,7 @@ class SessionCore:
         self._check_open()
 
     async def _change_of_state(self, timeout: float | None) -> None:
-        waiter = asyncio.ensure_future(self._settled.wait())
-        try:
-            await asyncio.wait({waiter}, timeout=timeout)
-        finally:
-            waiter.cancel()
+        await _until_set(self._settled, timeout)
 
     # What happens to it.
 
@@ -289,9 +291,10 @@ class SessionCore:
                 self._attached = link
                 self._renew_now()
                 return
-            except errors.SessionClosed as error:
-                self._take_refusal(error, sure=True)
             except errors.TenureError as error:
+                if type(error) in _CAUSES:
+                    self._take_refusal(error, sure=True)
+                    return
                 failures += 1
                 decision = decide(error, repeatable=True, failures=failures)
                 if decision.move or not decision.retry or self._client._clock.now() >= give_up:
@@ -388,3 +391,12 @@ class SessionCore:
             if wait <= 0 or wait == float("inf"):
                 return
             await asyncio.sleep(min(wait, LOOK_SECONDS))
+
+
+async def _until_set(event: asyncio.Event, timeout: float | None) -> None:
+    """Waits for an event, for so many seconds at most."""
+    waiter = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({waiter}, timeout=timeout)
+    finally:
+        waiter.cancel()

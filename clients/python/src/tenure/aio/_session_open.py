@@ -14,15 +14,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tenure import _convert, errors
+from tenure._core.backoff import Backoff
 from tenure._core.lease import Lease
 from tenure._core.retry import decide
 from tenure._rpc import ATTACH_SESSION, CREATE_SESSION
-from tenure.aio._session import Session
+from tenure.aio._limits import Limits
+from tenure.aio._session import CLOSE_SECONDS_MAX, Session, destroy
 from tenure.types import Behavior, CloseCause, Credentials, State, StateChange
 from tenure.v1 import session_pb2, types_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
+
+# How many resumes that failed a client remembers; the oldest is forgotten.
+RESUMING_MAX = 1024
+# How many attempts taking over may have used.
+TAKE_OVER_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
@@ -66,21 +73,31 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
         instance_id=secrets.token_bytes(16),
         options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
     )
-    creating = asyncio.ensure_future(_create(client, options, request, timeout))
+    limits = Limits(client, timeout, None)
+    creating = asyncio.ensure_future(_create(client, options, request, limits))
+    client._openings.add(creating)
+    creating.add_done_callback(client._openings.discard)
     try:
         await asyncio.wait({creating})
     except asyncio.CancelledError:
-        # The cluster may make it all the same, and without a TTL it would stay for ever.
-        client._spawn(_unmake(creating), "unmake-session")
+        creating.cancel()
+        client._see_through(_close_made(creating), "close-session")
         raise
+    if creating.cancelled():
+        raise errors.ClientClosed("the client was closed", applied=None if limits.sent else False)
     return creating.result()
 
 
 async def _create(
-    client: Client, options: SessionOptions, request: session_pb2.CreateSessionRequest, timeout: float | None
+    client: Client, options: SessionOptions, request: session_pb2.CreateSessionRequest, limits: Limits
 ) -> Session:
     sent_at = client._clock.now()  # Of the first attempt: that one may be what made it.
-    answer = await client._call(CREATE_SESSION, request, change=True, timeout=timeout)
+    try:
+        answer = await client._call(CREATE_SESSION, request, change=True, limits=limits)
+    except BaseException:
+        if limits.sent:  # The cluster may make it all the same, and without a TTL it would stay for ever.
+            client._see_through(_unmake(client, request), "unmake-session")
+        raise
     lease = Lease(client._clock, _convert.seconds(answer.ttl), sent_at)
     session = Session(client, answer.session_id, request.secret, answer.epoch, request.instance_id, lease)
     if options.on_state is not None:
@@ -89,15 +106,21 @@ async def _create(
     return session
 
 
-async def _unmake(creating: asyncio.Future[Session]) -> None:
-    """Destroys a session that nobody waits for any more, if it comes."""
-    try:
-        session = await creating
-    except errors.TenureError:
-        return
-    finally:
-        creating.cancel()
-    await session.close()
+async def _close_made(creating: asyncio.Future[Session]) -> None:
+    """Closes a session that came just as its caller was cancelled."""
+    await asyncio.wait({creating})
+    if not creating.cancelled() and creating.exception() is None:
+        await creating.result().close()
+
+
+async def _unmake(client: Client, request: session_pb2.CreateSessionRequest) -> None:
+    """Destroys a session that may have been made for nobody. Asked the same again, the cluster says which one it is."""
+    with contextlib.suppress(errors.TenureError):
+        limits = Limits(client, CLOSE_SECONDS_MAX, None, closing=True)
+        answer = await client._call(CREATE_SESSION, request, change=True, limits=limits)
+        options = types_pb2.CallOptions(session_secret=request.secret, epoch=answer.epoch)
+        gone = session_pb2.DestroySessionRequest(session_id=answer.session_id, clean=True, options=options)
+        await destroy(client, gone, CLOSE_SECONDS_MAX)
 
 
 async def resume_session(
@@ -119,10 +142,6 @@ async def resume_session(
         if len(client._resuming) > RESUMING_MAX:
             del client._resuming[next(iter(client._resuming))]
         raise
-
-
-# How many resumes that failed a client remembers; the oldest is forgotten.
-RESUMING_MAX = 1024
 
 
 async def _resume(
@@ -156,20 +175,19 @@ async def _resume(
     return session
 
 
-# How many attempts taking over may have used.
-TAKE_OVER_ATTEMPTS = 2
-
-
 async def _rest(session: Session, answer: session_pb2.AttachSessionResponse, timeout: float | None) -> None:
     """Adds what did not fit into the first page of what the session has."""
     token = answer.next_page_token
+    backoff = Backoff(session._client._rng)
     while token:
         link = await session._client._await_link(session._limits())
         try:
             page = await session._attach_page(link, session._machine.lease.silence, token)
         except errors.TenureError as error:
-            if not decide(error, repeatable=True, failures=1).retry:
+            decision = decide(error, repeatable=True, failures=1)
+            if not decision.retry:
                 raise
+            await asyncio.sleep(backoff.next(decision.after))
             await session._until_connected(timeout)
             continue
         answer.holds.extend(page.holds)

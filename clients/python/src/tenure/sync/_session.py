@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import Self
 
-from tenure import aio
+from tenure import aio, errors
 from tenure.aio._wait import within
 from tenure.sync._election import Election, ElectionRun, Leadership
 from tenure.sync._kv import KV
@@ -121,9 +122,17 @@ class Session:
     # Its end, and its way to another process.
 
     def close(self) -> None:
-        """Destroys the session and frees what it holds, at once. Closing again, or in a forked child, does nothing."""
-        if self._aio.cause is None and not self._portal.closed:
+        """Destroys the session and frees what it holds, at once. In a forked child it does nothing.
+
+        That goes on when the caller is interrupted; closing again waits for it.
+        """
+        if self._portal.closed or self._aio.cause is CloseCause.FORKED:
+            return
+        if self._aio.cause is None:
             self._portal.run(self._aio.close())
+        elif self._aio.closing:
+            with contextlib.suppress(errors.ClientClosed):  # The client waited for it, too.
+                self._portal.run(self._aio.close())
 
     def __repr__(self) -> str:
         return repr(self._aio)
