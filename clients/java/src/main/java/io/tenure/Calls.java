@@ -38,7 +38,7 @@ final class Calls {
     this.loop = loop;
     this.link = link;
     this.random = random;
-    loop.every(TICK_NANOS, this::tick);
+    loop.every(TICK_NANOS, this::look);
   }
 
   /** Makes a call. The future ends on the loop. */
@@ -95,7 +95,8 @@ final class Calls {
     }
   }
 
-  private void tick() {
+  /** Looks at the patience of every call that is open. */
+  void look() {
     for (Open<?, ?> call : new ArrayList<>(open)) {
       call.look();
     }

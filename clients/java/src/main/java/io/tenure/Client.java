@@ -76,7 +76,8 @@ public final class Client implements AutoCloseable {
    *
    * @param options what is asked for
    * @return the session
-   * @throws TenureException.Unavailable when no member answers within 30 s
+   * @throws TenureException.Unavailable when no member answers within 30 s. A session that was made nevertheless is ended, if a
+   *     member answers within 10 s more
    */
   public Session openSession(SessionOptions options) {
     return Await.of(opening.open(options, CALL_TIMEOUT, c -> { }));
@@ -89,7 +90,8 @@ public final class Client implements AutoCloseable {
    * @param wait how long to wait at most
    * @param listener is told, in order, on a thread of the client's pool; of a session that is not opened, that it is being opened only
    * @return the session
-   * @throws TenureException.Unavailable when no member answered in that time
+   * @throws TenureException.Unavailable when no member answered in that time. A session that was made nevertheless is ended, if
+   *     a member answers within 10 s more
    */
   public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
     return Await.of(opening.open(options, wait, listener));
@@ -345,6 +347,9 @@ public final class Client implements AutoCloseable {
   private CompletableFuture<List<Connection>> closeInner() {
     CompletableFuture<List<Connection>> done = new CompletableFuture<>();
     core.loop.execute(() -> {
+      core.closing = true;
+      core.calls.look();
+      opening.close();
       for (SessionCore s : List.copyOf(core.sessions)) {
         s.close();
       }

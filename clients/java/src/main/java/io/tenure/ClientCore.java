@@ -40,9 +40,11 @@ final class ClientCore implements Link.Listener {
   final Calls calls;
   final Keeper keeper;
   final Set<SessionCore> sessions = new HashSet<>();
-  /** Sessions that the cluster is told the end of. */
+  /** What a client that closes waits for: sessions that the cluster is told the end of, and openings that may have made one. */
   final Set<CompletableFuture<Void>> endings = new HashSet<>();
   final Set<AutoCloseable> parts = new HashSet<>();
+  /** No session begins any more. What runs goes on, until it is closed. */
+  volatile boolean closing;
   volatile boolean closed;
   private final Set<CompletableFuture<?>> pending = ConcurrentHashMap.newKeySet();
   /** By session and epoch, who we said we were when we began to take it over, until that was done. */
@@ -163,6 +165,12 @@ final class ClientCore implements Link.Listener {
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
     return onLoop(() -> calls.call(method,
         request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES))), patience(callTimeout)));
+  }
+
+  /** Has the cluster told of an end; a client that closes waits for it. */
+  void ends(CompletableFuture<Void> ending) {
+    endings.add(ending);
+    ending.whenComplete((v, e) -> endings.remove(ending));
   }
 
   /** Returns the patience of a caller who waits so long. */

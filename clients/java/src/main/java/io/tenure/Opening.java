@@ -3,16 +3,20 @@ package io.tenure;
 import com.google.protobuf.ByteString;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CreateSessionRequest;
+import io.tenure.v1.CreateSessionResponse;
 import io.tenure.v1.SessionBehavior;
 import io.tenure.v1.SessionServiceGrpc;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledFuture;
@@ -23,48 +27,145 @@ final class Opening {
   private static final int SECRET_BYTES = 32;
 
   private static final long HOST_NANOS = 1_000_000_000L;
+  private static final long UNDO_NANOS = 10_000_000_000L;
 
   private final ClientCore core;
   /** The name of this machine, empty when it has none or it takes long to find; null before anybody asks. */
   private CompletableFuture<String> host;
+  /** Takeovers that were begun, until somebody has the session or has given it up. */
+  private final Set<CompletableFuture<Session>> takeovers = new HashSet<>();
 
   Opening(ClientCore core) {
     this.core = core;
   }
 
-  /** Opens a session. One that nobody takes, for its caller gave up, is ended. */
+  /** Opens a session. One that nobody takes, for its caller gave up or the client closed, is ended. */
   CompletableFuture<Session> open(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    ByteString secret = ClientCore.randomBytes(SECRET_BYTES);
-    ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
-    Calls.Patience patience = core.patience(wait);
+    Calls.Patience patience = untilClosing(core.patience(wait), Applied.NO);
     Objects.requireNonNull(options);
     Executor events = connecting(listener);
-    CompletableFuture<Session> opened = new CompletableFuture<>();
-    return core.onLoop(opened, () -> {
+    Attempt attempt = new Attempt(patience, listener, events);
+    return core.onLoop(attempt.opened, () -> {
+      refuseIfClosing();
       if (core.keeper.size() >= Keeper.SESSIONS_MAX) {
         throw TenureException.of(
             ErrorKind.LIMIT, Applied.NO, "a client can have " + Keeper.SESSIONS_MAX + " sessions; make another client");
       }
-      long[] sentAt = {0};
-      host().thenCompose(at -> core.onLoop(() -> {
-        // The cluster counts from when it made the session, which may be at the first attempt.
-        sentAt[0] = core.clock.nanos();
-        return core.calls.call(
-            SessionServiceGrpc.getCreateSessionMethod(), request(options, at, secret, instance), patience);
-      })).whenComplete((r, error) -> {
-            if (error != null) {
-              opened.completeExceptionally(Futures.error(error));
-              return;
-            }
-            SessionCore s = new SessionCore(core, new SessionCore.Identity(r.getSessionId(), secret, instance,
-                r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
-            s.listenLater(listener);
-            s.created(sentAt[0]);
-            if (!opened.complete(new Session(s))) {
-              s.close();
-            }
-          });
+      host().thenAccept(at -> core.onLoop(attempt.opened, () -> {
+        refuseIfClosing();
+        attempt.begin(options, at);
+      }));
     });
+  }
+
+  private void refuseIfClosing() {
+    if (core.closing) {
+      throw ClientCore.closedError();
+    }
+  }
+
+  /** Returns a patience that is over when the client begins to close. {@code before} is what is known when nothing went out. */
+  private Calls.Patience untilClosing(Calls.Patience other, Applied before) {
+    return sent -> core.closing
+        ? ClientCore.closedError().with(sent && before == Applied.NO ? Applied.UNKNOWN : before) : other.over(sent);
+  }
+
+  /** Gives up the takeovers that nobody has got yet: their sessions are left to whoever has the tokens. */
+  void close() {
+    for (CompletableFuture<Session> resumed : List.copyOf(takeovers)) {
+      resumed.completeExceptionally(ClientCore.closedError().with(Applied.YES));
+    }
+  }
+
+  /** One opening: until its caller has the session, or it is known that the cluster made none, or that one was ended. */
+  private final class Attempt {
+    final CompletableFuture<Session> opened = new CompletableFuture<>();
+    private final CompletableFuture<Void> settled = new CompletableFuture<>();
+    private final ByteString secret = ClientCore.randomBytes(SECRET_BYTES);
+    private final ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
+    private final Calls.Patience caller;
+    private final Consumer<SessionChange> listener;
+    private final Executor events;
+    private long sentAt;
+    /** Until when a session that nobody wants is looked for; 0 while somebody wants it. */
+    private long undoUntil;
+
+    Attempt(Calls.Patience caller, Consumer<SessionChange> listener, Executor events) {
+      this.caller = caller;
+      this.listener = listener;
+      this.events = events;
+    }
+
+    void begin(SessionOptions options, String host) {
+      if (opened.isDone()) {
+        return;
+      }
+      CreateSessionRequest request = request(options, host, secret, instance);
+      core.ends(settled);
+      // The cluster counts from when it made the session, which may be at the first attempt.
+      sentAt = core.clock.nanos();
+      call(request).whenComplete((r, error) -> {
+        if (error == null) {
+          made(r);
+          return;
+        }
+        Throwable e = Futures.error(error);
+        opened.completeExceptionally(e);
+        if (undoUntil != 0 || !(e instanceof TenureException t) || t.applied() == Applied.NO || core.closed) {
+          settled.complete(null);
+          return;
+        }
+        // It was refused, yet an attempt before may have made one. Asked the same again, the cluster tells which it is.
+        undo();
+        call(request).whenComplete((late, refused) -> {
+          if (refused == null) {
+            made(late);
+          } else {
+            settled.complete(null);
+          }
+        });
+      });
+    }
+
+    private CompletableFuture<CreateSessionResponse> call(CreateSessionRequest request) {
+      return core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, this::over);
+    }
+
+    private void undo() {
+      undoUntil = core.clock.nanos() + UNDO_NANOS;
+    }
+
+    /** The patience of the call: when the caller's is over, what may have been made is looked for, for some time. */
+    private TenureException over(boolean sent) {
+      if (undoUntil == 0) {
+        TenureException why = opened.isDone() ? nobody(sent) : caller.over(sent);
+        if (why == null || !sent) {
+          return why;
+        }
+        opened.completeExceptionally(why);
+        undo();
+      }
+      return core.clock.nanos() < undoUntil ? null : nobody(sent);
+    }
+
+    private static TenureException nobody(boolean sent) {
+      return TenureException.of(
+          ErrorKind.CANCELLED, sent ? Applied.UNKNOWN : Applied.NO, "nobody waits for the session any more");
+    }
+
+    private void made(CreateSessionResponse r) {
+      SessionCore s = new SessionCore(core, new SessionCore.Identity(r.getSessionId(), secret, instance,
+          r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
+      if (!opened.isDone()) {
+        s.listenLater(listener);
+        s.created(sentAt);
+        if (opened.complete(new Session(s))) {
+          settled.complete(null);
+          return;
+        }
+      }
+      s.close().whenComplete((v, e) -> settled.complete(null));
+    }
   }
 
   /** Tells the listener that the session is being opened; returns where it is told the rest. */
@@ -141,6 +242,7 @@ final class Opening {
     Executor events = connecting(listener);
     CompletableFuture<Session> resumed = new CompletableFuture<>();
     return core.onLoop(resumed, () -> {
+      refuseIfClosing();
       ByteString secret = ByteString.copyFrom(token.secret());
       ByteString instance = core.taker(token);
       AttachSessionRequest request = AttachSessionRequest.newBuilder()
@@ -148,15 +250,16 @@ final class Opening {
           .setOptions(io.tenure.v1.CallOptions.newBuilder().setSessionSecret(secret).setEpoch(token.epoch()))
           .build();
       long until = core.clock.nanos() + Wire.nanos(wait);
-      core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request, core.patience(wait)).thenCompose(r -> {
+      core.calls.call(SessionServiceGrpc.getAttachSessionMethod(), request,
+          untilClosing(core.patience(wait), Applied.NO)).thenCompose(r -> {
         Duration ttl = Wire.duration(r.getSession().getTtl());
         SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
             r.getSession().getEpoch(), ttl, interval(ttl)), events);
         s.listenLater(listener);
         // Without a number: of a takeover that is tried again, some may have been used up.
         return Truth.rest(r, s.attachRequest(0), next -> core.calls.call(
-            SessionServiceGrpc.getAttachSessionMethod(), next,
-            sent -> core.clock.nanos() < until ? null : late(token))).thenAccept(had -> {
+            SessionServiceGrpc.getAttachSessionMethod(), next, untilClosing(
+                sent -> core.clock.nanos() < until ? null : late(token), Applied.YES))).thenAccept(had -> {
               if (resumed.isDone()) {
                 return; // Whoever gave it up may have resumed it again.
               }
@@ -182,12 +285,14 @@ final class Opening {
       resumed.complete(new Session(s));
     }, () -> resumed.completeExceptionally(s.overError(Applied.YES)));
     ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(late(token)));
-    resumed.whenComplete((session, error) -> {
+    takeovers.add(resumed);
+    resumed.whenComplete((session, error) -> core.loop.run(() -> {
+      takeovers.remove(resumed);
       late.cancel(false);
       if (error != null) {
-        core.loop.run(s::detach);
+        s.detach();
       }
-    });
+    }));
   }
 
   private static TenureException late(SessionToken token) {

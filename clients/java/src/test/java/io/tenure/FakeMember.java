@@ -23,6 +23,7 @@ import io.tenure.v1.CreateSessionResponse;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.DestroySessionResponse;
 import io.tenure.v1.ElectionServiceGrpc;
+import io.tenure.v1.ErrorReason;
 import io.tenure.v1.Hold;
 import io.tenure.v1.KVServiceGrpc;
 import io.tenure.v1.KeepAliveRequest;
@@ -38,7 +39,11 @@ import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ReleaseLockResponse;
+import io.tenure.v1.RenewSessionRequest;
+import io.tenure.v1.RenewSessionResponse;
 import io.tenure.v1.RenewalVerdict;
+import io.tenure.v1.ResignRequest;
+import io.tenure.v1.ResignResponse;
 import io.tenure.v1.ResponseHeader;
 import io.tenure.v1.Sequencer;
 import io.tenure.v1.Session;
@@ -73,6 +78,12 @@ final class FakeMember implements AutoCloseable {
   volatile Duration renewEvery = Duration.ofMillis(100);
   volatile BiConsumer<CreateSessionRequest, StreamObserver<CreateSessionResponse>> create = this::createAtOnce;
   volatile BiConsumer<AttachSessionRequest, StreamObserver<AttachSessionResponse>> attach = (r, o) -> reply(o, truth(r));
+  volatile BiConsumer<DestroySessionRequest, StreamObserver<DestroySessionResponse>> destroy =
+      (r, o) -> reply(o, DestroySessionResponse.getDefaultInstance());
+  /** Why renewals are refused; unspecified: they are not. */
+  volatile ErrorReason refused = ErrorReason.ERROR_REASON_UNSPECIFIED;
+  /** What is done with a stream of renewals before the first one. */
+  volatile Consumer<StreamObserver<KeepAliveResponse>> keepAlive = o -> { };
   volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
   volatile Consumer<Acquire> acquire = a -> { };
   volatile BiConsumer<TryAcquireLockRequest, StreamObserver<TryAcquireLockResponse>> tryAcquire;
@@ -80,6 +91,10 @@ final class FakeMember implements AutoCloseable {
       (r, o) -> reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
   volatile BiConsumer<CancelWaitRequest, StreamObserver<CancelWaitResponse>> cancelWait =
       (r, o) -> reply(o, CancelWaitResponse.getDefaultInstance());
+  volatile BiConsumer<ResignRequest, StreamObserver<ResignResponse>> resign =
+      (r, o) -> reply(o, ResignResponse.newBuilder().setResigned(true).build());
+  volatile BiConsumer<RenewSessionRequest, StreamObserver<RenewSessionResponse>> renew =
+      (r, o) -> reply(o, RenewSessionResponse.getDefaultInstance());
 
   /** One AcquireLock stream. */
   record Acquire(AcquireLockRequest request, StreamObserver<AcquireLockResponse> out) {
@@ -220,7 +235,13 @@ final class FakeMember implements AutoCloseable {
     @Override
     public void destroySession(DestroySessionRequest r, StreamObserver<DestroySessionResponse> o) {
       seen.add(r);
-      reply(o, DestroySessionResponse.getDefaultInstance());
+      destroy.accept(r, o);
+    }
+
+    @Override
+    public void renewSession(RenewSessionRequest r, StreamObserver<RenewSessionResponse> o) {
+      seen.add(r);
+      renew.accept(r, o);
     }
 
     @Override
@@ -229,6 +250,7 @@ final class FakeMember implements AutoCloseable {
       synchronized (renewals) {
         renewals.add(out);
       }
+      keepAlive.accept(out);
       return new StreamObserver<>() {
         @Override
         public void onNext(KeepAliveRequest request) {
@@ -236,7 +258,7 @@ final class FakeMember implements AutoCloseable {
           request.getRenewalsList().forEach(r -> {
             seen.add(new Renewal(r.getSessionId(), r.getNumber()));
             answer.addVerdicts(RenewalVerdict.newBuilder().setSessionId(r.getSessionId()).setNumber(r.getNumber())
-                .setTtl(Wire.duration(ttl)));
+                .setTtl(Wire.duration(ttl)).setRefused(refused));
           });
           synchronized (hints) {
             answer.addAllHints(hints);
@@ -304,8 +326,14 @@ final class FakeMember implements AutoCloseable {
     }
   }
 
-  /** Nobody ever leads. */
-  private static final class Elections extends ElectionServiceGrpc.ElectionServiceImplBase {
+  /** Nobody ever leads, as far as observers are told. */
+  private final class Elections extends ElectionServiceGrpc.ElectionServiceImplBase {
+    @Override
+    public void resign(ResignRequest r, StreamObserver<ResignResponse> o) {
+      seen.add(r);
+      resign.accept(r, o);
+    }
+
     @Override
     public void observe(ObserveRequest r, StreamObserver<ObserveResponse> o) {
       ((ServerCallStreamObserver<ObserveResponse>) o).setOnCancelHandler(() -> { });

@@ -14,6 +14,7 @@ import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.CreateSessionResponse;
 import io.tenure.v1.DestroySessionRequest;
+import io.tenure.v1.ErrorReason;
 import io.tenure.v1.Hold;
 import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
@@ -23,6 +24,7 @@ import io.tenure.v1.TryAcquireLockResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -248,6 +250,26 @@ final class FaultsTest extends WithFakeMember {
       Session session = client.openSession();
       assertEquals(session.id(), member.next(FakeMember.Renewal.class).session());
     }
+  }
+
+  @Test
+  void aRenewalWithTheWrongSecretEndsTheSession() throws Exception {
+    BlockingQueue<SessionChange> told = new LinkedBlockingQueue<>();
+    Session session = client.openSession(SessionOptions.defaults(), Duration.ofMinutes(5), told::add);
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(wait);
+    member.refused = ErrorReason.ERROR_REASON_SESSION_SECRET_WRONG;
+    for (SessionState s : List.of(SessionState.CONNECTING, SessionState.CONNECTED)) {
+      assertEquals(s, next(told).to());
+    }
+    SessionChange last = next(told);
+    assertEquals(SessionState.CLOSED, last.to());
+    assertEquals(Optional.of(CloseCause.AUTH_FAILED), last.cause());
+    get(held.ended());
+    assertFalse(held.isSafe());
+    assertEquals(ErrorKind.AUTH_FAILED, failure(session.kv().putAsync("k", new byte[0], PutOptions.defaults())).kind());
   }
 
   @Test

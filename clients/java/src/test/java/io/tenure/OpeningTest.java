@@ -1,0 +1,162 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.rpc.Code;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.AttachSessionRequest;
+import io.tenure.v1.CreateSessionRequest;
+import io.tenure.v1.CreateSessionResponse;
+import io.tenure.v1.DestroySessionRequest;
+import io.tenure.v1.DestroySessionResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.Test;
+
+/** Sessions that are opened for somebody who is gone before they are there leave nothing with the cluster. */
+final class OpeningTest extends WithFakeMember {
+  private final BlockingQueue<StreamObserver<CreateSessionResponse>> asked = new LinkedBlockingQueue<>();
+  private final BlockingQueue<SessionChange> told = new LinkedBlockingQueue<>();
+
+  /** Closes the client from another thread. */
+  private CompletableFuture<Void> closing() {
+    return CompletableFuture.runAsync(client::close);
+  }
+
+  private CompletableFuture<Session> open(Duration wait) {
+    return client.openSessionAsync(SessionOptions.defaults(), wait, told::add);
+  }
+
+  /** Shows that a session that nobody got was told to its listener as being opened only. */
+  private void neverConnected() throws Exception {
+    assertEquals(SessionState.CONNECTING, next(told).to());
+    assertTrue(told.isEmpty());
+  }
+
+  @Test
+  void aSessionThatIsBeingOpenedWhenTheClientClosesIsEnded() throws Exception {
+    member.create = (r, o) -> asked.add(o);
+    CompletableFuture<Session> opening = open(Duration.ofMinutes(5));
+    StreamObserver<CreateSessionResponse> answer = next(asked);
+    CompletableFuture<Void> closed = closing();
+    TenureException e = failure(opening);
+    assertEquals(ErrorKind.CLIENT_CLOSED, e.kind());
+    assertEquals(Applied.UNKNOWN, e.applied());
+    assertFalse(closed.isDone());
+    member.createAtOnce(null, answer);
+    assertTrue(member.next(DestroySessionRequest.class).getClean());
+    get(closed);
+    neverConnected();
+  }
+
+  @Test
+  void anOpeningThatNeverWentOutEndsWithTheClientAtOnce() throws Exception {
+    ConnectionString at = ConnectionString.parse(member.uri());
+    member.close();
+    client.close();
+    client = new Client(at, new BootClock());
+    CompletableFuture<Session> opening = open(Duration.ofMinutes(5));
+    until(() -> !told.isEmpty());
+    get(CompletableFuture.runAsync(client::close));
+    TenureException e = failure(opening);
+    assertEquals(ErrorKind.CLIENT_CLOSED, e.kind());
+    assertEquals(Applied.NO, e.applied());
+  }
+
+  @Test
+  void aSessionThatIsMadeAfterItsCallerGaveUpIsEnded() throws Exception {
+    member.create = (r, o) -> asked.add(o);
+    CompletableFuture<Session> opening = open(Duration.ofSeconds(20));
+    StreamObserver<CreateSessionResponse> lost = next(asked);
+    CreateSessionRequest first = member.next(CreateSessionRequest.class);
+    passes(21);
+    TenureException e = failure(opening);
+    assertEquals(ErrorKind.OUTCOME_UNKNOWN, e.kind());
+    assertEquals(Applied.UNKNOWN, e.applied());
+    // An attempt that had no answer is made again, and the member knows it by its key.
+    lost.onError(Status.UNAVAILABLE.asRuntimeException());
+    StreamObserver<CreateSessionResponse> again = next(asked);
+    assertEquals(first, member.next(CreateSessionRequest.class));
+    member.createAtOnce(null, again);
+    assertTrue(member.next(DestroySessionRequest.class).getClean());
+    neverConnected();
+  }
+
+  @Test
+  void aSessionThatMayHaveBeenMadeBeforeARefusalIsEnded() throws Exception {
+    member.create = (r, o) -> {
+      switch (asked.size()) {
+        case 0 -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+        case 1 -> o.onError(FakeMember.refusal(Code.RESOURCE_EXHAUSTED_VALUE, "QUOTA_EXCEEDED"));
+        default -> member.createAtOnce(r, o);
+      }
+      asked.add(o);
+    };
+    TenureException e = failure(open(Duration.ofMinutes(5)));
+    assertEquals(Applied.UNKNOWN, e.applied());
+    assertTrue(member.next(DestroySessionRequest.class).getClean());
+    neverConnected();
+  }
+
+  @Test
+  void anOpeningThatWasRefusedIsNotMadeAgain() throws Exception {
+    member.create = (r, o) -> o.onError(FakeMember.refusal(Code.RESOURCE_EXHAUSTED_VALUE, "QUOTA_EXCEEDED"));
+    assertEquals(Applied.NO, failure(open(Duration.ofMinutes(5))).applied());
+    member.next(CreateSessionRequest.class);
+    client.close();
+    assertTrue(member.seen().stream().noneMatch(CreateSessionRequest.class::isInstance));
+  }
+
+  @Test
+  void nobodyOpensASessionOfAClientThatIsClosing() throws Exception {
+    Session session = client.openSession(SessionOptions.defaults(), Duration.ofMinutes(5), told::add);
+    BlockingQueue<StreamObserver<DestroySessionResponse>> ends = new LinkedBlockingQueue<>();
+    member.destroy = (r, o) -> ends.add(o);
+    CompletableFuture<Void> closed = closing();
+    StreamObserver<DestroySessionResponse> end = next(ends);
+    for (CompletableFuture<Session> f : List.of(open(Duration.ofMinutes(5)),
+        client.resumeAsync(FakeMember.token(), Duration.ofMinutes(5), c -> { }))) {
+      TenureException e = failure(f);
+      assertEquals(ErrorKind.CLIENT_CLOSED, e.kind());
+      assertEquals(Applied.NO, e.applied());
+    }
+    assertFalse(closed.isDone());
+    FakeMember.reply(end, DestroySessionResponse.getDefaultInstance());
+    get(closed);
+    assertEquals(Optional.of(CloseCause.CLOSED), session.cause());
+    assertTrue(member.seen().stream().noneMatch(AttachSessionRequest.class::isInstance));
+  }
+
+  @Test
+  void aSessionThatIsBeingResumedWhenTheClientClosesIsLeftToItsToken() throws Exception {
+    BlockingQueue<Runnable> answers = new LinkedBlockingQueue<>();
+    member.attach = (r, o) -> answers.add(() -> FakeMember.reply(o, member.truth(r)));
+    CompletableFuture<Session> resuming = client.resumeAsync(FakeMember.token(), Duration.ofMinutes(5), told::add);
+    Runnable answer = next(answers);
+    CompletableFuture<Void> closed = closing();
+    assertEquals(ErrorKind.CLIENT_CLOSED, failure(resuming).kind());
+    answer.run();
+    get(closed);
+    assertTrue(member.seen().stream().noneMatch(DestroySessionRequest.class::isInstance));
+    neverConnected();
+  }
+
+  @Test
+  void aSessionThatWasTakenOverAndNotRenewedYetIsLeftToItsTokenToo() throws Exception {
+    member.fallSilent();
+    CompletableFuture<Session> resuming = client.resumeAsync(FakeMember.token(), Duration.ofMinutes(5), c -> { });
+    member.next(FakeMember.Renewal.class);
+    client.close();
+    TenureException e = failure(resuming);
+    assertEquals(ErrorKind.CLIENT_CLOSED, e.kind());
+    assertEquals(Applied.YES, e.applied());
+    assertTrue(member.seen().stream().noneMatch(DestroySessionRequest.class::isInstance));
+  }
+}
