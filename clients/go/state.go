@@ -80,20 +80,25 @@ type listener struct {
 }
 
 // OnState tells f the present state, and then each change, in order and one at a time, from a goroutine of the library's.
-// f may take its time, and may call the session, except that Close would wait for f. After stop no call begins.
+// f may take its time, and may call the session, except that Close, Detach, Export and Client.Close would wait for f. Stop does not wait: a call that
+// is beginning or under way goes on, and is the last. If the session is over there is no more to tell than that, and f is called before OnState returns.
 func (s *Session) OnState(f func(StateChange)) (stop func()) {
 	s.mu.Lock()
+	if s.state == StateClosed {
+		present := StateChange{State: s.state, Cause: s.cause}
+		s.mu.Unlock()
+		f(present)
+		return func() {}
+	}
 	defer s.mu.Unlock()
 	return s.listen(f)
 }
 
-// listen adds a listener. Call it under mu.
+// listen adds a listener to a session that is not over. Call it under mu.
 func (s *Session) listen(f func(StateChange)) (stop func()) {
 	l := &listener{f: f, pending: []StateChange{{State: s.state, Cause: s.cause}}, wake: make(chan struct{}, 1)}
 	s.listeners = append(s.listeners, l)
-	if !s.tellers.start(func(ctx context.Context) { s.tell(ctx, l) }) {
-		l.removed = true
-	}
+	s.tellers.start(func(ctx context.Context) { s.tell(ctx, l) }) // They are stopped when the session is over.
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

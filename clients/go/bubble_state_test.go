@@ -1,0 +1,67 @@
+package tenure_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+)
+
+func TestWhoListensToASessionThatIsOverIsToldSo(t *testing.T) {
+	tests := map[string]struct {
+		end  func(t *testing.T, b *bubble)
+		want tenure.Cause
+	}{
+		"closed": {func(_ *testing.T, b *bubble) { _ = b.session.Close() }, tenure.CauseClosed},
+		"exported": {func(t *testing.T, b *bubble) {
+			if _, err := b.session.Export(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}, tenure.CauseExported},
+		"ended by the cluster": {func(_ *testing.T, b *bubble) {
+			b.mu.Lock()
+			delete(b.sessions, b.session.ID())
+			b.mu.Unlock()
+			<-b.session.Done()
+			pass(3 * ttl)
+		}, tenure.CauseExpired},
+		"ended by the cluster just now": {func(_ *testing.T, b *bubble) {
+			b.mu.Lock()
+			delete(b.sessions, b.session.ID())
+			b.mu.Unlock()
+			<-b.session.Done()
+		}, tenure.CauseExpired},
+		"with its client": {func(_ *testing.T, b *bubble) { _ = b.client.Close() }, tenure.CauseClosed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				test.end(t, b)
+				var told []tenure.StateChange
+				stop := b.session.OnState(func(c tenure.StateChange) { told = append(told, c) })
+				defer stop()
+				if len(told) != 1 || told[0] != (tenure.StateChange{State: tenure.StateClosed, Cause: test.want}) {
+					t.Errorf("told %v, want that it is closed: %s", told, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAListenerThatWasStoppedIsToldNothingNew(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		var calls atomic.Int64
+		stop := b.session.OnState(func(tenure.StateChange) { calls.Add(1) })
+		synctest.Wait()
+		stop()
+		stop()
+		b.each(func(m *fakeMember) { m.Refuse(true) })
+		pass(time.Minute)
+		if n := calls.Load(); n != 1 {
+			t.Errorf("told %d times, want once", n)
+		}
+		b.each(func(m *fakeMember) { m.Refuse(false) })
+	})
+}
