@@ -79,7 +79,5 @@ func (s *Session) errAttached() error {
 func (s *Session) Detach() {
 	s.leaveQueues()
 	s.end(CauseExported)
-	s.work.stop()
-	s.tellers.stop()
-	s.client.remove(s)
+	s.leaveClient()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
@@ -45,7 +46,8 @@ type Client struct {
 	resuming map[resumption]attempted // Resumes that failed.
 
 	openings group // Sessions that are being opened, or undone because nobody waits for them any more.
-	streams  group // Watches, caches and observers.
+	endings  group // Sessions that the cluster ended, which nobody may ever close.
+	streams  group // Caches.
 	running  group // The pool.
 }
 
@@ -101,7 +103,7 @@ func grpcOptions(t *target, o *clientOptions) []grpc.DialOption {
 }
 
 // Close closes the client's sessions, watches and connection, and waits for all that it started. It tells the cluster, for a
-// few seconds at most, so that locks are free at once.
+// few seconds at most, so that locks are free at once. The errors of sessions are joined.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -114,14 +116,10 @@ func (c *Client) Close() error {
 	}
 	closing.Wait()
 	c.openings.stop()
+	c.endings.stop()
 	c.streams.stop()
 	c.running.stop()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // add takes a session under the client's care.

@@ -20,3 +20,10 @@ func ParseTarget(text string) (members []string, namespace string, tls bool, err
 	}
 	return t.members, t.namespace, t.tls, nil
 }
+
+// Sessions returns how many sessions the client has under its care.
+func (c *Client) Sessions() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.sessions)
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 )
 
 // The margin makes a lease end for its holder before the cluster may end it: clocks may differ in rate by 1 % each, and a
@@ -147,20 +149,30 @@ func (s *Session) end(cause Cause) bool {
 	case CauseClosed, CauseExported:
 		s.interruptCalls(s.overLocked())
 	default:
-		// The cluster still knows what became of calls under way: they ask once more.
-		s.work.start(s.endCalls)
+		s.work.start(func(ctx context.Context) {
+			s.endCalls(ctx)
+			s.client.endings.start(func(context.Context) { s.leaveClient() })
+		})
 	}
 	return true
 }
 
-// endCalls interrupts what is still under way when it has had its time to learn its result.
+// leaveClient ends what a session that is over still does, and the client forgets it.
+func (s *Session) leaveClient() {
+	s.work.stop()
+	s.tellers.stop()
+	s.client.remove(s)
+}
+
+// endCalls interrupts what is still under way when it has had its time to learn its result: the cluster knows it, and is asked once more.
 func (s *Session) endCalls(ctx context.Context) {
-	timer := time.NewTimer(s.grace())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	s.mu.Lock()
+	patience := s.grace()
+	if len(s.calls) == 0 {
+		patience = 0 // Nor do others begin.
 	}
+	s.mu.Unlock()
+	backoff.Pause(ctx, patience)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interruptCalls(s.overLocked())

@@ -6,10 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -121,48 +117,36 @@ func (c *Client) beginResume(s *Session) (failed func(error)) {
 	}
 }
 
-// takeOver raises the epoch. An answer that was lost is found again: the same instance is then the session's user.
-func (s *Session) takeOver(ctx context.Context) (answer *tenurev1.AttachSessionResponse, err error) {
-	pauses := &backoff.Backoff{}
-	maybe := false
-	for {
-		err = s.client.attemptOnce(ctx, func(ctx context.Context, l *conn.Link) (err error) {
-			request := s.attachRequest(s.epoch)
-			request.TakeOver = true
-			if maybe {
-				request = s.attachRequest(s.epoch + 1)
-			}
-			answer, err = tenurev1.NewSessionServiceClient(l).AttachSession(ctx, request)
-			return err
-		})
-		switch {
-		case err == nil:
-			return answer, nil
-		case maybe && reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH &&
-			infoOf(err).GetMetadata()["epoch"] == strconv.FormatUint(s.epoch, 10):
-			maybe = false // It was not applied.
-			continue
-		case ctx.Err() != nil:
-			return nil, interrupted(ctx, maybe, err)
-		case !again(err):
-			return nil, fromRPC(err)
-		}
-		maybe = maybe || infoOf(err).GetMetadata()["applied"] != string(AppliedNo)
-		if !pauses.Wait(ctx) {
-			return nil, interrupted(ctx, maybe, err)
-		}
-	}
+// takeOver raises the epoch.
+func (s *Session) takeOver(ctx context.Context) (*tenurev1.AttachSessionResponse, error) {
+	t := &takeover{session: s}
+	err := s.client.retry(ctx, t.attempt, false)
+	return t.answer, err
 }
 
-// attemptOnce makes one attempt on whatever link there is.
-func (c *Client) attemptOnce(ctx context.Context, f attempt) error {
-	l, err := c.pool.Get(ctx)
-	if err != nil {
-		return status.Error(codes.Unavailable, err.Error())
+// takeover raises a session's epoch, in as many attempts as it takes.
+type takeover struct {
+	session *Session
+	maybe   bool // Whether an attempt may have been applied.
+	answer  *tenurev1.AttachSessionResponse
+}
+
+// attempt makes one attempt. An answer that was lost is found again: the same instance is then the session's user.
+func (t *takeover) attempt(ctx context.Context, l *conn.Link) (err error) {
+	s, service := t.session, tenurev1.NewSessionServiceClient(l)
+	if t.maybe {
+		t.answer, err = service.AttachSession(ctx, s.attachRequest(s.epoch+1))
+		if reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH ||
+			infoOf(err).GetMetadata()["epoch"] != strconv.FormatUint(s.epoch, 10) {
+			return err
+		}
+		t.maybe = false // It was not applied.
 	}
-	defer l.Release()
-	r := retrying{}
-	return r.once(ctx, l, f)
+	request := s.attachRequest(s.epoch)
+	request.TakeOver = true
+	t.answer, err = service.AttachSession(ctx, request)
+	t.maybe = err != nil && infoOf(err).GetMetadata()["applied"] != string(AppliedNo)
+	return err
 }
 
 // truth asks what the session has, all pages of it; what was granted after the answer's revision may be missing.

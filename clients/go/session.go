@@ -94,6 +94,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 	opened := make(chan error, 1)
 	if !c.openings.start(func(closing context.Context) {
 		opening, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
 		defer context.AfterFunc(closing, func() { cancel(errClientClosed()) })()
 		err := s.open(opening, request)
 		opened <- err
@@ -288,9 +289,7 @@ func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: s, sessio
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		ended := s.end(CauseClosed)
-		s.work.stop()
-		s.tellers.stop()
-		s.client.remove(s)
+		s.leaveClient()
 		if ended && !s.attached {
 			s.closeResult = s.destroy()
 		}
