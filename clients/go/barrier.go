@@ -3,21 +3,26 @@ package tenure
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 )
 
 // Barrier is closed while its key exists: those who wait go on when somebody removes it.
 type Barrier struct {
-	client *Client
-	kv     *KV
-	key    string
+	client  *Client
+	session *Session // Nil without one.
+	kv      *KV
+	key     string
 }
 
 // Barrier returns the barrier of a key.
 func (c *Client) Barrier(key string) *Barrier { return &Barrier{client: c, kv: c.KV(), key: key} }
 
-// Barrier returns the barrier of a key, whose Set and Remove are calls under the session.
+// Barrier returns the barrier of a key, whose Set and Remove are calls under the session, and whose Wait ends with it.
 func (s *Session) Barrier(key string) *Barrier {
-	return &Barrier{client: s.client, kv: s.KV(), key: key}
+	return &Barrier{client: s.client, session: s, kv: s.KV(), key: key}
 }
 
 // Set closes the barrier. One that is closed already stays so.
@@ -37,13 +42,36 @@ func (b *Barrier) Remove(ctx context.Context) error {
 
 // Wait returns when the barrier is open, or ctx ends.
 func (b *Barrier) Wait(ctx context.Context) error {
-	return b.client.await(ctx, []WatchOption{OnKeys(b.key)}, func(keys map[string]*KeyValue) bool { return len(keys) == 0 })
+	if b.session != nil {
+		alive, end := b.session.whileAlive(ctx)
+		defer end()
+		ctx = alive
+	}
+	return b.client.await(ctx, func(keys map[string]*KeyValue) (bool, error) { return len(keys) == 0, nil }, OnKeys(b.key))
 }
 
-// await watches keys until they are as wanted.
-func (c *Client) await(ctx context.Context, selection []WatchOption, done func(keys map[string]*KeyValue) bool) error {
+// await watches keys, and calls look with them, first and after each change, until it is done or fails.
+func (c *Client) await(
+	ctx context.Context, look func(keys map[string]*KeyValue) (done bool, err error), selection ...WatchOption,
+) error {
+	pauses := &backoff.Backoff{}
+	for {
+		err := c.awaitOnce(ctx, look, slices.Concat(selection, []WatchOption{WithInitial(), KeysOnly()}))
+		if !forgotten(err) {
+			return err
+		}
+		if !pauses.Wait(ctx) {
+			return interrupted(ctx, false, err)
+		}
+	}
+}
+
+// awaitOnce is await as long as history has what changes.
+func (c *Client) awaitOnce(
+	ctx context.Context, look func(keys map[string]*KeyValue) (done bool, err error), selection []WatchOption,
+) error {
 	keys := map[string]*KeyValue{}
-	for event, err := range c.Watch(ctx, append(selection, WithInitial(), KeysOnly())...) {
+	for event, err := range c.Watch(ctx, selection...) {
 		if err != nil {
 			return err
 		}
@@ -59,20 +87,42 @@ func (c *Client) await(ctx context.Context, selection []WatchOption, done func(k
 		default:
 			continue
 		}
-		if done(keys) {
-			return nil
+		if done, err := look(keys); done || err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// DoubleBarrier lets a number of sessions begin together, and end together.
+// forgotten tells whether a watch ended because it cannot go on where it was; it can begin again with the present state.
+func forgotten(err error) bool {
+	return isAny(err, ErrCompacted, ErrHistoryChanged, ErrTooSlow, ErrFutureRevision)
+}
+
+// whileAlive returns a context that ends with ctx, and when the session is over: its cause then is the error of calls under the session. Call end
+// after.
+func (s *Session) whileAlive(ctx context.Context) (alive context.Context, end func()) {
+	alive, cancel := context.WithCancelCause(ctx)
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		select {
+		case <-s.done:
+			cancel(s.over())
+		case <-alive.Done():
+		}
+	}()
+	return alive, func() { cancel(nil); <-looked }
+}
+
+// DoubleBarrier lets a number of sessions begin together, and end together, as often as they like. The key "KEY/ready" is there from when enough
+// have entered until all have left: who hears of it late still goes in.
 type DoubleBarrier struct {
 	session *Session
 	key     string
 	name    string
 	count   int
-	ready   uint64 // ModRevision of the ready key when this one entered; zero: not known.
+	ready   atomic.Uint64 // ModRevision of the ready key when this one entered; zero: it did not.
 }
 
 // DoubleBarrier returns the double barrier of a key for a count of members, as a member with a name; the session's id if it is
@@ -85,56 +135,72 @@ func (s *Session) DoubleBarrier(key string, count int, name string) *DoubleBarri
 }
 
 func (d *DoubleBarrier) members() string  { return d.key + "/members/" }
+func (d *DoubleBarrier) own() string      { return d.members() + d.name }
 func (d *DoubleBarrier) readyKey() string { return d.key + "/ready" }
 
-// Enter returns when as many members have entered as the barrier counts. If ctx ends before, this one has not entered.
+// Enter returns when as many members have entered as the barrier counts. If ctx or the session ends before, this one has not entered.
 func (d *DoubleBarrier) Enter(ctx context.Context) error {
+	if d.count < 1 {
+		return invalid("a double barrier for %d members", d.count)
+	}
+	d.ready.Store(0)
+	alive, end := d.session.whileAlive(ctx)
+	defer end()
 	kv := d.session.KV()
-	if _, err := kv.Put(ctx, d.members()+d.name, nil, Ephemeral()); err != nil {
+	_, err := kv.Put(alive, d.own(), nil, Ephemeral())
+	if err != nil && AppliedOf(err) == AppliedNo {
 		return err
 	}
-	err := d.session.client.await(ctx, []WatchOption{OnPrefix(d.members()), OnKeys(d.readyKey())},
-		func(keys map[string]*KeyValue) bool {
-			ready, there := keys[d.readyKey()]
-			if there {
-				d.ready = ready.ModRevision
-			}
-			return there || len(keys) >= d.count
-		})
-	if err == nil && d.ready == 0 {
-		var ready *KeyValue
-		ready, err = kv.Put(ctx, d.readyKey(), nil, IfRevision(0))
-		if errors.Is(err, ErrCompareFailed) {
-			ready, err = kv.Get(ctx, d.readyKey())
-		}
-		if errors.Is(err, ErrKeyNotFound) {
-			err = nil // The others have come and gone.
-		}
-		if ready != nil {
-			d.ready = ready.ModRevision
-		}
+	if err == nil {
+		err = d.session.client.await(alive, func(keys map[string]*KeyValue) (bool, error) { return d.mayGoIn(alive, keys) },
+			OnPrefix(d.members()), OnKeys(d.readyKey()))
 	}
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
 		defer cancel()
-		_, _ = kv.Delete(undo, d.members()+d.name) // The session's end deletes it at last.
+		_, _ = kv.Delete(undo, d.own()) // The session's end deletes it at last.
 	}
 	return err
 }
 
+// mayGoIn tells whether the round has begun. Whoever sees that it can begin makes the ready key.
+func (d *DoubleBarrier) mayGoIn(ctx context.Context, keys map[string]*KeyValue) (bool, error) {
+	if ready, there := keys[d.readyKey()]; there {
+		d.ready.Store(ready.ModRevision)
+		return true, nil
+	}
+	if len(keys) < d.count {
+		return false, nil
+	}
+	_, err := d.session.KV().Put(ctx, d.readyKey(), nil, IfRevision(0))
+	if errors.Is(err, ErrCompareFailed) {
+		err = nil // Another one made it, which will be seen.
+	}
+	return false, err
+}
+
 // Leave returns when all members have left.
 func (d *DoubleBarrier) Leave(ctx context.Context) error {
+	alive, end := d.session.whileAlive(ctx)
+	defer end()
 	kv := d.session.KV()
-	if _, err := kv.Delete(ctx, d.members()+d.name); err != nil {
-		return err
-	}
-	err := d.session.client.await(ctx, []WatchOption{OnPrefix(d.members())},
-		func(keys map[string]*KeyValue) bool { return len(keys) == 0 })
-	if err != nil || d.ready == 0 {
+	left := false
+	err := d.session.client.await(alive, func(keys map[string]*KeyValue) (bool, error) {
+		if !left {
+			// Not before the watch has begun: the last to leave might see nothing but the next round.
+			if _, err := kv.Delete(alive, d.own()); err != nil {
+				return false, err
+			}
+			left = true
+		}
+		return len(keys) == 0, nil
+	}, OnPrefix(d.members()))
+	ready := d.ready.Load()
+	if err != nil || ready == 0 {
 		return err
 	}
 	// Not that of the next round.
-	if _, err = kv.Delete(ctx, d.readyKey(), IfRevision(d.ready)); errors.Is(err, ErrCompareFailed) {
+	if _, err = kv.Delete(alive, d.readyKey(), IfRevision(ready)); errors.Is(err, ErrCompareFailed) {
 		return nil
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// fakeCluster answers what a test needs, over a network in memory: sessions with a TTL, locks, keys as counters. All members share one
+// fakeCluster answers what a test needs, over a network in memory: sessions with a TTL, locks, keys and their watches. All members share one
 // state. It is no model of a cluster: what a cluster does is tested against real ones.
 type fakeCluster struct {
 	net *memnet.Net
@@ -29,6 +30,7 @@ type fakeCluster struct {
 	created    map[string]string // Ids of sessions by idempotency key.
 	onCreate   func()            // Called when a session is made; the answer then waits until nobody does for it.
 	locks      fakeLocks
+	keys       fakeKeys
 	revision   uint64
 	results    map[string]int // Results of puts by request id: how often each was sent.
 	puts       []*tenurev1.PutRequest
@@ -57,6 +59,7 @@ type fakeMember struct {
 	tenurev1.UnimplementedLockServiceServer
 	tenurev1.UnimplementedElectionServiceServer
 	tenurev1.UnimplementedKVServiceServer
+	tenurev1.UnimplementedWatchServiceServer
 	tenurev1.UnimplementedClusterServiceServer
 	*memnet.Member
 
@@ -67,6 +70,7 @@ type fakeMember struct {
 func newFakeCluster(members int) *fakeCluster {
 	f := &fakeCluster{
 		net: memnet.New(), sessions: map[string]*fakeSession{}, created: map[string]string{}, results: map[string]int{}, slow: map[string]bool{},
+		keys: newFakeKeys(),
 		locks: fakeLocks{
 			holds: map[string]*tenurev1.Hold{}, places: map[string][]*fakePlace{}, marks: map[string]uint64{}, answers: map[string]*fakePlace{},
 		},
@@ -87,6 +91,7 @@ func (f *fakeCluster) grow() {
 	tenurev1.RegisterLockServiceServer(m.Member, m)
 	tenurev1.RegisterElectionServiceServer(m.Member, m)
 	tenurev1.RegisterKVServiceServer(m.Member, m)
+	tenurev1.RegisterWatchServiceServer(m.Member, m)
 	tenurev1.RegisterClusterServiceServer(m.Member, m)
 	f.members = append(f.members, m)
 	f.list = append(f.list, address)
@@ -103,8 +108,9 @@ func (f *fakeCluster) each(do func(m *fakeMember)) {
 }
 
 func refusal(code codes.Code, reason tenurev1.ErrorReason, applied string) error {
-	s, err := status.New(code, reason.String()).WithDetails(&errdetails.ErrorInfo{
-		Reason: reason.String(), Domain: "tenure.io", Metadata: map[string]string{"applied": applied},
+	name := strings.TrimPrefix(reason.String(), "ERROR_REASON_") // As members send it.
+	s, err := status.New(code, name).WithDetails(&errdetails.ErrorInfo{
+		Reason: name, Domain: "tenure.io", Metadata: map[string]string{"applied": applied},
 	})
 	if err != nil {
 		return err
@@ -253,11 +259,15 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	if f.slow[r.GetKey()] {
 		return nil, refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "no")
 	}
+	kv, err := f.put(r)
+	if err != nil {
+		return nil, err
+	}
 	if f.loseNext > 0 {
 		f.loseNext--
 		return nil, refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, "unknown")
 	}
-	return &tenurev1.PutResponse{Header: f.header(), Kv: &tenurev1.KeyValue{Key: r.GetKey()}}, nil
+	return &tenurev1.PutResponse{Header: f.header(), Kv: kv}, nil
 }
 
 func (m *fakeMember) ListMembers(

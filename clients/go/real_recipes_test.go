@@ -102,8 +102,8 @@ func doubleBarrier(t *testing.T, c *tenure.Client) {
 	for i := range members {
 		s := session(t, c)
 		all.Go(func() {
+			d := s.DoubleBarrier("double", members, fmt.Sprint(i))
 			for range rounds {
-				d := s.DoubleBarrier("double", members, fmt.Sprint(i))
 				if err := d.Enter(t.Context()); err != nil {
 					t.Error(err)
 					return
