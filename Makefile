@@ -38,6 +38,14 @@ FUZZ_TIME ?= 30s
 SOAK_FLAGS ?= -timeout 2h
 SIM_SEEDS ?= 1000
 
+# CI=true is how machines of CI say what they are. With TENURE_CI=1 a test that lacks what it needs fails, and is not skipped.
+ifeq ($(CI),true)
+export TENURE_CI ?= 1
+endif
+
+# What was skipped, for `make test` to tell at its end.
+SKIPPED := $(BUILD)/skipped
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -58,25 +66,45 @@ cluster: build ## build, then run three members on this machine; CLUSTER_DATA=DI
 
 ## Test
 
-.PHONY: test
-test: test-go test-python test-java ## run all tests of all languages
-
-.PHONY: test-go
-test-go: build ## run the Go tests
-	TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...
-	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...); done
-
 comma := ,
 
-# $(call have,PROGRAM,CHECK,TESTS) ends a recipe early when CHECK fails: as skipped on a developer's machine, as an
-# error in CI, where a language that silently drops out would look like one that passes.
-have = { $(2); } >/dev/null 2>&1 || { \
-	if [ "$${CI:-}" = true ]; then echo "error: $(3) need $(1), not found here" >&2; exit 1; fi; \
-	echo "skipped: $(3) need $(1), not found here" >&2; exit 0; }
+# What Python and Java need, as commands.
+PYTHON_CHECK := $(PYTHON) -c 'import ensurepip$(comma) venv'
+JAVA_CHECK := command -v javac && command -v $(MVN)
+
+# $(call found,CHECK) is whether CHECK succeeds. $(call skip,PROGRAM,TESTS) says that tests are skipped for want of a program
+# on a developer's machine, and fails in CI, where a language that silently drops out would look like one that passes.
+found = { $(1); } >/dev/null 2>&1
+skip = { if [ "$${TENURE_CI:-}" = 1 ]; then echo "error: $(2) need $(1), not found here" >&2; exit 1; fi; \
+	mkdir -p $(BUILD); echo "skipped: $(2) need $(1), not found here" | tee -a $(SKIPPED) >&2; }
+
+.PHONY: test
+test: ## run all tests of all languages, and tell at the end what was skipped
+	@rm -f $(SKIPPED)
+	@rc=0; $(MAKE) --no-print-directory -j1 test-python test-java test-go || rc=$$?; \
+	if [ -s $(SKIPPED) ]; then echo "not all tests ran:"; sort -u $(SKIPPED); fi; \
+	exit $$rc
+
+# The scenarios of clients/conformance are run by the clients of all languages that there are. This makes what they need, or
+# says what is skipped; Java's agent is built by the test.
+.PHONY: agents
+agents:
+	@if $(call found,$(PYTHON_CHECK)); then $(MAKE) --no-print-directory $(TOOLS)/python-client/.done; \
+	else $(call skip,python3 with venv,the scenarios of the Python client); fi
+	@$(call found,$(JAVA_CHECK)) || $(call skip,a JDK and Maven,the scenarios of the Java client)
+
+# TENURE_AGENTS tells their test which languages there must be.
+with_agents = TENURE_BINARY=$(TENURE) \
+	TENURE_AGENTS="$$(if $(call found,$(PYTHON_CHECK)); then echo python; fi; if $(call found,$(JAVA_CHECK)); then echo java; fi)"
+
+.PHONY: test-go
+test-go: build agents ## run the Go tests, and the scenarios that all clients share
+	$(with_agents) $(GO) test $(GO_TEST_FLAGS) ./...
+	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...); done
 
 .PHONY: test-python
 test-python: build ## run the tests of the Python stubs and of the Python client
-	@$(call have,python3 with venv,$(PYTHON) -c 'import ensurepip$(comma) venv',the tests of Python); \
+	@$(call found,$(PYTHON_CHECK)) || { $(call skip,python3 with venv,the tests of Python); exit 0; }; \
 	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done $(TOOLS)/python-client/.done; \
 	(cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider); \
 	cd clients/python && rm -rf build && $(TOOLS)/python-client/bin/python -m pip install --quiet --no-input \
@@ -86,14 +114,14 @@ test-python: build ## run the tests of the Python stubs and of the Python client
 
 .PHONY: test-java
 test-java: build ## run the tests of the Java client and stubs
-	@$(call have,a JDK and Maven,command -v javac && command -v $(MVN),the tests of the Java client and stubs); \
+	@$(call found,$(JAVA_CHECK)) || { $(call skip,a JDK and Maven,the tests of the Java client and stubs); exit 0; }; \
 	for project in test/stubs/java clients/java; do \
 		(cd $$project && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test) || exit 1; \
 	done
 
 .PHONY: conformance
-conformance: build ## run every scenario with every client, and the contest for locks between all of them
-	TENURE_BINARY=$(TENURE) TENURE_CONFORMANCE=all $(GO) test -count=1 -parallel 4 -timeout 30m -v ./clients/conformance
+conformance: build agents ## run every scenario with every client, and the contest for locks between all of them
+	$(with_agents) TENURE_CONFORMANCE=all $(GO) test -count=1 -parallel 4 -timeout 30m -v ./clients/conformance
 
 .PHONY: race
 race: build ## run the Go tests with the race detector
@@ -104,7 +132,7 @@ fuzz: ## run every fuzz target for FUZZ_TIME (30s)
 	tools/fuzz.sh $(FUZZ_TIME)
 
 .PHONY: soak
-soak: build ## run the long tests, which `make test` cuts short
+soak: build agents ## run the long tests, which `make test` cuts short
 	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) ./...
 	$(GO) test -count=1 $(SOAK_FLAGS) -run TestModel ./storage -model.seeds 16 -model.commands 65536
 	TENURE_CRASH_POINTS=20000 $(GO) test -count=1 $(SOAK_FLAGS) -run TestCrashSweep ./raftnode -v
