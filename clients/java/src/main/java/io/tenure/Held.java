@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
@@ -21,7 +22,8 @@ public final class Held implements AutoCloseable {
   private final LockMode mode;
   private final CompletableFuture<EndCause> ended = new CompletableFuture<>();
   private volatile EndCause cause;
-  private volatile boolean doubted;
+  /** How many calls are under way that may have passed the hold on to somebody else. */
+  private final AtomicInteger doubts = new AtomicInteger();
   /** How many acquires have it. The loop counts. */
   private int claims;
 
@@ -77,12 +79,14 @@ public final class Held implements AutoCloseable {
    * of.
    */
   public boolean isSafe() {
-    return cause == null && !doubted && session.isSafe();
+    // Whether it ended is asked last. What ended stays so: then all was true together, at the moment that the lease was asked.
+    return session.isSafe() && doubts.get() == 0 && cause == null;
   }
 
   /** {@return for how long {@link #isSafe} stays true without another renewal; zero when it is false} */
   public Duration safeFor() {
-    return cause == null && !doubted ? session.lease().left(session.client.clock.nanos()) : Duration.ZERO;
+    Duration left = session.lease().left(session.client.clock.nanos()); // First, as in isSafe.
+    return doubts.get() == 0 && cause == null ? left : Duration.ZERO;
   }
 
   /**
@@ -101,7 +105,9 @@ public final class Held implements AutoCloseable {
    * library may not have told anybody yet.
    */
   public Optional<EndCause> cause() {
-    return Optional.ofNullable(cause != null ? cause : session.whyOver());
+    EndCause over = session.whyOver(); // First, as in isSafe.
+    EndCause own = cause;
+    return Optional.ofNullable(own != null ? own : over);
   }
 
   /**
@@ -172,9 +178,18 @@ public final class Held implements AutoCloseable {
     return sequencer.key();
   }
 
-  /** Says whether somebody else may hold the lock by now, because this hold is being passed on. */
-  void doubt(boolean doubted) {
-    this.doubted = doubted;
+  /** Says that a call is under way by which somebody else may hold the lock: until {@link #undoubt} it is not safe. */
+  void doubt() {
+    doubts.incrementAndGet();
+  }
+
+  /** Says that it is known what became of such a call; if it passed the hold on, that is ended before. */
+  void undoubt() {
+    doubts.decrementAndGet();
+  }
+
+  boolean hasEnded() {
+    return cause != null;
   }
 
   /** Ends it, once. The loop calls it. */

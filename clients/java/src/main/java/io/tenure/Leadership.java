@@ -5,6 +5,7 @@ import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.ProclaimRequest;
 import io.tenure.v1.ResignRequest;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
 /** Leadership that was won, until it ends. Close it to resign. */
@@ -72,7 +73,9 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Resigns in favour of a named candidate who waits; nothing happens when that one does not.
+   * Resigns in favour of a named candidate who waits; nothing happens when that one does not. Until the answer is here
+   * {@link #isSafe} tells false, for the candidate may lead already. An interrupt ends the waiting for the answer, not the
+   * resignation.
    *
    * @param sessionId the session of the candidate
    * @param owner the name of the candidate within its session
@@ -84,7 +87,7 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Resigns in favour of a named candidate; see {@link #resignTo}.
+   * Resigns in favour of a named candidate; see {@link #resignTo}. To cancel the future does not take that back.
    *
    * @param sessionId the session of the candidate
    * @param owner the name of the candidate within its session
@@ -108,26 +111,41 @@ public final class Leadership implements AutoCloseable {
   }
 
   private CompletableFuture<Boolean> resignInner(String sessionId, String owner) {
+    Objects.requireNonNull(sessionId);
+    Objects.requireNonNull(owner);
+    // At once, and until it is known: the candidate may lead before the answer is here.
+    held.doubt();
+    CompletableFuture<Boolean> result = new CompletableFuture<>();
+    held.session().client.onLoop(result, () -> resign(sessionId, owner, result));
+    return result;
+  }
+
+  /** Asks the cluster. What comes of that is noted whether or not the caller still waits for it. */
+  private void resign(String sessionId, String owner, CompletableFuture<Boolean> result) {
     SessionCore s = held.session();
-    held.doubt(true);
-    return s.client.onLoop(() -> s.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
+    s.look(s.client.clock.nanos());
+    if (held.hasEnded()) {
+      held.undoubt();
+      result.complete(false);
+      return;
+    }
+    s.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
         .setKey(held.fullKey()).setSessionId(s.id()).setLockIndex(held.lockIndex()).setToSessionId(sessionId)
-        .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).handle((r, error) -> {
-          if (error == null && r.getResigned()) {
-            held.end(EndCause.RELEASED);
-            return true;
-          }
-          if (error == null || Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO) {
-            held.doubt(false);
-          } else {
+        .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).whenComplete((r, error) -> {
+          s.look(s.client.clock.nanos()); // What ended before this is told so.
+          if (error == null) {
+            held.end(r.getResigned() ? EndCause.RELEASED : EndCause.TAKEN_AWAY);
+          } else if (!(error instanceof TenureException e && e.applied() == Applied.NO)) {
             // It may have been passed on.
             held.end(EndCause.RELEASED);
             s.holds.abandon(held.fullKey(), held.owner());
           }
-          if (error != null) {
-            throw Futures.rethrow(error);
+          held.undoubt();
+          if (error == null) {
+            result.complete(r.getResigned());
+          } else {
+            result.completeExceptionally(error);
           }
-          return false;
-        }));
+        });
   }
 }
