@@ -33,6 +33,8 @@ final class SessionCore {
 
   final ClientCore client;
   final Holds holds = new Holds(this);
+  /** What the loop does when the session is over; who adds to it takes it back. */
+  final List<Runnable> atEnd = new ArrayList<>();
   private final String id;
   private final Identity who;
   private final Duration ttl;
@@ -194,6 +196,7 @@ final class SessionCore {
     List<Waiting> left = List.copyOf(waiting);
     waiting.clear();
     left.forEach(w -> w.over().run());
+    List.copyOf(atEnd).forEach(Loop::guarded);
   }
 
   /** Returns why nothing is held any more at this moment, by what is known and by the clock; null while something may be. */
