@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -41,21 +43,35 @@ func explain(timeout time.Duration, err error) error {
 	case errors.Is(err, context.Canceled), status.Code(err) == codes.Canceled:
 		return silentExit(exitInterrupted)
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
-		said := ""
-		if late := new(lateError); errors.As(err, &late) {
-			said = "; before that: " + printable(errorText(late.before))
-		}
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer within %v%s; whether a change was made is not known: "+
-			"try `tenure status`, or a longer --timeout", timeout, said)}
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer within %v%s: try `tenure status`, or a longer --timeout",
+			timeout, lateText(err))}
 	}
 	code := exitRefused
-	if status.Code(err) == codes.Unavailable {
+	if status.Code(err) == codes.Unavailable || errors.Is(err, tenure.ErrUnavailable) {
 		code = exitUnavailable
 	}
 	if next := adviceFor(reasonOf(err)); next != "" {
 		text += ": " + next
 	}
 	return &exitError{code: code, err: errors.New(text)}
+}
+
+// lateText tells what was said before the time was over, and whether something may have been changed.
+func lateText(err error) (said string) {
+	if late := new(lateError); errors.As(err, &late) {
+		said = "; before that: " + printable(errorText(late.before))
+	}
+	failed, ok := errors.AsType[*tenure.Error](err)
+	if ok {
+		// The client tells that the time was over, and then of its last attempt.
+		if _, before, found := strings.Cut(failed.Message, "; "); found {
+			said = "; before that: " + printable(before)
+		}
+	}
+	if !ok || failed.Applied != tenure.AppliedNo {
+		said += "; whether a change was made is not known"
+	}
+	return said
 }
 
 // plainCause returns why a connection failed, without the address that is named already.

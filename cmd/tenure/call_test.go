@@ -13,8 +13,17 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
+
+// askStatus makes a call of those that run the cluster itself.
+func askStatus(ctx context.Context, m *members, again repeatable) error {
+	return m.call(ctx, again, func(ctx context.Context, l *link) error {
+		_, err := l.cluster().GetStatus(ctx, &tenurev1.GetStatusRequest{})
+		return err
+	})
+}
 
 func TestCallRepeatsOnlyWhatMayBeRepeated(t *testing.T) {
 	lost := status.Error(codes.Unavailable, "connection reset")
@@ -42,15 +51,14 @@ func TestCallRepeatsOnlyWhatMayBeRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			member := &fakeMember{put: func(*tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
+			member := &fakeMember{status: func() (*tenurev1.GetStatusResponse, error) {
 				calls++
 				if calls == 1 {
 					return nil, test.first
 				}
-				return &tenurev1.PutResponse{}, nil
+				return &tenurev1.GetStatusResponse{}, nil
 			}}
-			m := membersAt(t, member.serve(t))
-			_, err := m.put(t.Context(), test.again, &tenurev1.PutRequest{Key: "k"})
+			err := askStatus(t.Context(), membersAt(t, member.serve(t)), test.again)
 			if calls != test.calls {
 				t.Errorf("got %d calls, want %d", calls, test.calls)
 			}
@@ -62,12 +70,12 @@ func TestCallRepeatsOnlyWhatMayBeRepeated(t *testing.T) {
 }
 
 func TestCallGoesToTheNextMember(t *testing.T) {
-	get := func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) { return &tenurev1.GetResponse{}, nil }
-	stopping := &fakeMember{get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+	well := &fakeMember{status: func() (*tenurev1.GetStatusResponse, error) { return &tenurev1.GetStatusResponse{}, nil }}
+	stopping := &fakeMember{status: func() (*tenurev1.GetStatusResponse, error) {
 		return nil, refusal(codes.Unavailable, "STOPPING", "no")
 	}}
-	m := membersAt(t, closedEndpoint(t), stopping.serve(t), (&fakeMember{get: get}).serve(t))
-	if _, err := m.getKey(t.Context(), "k", false); err != nil {
+	m := membersAt(t, closedEndpoint(t), stopping.serve(t), well.serve(t))
+	if err := askStatus(t.Context(), m, mayRepeat); err != nil {
 		t.Fatal(err)
 	}
 	l, err := m.link(t.Context())
@@ -79,7 +87,7 @@ func TestCallGoesToTheNextMember(t *testing.T) {
 // Whoever runs out of time while there is no leader is told so, not only that time ran out.
 func TestTimeOverTellsWhatWasSaidBefore(t *testing.T) {
 	asked := false
-	member := &fakeMember{get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+	member := &fakeMember{status: func() (*tenurev1.GetStatusResponse, error) {
 		if asked {
 			return nil, status.Error(codes.DeadlineExceeded, "late")
 		}
@@ -93,7 +101,7 @@ func TestTimeOverTellsWhatWasSaidBefore(t *testing.T) {
 			cancel()
 			return context.DeadlineExceeded
 		}
-		_, err := l.kv().Get(ctx, &tenurev1.GetRequest{Key: "k"})
+		_, err := l.cluster().GetStatus(ctx, &tenurev1.GetStatusRequest{})
 		return err
 	})
 	var exit *exitError
@@ -107,17 +115,64 @@ func TestTimeOverTellsWhatWasSaidBefore(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
-	m := membersAt(t, closedEndpoint(t), closedEndpoint(t))
-	_, err := m.getKey(t.Context(), "k", false)
+// timeOver is a context whose time is over when a test says so.
+type timeOver struct {
+	context.Context
+	over chan struct{}
+}
+
+func (c timeOver) Done() <-chan struct{} { return c.over }
+
+func (c timeOver) Err() error {
+	select {
+	case <-c.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// The same of a call over the client. A read changes nothing, and that is not doubted.
+func TestTimeOverOfAReadTellsWhatWasSaidBefore(t *testing.T) {
+	ctx := timeOver{t.Context(), make(chan struct{})}
+	asked := 0
+	member := &fakeMember{get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+		if asked++; asked == 2 {
+			close(ctx.over)
+		}
+		return nil, refusal(codes.Unavailable, "NO_LEADER", "no")
+	}}
+	c := clientAt(t, member.serve(t))
+	_, err := getKey(ctx, c, "k", false)
 	var exit *exitError
-	if !errors.As(explain(time.Second, err), &exit) || exit.code != exitUnavailable {
+	if !errors.As(explain(time.Second, saidBy(c, err)), &exit) || exit.code != exitUnavailable {
 		t.Fatalf("got %v, want exit code %d", err, exitUnavailable)
 	}
-	for _, want := range append(m.endpoints, "connection refused", "is `tenure serve` running? set --endpoints") {
-		if !strings.Contains(exit.Error(), want) {
-			t.Errorf("got %q, want it to say %q", exit.Error(), want)
-		}
+	if want := "no answer within 1s; before that: refused: try `tenure status`, or a longer --timeout"; exit.Error() != want {
+		t.Errorf("got %q, want %q", exit, want)
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	env, _ := environmentAt(closedEndpoint(t), closedEndpoint(t))
+	for name, work := range map[string]func() error{
+		"over the client": func() error {
+			return env.withClient(t.Context(), func(context.Context, *tenure.Client) error { return errors.New("connected") })
+		},
+		"of the cluster itself": func() error { return env.withMembers(t.Context(), env.status) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := work()
+			var exit *exitError
+			if !errors.As(explain(time.Second, err), &exit) || exit.code != exitUnavailable {
+				t.Fatalf("got %v, want exit code %d", err, exitUnavailable)
+			}
+			for _, want := range append(env.endpoints, "connection refused", "is `tenure serve` running? set --endpoints") {
+				if !strings.Contains(exit.Error(), want) {
+					t.Errorf("got %q, want it to say %q", exit.Error(), want)
+				}
+			}
+		})
 	}
 }
 
@@ -137,7 +192,7 @@ func TestListFollowsPages(t *testing.T) {
 		t.Run(output, func(t *testing.T) {
 			var out bytes.Buffer
 			env := &environment{stdout: &out, output: output}
-			err := env.listKeys(t.Context(), membersAt(t, member.serve(t)), &tenurev1.ListRequest{Prefix: "p", KeysOnly: true})
+			err := env.listKeys(t.Context(), clientAt(t, member.serve(t)), &tenurev1.ListRequest{Prefix: "p", KeysOnly: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"net"
+	"strings"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -19,6 +22,7 @@ type fakeMember struct {
 	tenurev1.UnimplementedSessionServiceServer
 	tenurev1.UnimplementedLockServiceServer
 	tenurev1.UnimplementedWatchServiceServer
+	tenurev1.UnimplementedClusterServiceServer
 
 	get       func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	list      func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
@@ -26,6 +30,7 @@ type fakeMember struct {
 	acquire   func(*tenurev1.AcquireLockRequest, grpc.ServerStreamingServer[tenurev1.AcquireLockResponse]) error
 	keepAlive func(grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error
 	check     func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error)
+	status    func() (*tenurev1.GetStatusResponse, error)
 	watch     func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error
 }
 
@@ -57,22 +62,27 @@ func (f *fakeMember) KeepAlive(s grpc.BidiStreamingServer[tenurev1.KeepAliveRequ
 	return f.keepAlive(s)
 }
 
+func (f *fakeMember) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
+	return f.status()
+}
+
 func (f *fakeMember) Watch(r *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 	return f.watch(r, s)
 }
 
 // serve serves the member and returns its endpoint.
-func (f *fakeMember) serve(t *testing.T) string {
+func (f *fakeMember) serve(t *testing.T, options ...grpc.ServerOption) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(options...)
 	tenurev1.RegisterKVServiceServer(server, f)
 	tenurev1.RegisterSessionServiceServer(server, f)
 	tenurev1.RegisterLockServiceServer(server, f)
 	tenurev1.RegisterWatchServiceServer(server, f)
+	tenurev1.RegisterClusterServiceServer(server, f)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -104,6 +114,31 @@ func membersAt(t *testing.T, endpoints ...string) *members {
 	}
 	t.Cleanup(m.close)
 	return m
+}
+
+// environmentAt returns an environment whose members are at endpoints, and what is printed.
+func environmentAt(endpoints ...string) (env *environment, out *bytes.Buffer) {
+	out = &bytes.Buffer{}
+	return &environment{
+		stdin: strings.NewReader(""), stdout: out, stderr: out, getenv: func(string) (string, bool) { return "", false },
+		endpoints: endpoints, output: outputText, timeout: scriptPatience, version: "test",
+	}, out
+}
+
+// clientAt returns a client of members at endpoints, closed at the test's end.
+func clientAt(t *testing.T, endpoints ...string) *tenure.Client {
+	t.Helper()
+	env, _ := environmentAt(endpoints...)
+	c, err := env.client(t.Context(), tenure.WithFixedMembers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
 }
 
 // refusal returns an error as a member makes it.

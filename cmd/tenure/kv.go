@@ -5,9 +5,11 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -40,8 +42,8 @@ itself, which may be old; it needs no leader for that.`,
 			if err != nil {
 				return err
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				answer, err := m.getKey(ctx, key, stale)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				answer, err := getKey(ctx, c, key, stale)
 				if status.Code(err) == codes.NotFound {
 					return refusedError("No key at: %s", printable(key))
 				}
@@ -63,10 +65,10 @@ func staleFlag(cmd *cobra.Command, stale *bool) {
 }
 
 // getKey reads a key.
-func (m *members) getKey(ctx context.Context, key string, stale bool) (answer *tenurev1.GetResponse, err error) {
+func getKey(ctx context.Context, c *tenure.Client, key string, stale bool) (answer *tenurev1.GetResponse, err error) {
 	request := &tenurev1.GetRequest{Key: key, Read: &tenurev1.ReadOptions{Stale: stale}}
-	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.kv().Get(ctx, request)
+	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+		answer, err = tenurev1.NewKVServiceClient(member).Get(ctx, request)
 		return err
 	})
 	return answer, err
@@ -127,8 +129,8 @@ func newKVListCommand(env *environment) *cobra.Command {
 			if len(args) == 1 {
 				prefix = env.prefixArgument(args[0])
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.listKeys(ctx, m, &tenurev1.ListRequest{
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.listKeys(ctx, c, &tenurev1.ListRequest{
 					Prefix: prefix, KeysOnly: keysOnly, Read: &tenurev1.ReadOptions{Stale: stale},
 				})
 			})
@@ -140,12 +142,12 @@ func newKVListCommand(env *environment) *cobra.Command {
 }
 
 // listKeys prints all pages of a list.
-func (e *environment) listKeys(ctx context.Context, m *members, request *tenurev1.ListRequest) error {
+func (e *environment) listKeys(ctx context.Context, c *tenure.Client, request *tenurev1.ListRequest) error {
 	all := &tenurev1.ListResponse{}
 	for {
 		var page *tenurev1.ListResponse
-		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-			page, err = l.kv().List(ctx, request)
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewKVServiceClient(member).List(ctx, request)
 			return err
 		})
 		if err != nil {
@@ -201,8 +203,8 @@ none; every key of the store only with --all.`,
 				if request.GetPrefix() == "" && !all {
 					return usageError("an empty prefix means every key: confirm it with --all")
 				}
-				return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-					return env.deletePrefix(ctx, m, request)
+				return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+					return env.deletePrefix(ctx, c, request)
 				})
 			}
 			key, err := env.keyArgument(args[0])
@@ -213,8 +215,8 @@ none; every key of the store only with --all.`,
 			if cmd.Flags().Changed("if-revision") {
 				request.IfRevision = &ifRevision
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.deleteKey(ctx, m, request)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.deleteKey(ctx, c, request)
 			})
 		},
 	}
@@ -226,10 +228,11 @@ none; every key of the store only with --all.`,
 }
 
 // deleteKey deletes one key.
-func (e *environment) deleteKey(ctx context.Context, m *members, request *tenurev1.DeleteRequest) error {
+func (e *environment) deleteKey(ctx context.Context, c *tenure.Client, request *tenurev1.DeleteRequest) error {
 	var answer *tenurev1.DeleteResponse
-	err := m.call(ctx, onlyOnce, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.kv().Delete(ctx, request)
+	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+		request.Options = once
+		answer, err = tenurev1.NewKVServiceClient(member).Delete(ctx, request)
 		return err
 	})
 	if err != nil {
@@ -250,10 +253,11 @@ func (e *environment) deleteKey(ctx context.Context, m *members, request *tenure
 }
 
 // deletePrefix deletes all keys with a prefix.
-func (e *environment) deletePrefix(ctx context.Context, m *members, request *tenurev1.DeletePrefixRequest) error {
+func (e *environment) deletePrefix(ctx context.Context, c *tenure.Client, request *tenurev1.DeletePrefixRequest) error {
 	var answer *tenurev1.DeletePrefixResponse
-	err := m.call(ctx, onlyOnce, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.kv().DeletePrefix(ctx, request)
+	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+		request.Options = once
+		answer, err = tenurev1.NewKVServiceClient(member).DeletePrefix(ctx, request)
 		return err
 	})
 	if err != nil {

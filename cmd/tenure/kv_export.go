@@ -3,13 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	tenure "github.com/tenure-io/tenure/clients/go"
 )
 
 // exportedKey is a line of an export.
@@ -48,42 +46,29 @@ This is for moving keys, not for backups: locks, sessions and revisions are not 
 
 // exportKeys prints what a watch begins with: the state of one revision.
 func (e *environment) exportKeys(ctx context.Context, prefix string) error {
-	m, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer m.close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// It may be long; only a member that says nothing for a while is given up.
 	silence := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer silence.Stop()
-	l, err := m.link(ctx)
+	c, err := e.client(ctx, tenure.WithFixedMembers())
 	if err != nil {
 		return err
 	}
-	stream, err := l.watches().Watch(ctx, &tenurev1.WatchRequest{Prefixes: []string{prefix}, Initial: true})
-	if err != nil {
-		return err
-	}
+	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
 	w := &exportWriter{out: bufio.NewWriter(e.stdout)}
-	for complete := false; !complete; {
-		message, err := stream.Recv()
-		switch {
-		case err == nil:
-		case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-			return context.DeadlineExceeded
-		case errors.Is(err, io.EOF):
-			return errStreamEnded
-		default:
-			return err
+	for part, err := range c.Watch(ctx, tenure.OnPrefix(prefix), tenure.WithInitial(), tenure.InParts()) {
+		if err != nil {
+			return saidBy(c, err)
 		}
 		silence.Stop() // Whoever reads the export may take their time.
-		if err := w.write(message.GetInitial().GetKvs()); err != nil {
+		if err := w.write(part.Initial); err != nil {
 			return err
 		}
+		if !part.More {
+			break
+		}
 		silence.Reset(e.timeout)
-		complete = message.GetInitial().GetComplete()
 	}
 	if w.ephemeral > 0 {
 		e.notef("Note: %d ephemeral keys were left out.", w.ephemeral)
@@ -98,9 +83,9 @@ type exportWriter struct {
 }
 
 // write writes keys, but not ephemeral ones.
-func (w *exportWriter) write(kvs []*tenurev1.KeyValue) error {
+func (w *exportWriter) write(kvs []*tenure.KeyValue) error {
 	for _, kv := range kvs {
-		if kv.GetBoundSessionId() != "" {
+		if kv.BoundSessionID != "" {
 			w.ephemeral++
 			continue
 		}

@@ -11,7 +11,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -55,7 +57,7 @@ of up to 32, each whole or not at all: after a failure, what earlier lines wrote
 // keyImport is an import under way.
 type keyImport struct {
 	env       *environment
-	members   *members
+	client    *tenure.Client
 	overwrite bool
 
 	ops     []*tenurev1.Op
@@ -68,12 +70,12 @@ type keyImport struct {
 
 // importKeys writes keys and tells how many.
 func (e *environment) importKeys(ctx context.Context, source io.Reader, overwrite bool) error {
-	m, err := e.connect()
+	c, err := e.client(ctx, tenure.WithFixedMembers())
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	i := &keyImport{env: e, members: m, overwrite: overwrite, pending: map[string]bool{}, tell: e.progress(1, "keys imported")}
+	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
+	i := &keyImport{env: e, client: c, overwrite: overwrite, pending: map[string]bool{}, tell: e.progress(1, "keys imported")}
 	if err := i.run(ctx, source); err != nil {
 		if i.written > 0 {
 			verb := "were"
@@ -148,11 +150,14 @@ func (i *keyImport) write(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, i.env.timeout)
 	defer cancel()
-	request := &tenurev1.TxnRequest{Then: i.ops, Options: onceOptions()}
-	err := i.members.call(ctx, mayRepeat, func(ctx context.Context, l *link) error {
-		_, err := l.kv().Txn(ctx, request)
+	request := &tenurev1.TxnRequest{Then: i.ops}
+	err := saidBy(i.client, i.client.Change(ctx, func(
+		ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions,
+	) error {
+		request.Options = once
+		_, err := tenurev1.NewKVServiceClient(member).Txn(ctx, request)
 		return err
-	})
+	}))
 	switch {
 	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED && !i.overwrite:
 		return refusedError("key %s exists already, at line %d or after: remove it, or give --overwrite",
@@ -171,15 +176,15 @@ func (i *keyImport) write(ctx context.Context) error {
 }
 
 // exportLine returns a key as a line of an export.
-func exportLine(kv *tenurev1.KeyValue) ([]byte, error) {
-	value := kv.GetValue()
+func exportLine(kv *tenure.KeyValue) ([]byte, error) {
+	value := kv.Value
 	if value == nil {
 		value = []byte{}
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(exportedKey{Key: kv.GetKey(), Value: value, Flags: kv.GetFlags()})
+	err := encoder.Encode(exportedKey{Key: kv.Key, Value: value, Flags: kv.Flags})
 	return out.Bytes(), err
 }
 

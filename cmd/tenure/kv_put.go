@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -47,8 +49,8 @@ refused nothing is written, and the exit code is 1.`,
 			if cmd.Flags().Changed("if-revision") {
 				request.IfRevision = &f.ifRevision
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.put(ctx, m, f, request)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.put(ctx, c, f, request)
 			})
 		},
 	}
@@ -109,19 +111,20 @@ func (e *environment) valueArgument(argument string) ([]byte, error) {
 }
 
 // put writes a key and tells what became of it.
-func (e *environment) put(ctx context.Context, m *members, f *putFlags, request *tenurev1.PutRequest) error {
-	session := request.GetAcquire() + request.GetRelease()
-	again := onlyOnce
-	if session != "" {
-		options, err := f.secret.options(ctx, e, m, session)
-		if err != nil {
+func (e *environment) put(ctx context.Context, c *tenure.Client, f *putFlags, request *tenurev1.PutRequest) error {
+	var actor *tenurev1.CallOptions
+	if session := request.GetAcquire() + request.GetRelease(); session != "" {
+		var err error
+		if actor, err = f.secret.options(ctx, e, c, session); err != nil {
 			return err
 		}
-		request.Options = options
-		// A session that holds already only writes again.
-		again = repeatable(request.GetAcquire() != "")
 	}
-	answer, err := m.put(ctx, again, request)
+	var answer *tenurev1.PutResponse
+	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+		request.Options = actingAs(actor, once)
+		answer, err = tenurev1.NewKVServiceClient(member).Put(ctx, request)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -148,15 +151,4 @@ func (e *environment) put(ctx context.Context, m *members, f *putFlags, request 
 		return nil
 	}
 	return e.printf("Success! %s: %s\n", done, key)
-}
-
-// put makes a put.
-func (m *members) put(
-	ctx context.Context, again repeatable, request *tenurev1.PutRequest,
-) (answer *tenurev1.PutResponse, err error) {
-	err = m.call(ctx, again, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.kv().Put(ctx, request)
-		return err
-	})
-	return answer, err
 }

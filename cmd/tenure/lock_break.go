@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -43,8 +44,8 @@ A lock whose key is "break" is locked with "tenure lock /break -- COMMAND".`,
 			case request.Owner != nil && request.GetSessionId() == "":
 				return usageError("--owner needs --session")
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.breakLock(ctx, m, request)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.breakLock(ctx, c, request)
 			})
 		},
 	}
@@ -56,11 +57,11 @@ A lock whose key is "break" is locked with "tenure lock /break -- COMMAND".`,
 }
 
 // breakLock takes a lock away and tells from how many.
-func (e *environment) breakLock(ctx context.Context, m *members, request *tenurev1.BreakLockRequest) error {
-	request.Options = onceOptions()
+func (e *environment) breakLock(ctx context.Context, c *tenure.Client, request *tenurev1.BreakLockRequest) error {
 	var answer *tenurev1.BreakLockResponse
-	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.locks().BreakLock(ctx, request)
+	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+		request.Options = once
+		answer, err = tenurev1.NewLockServiceClient(member).BreakLock(ctx, request)
 		return err
 	})
 	if err != nil {
@@ -79,14 +80,4 @@ func (e *environment) breakLock(ctx context.Context, m *members, request *tenure
 	}
 	return e.printf("Success! Lock broken: %s (%d holds, %d places in the queue)\n",
 		printable(request.GetKey()), answer.GetHolds(), answer.GetPlaces())
-}
-
-// idempotencyKeyBytes is the length of the keys by which a member knows a call again.
-const idempotencyKeyBytes = 16
-
-// onceOptions lets a call be repeated without being applied twice: the member knows it again.
-func onceOptions() *tenurev1.CallOptions {
-	key := make([]byte, idempotencyKeyBytes)
-	_, _ = rand.Read(key) // It never fails; see crypto/rand.
-	return &tenurev1.CallOptions{IdempotencyKey: key}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -30,20 +31,20 @@ A lock whose key is "deadlocks" is locked with "tenure lock /deadlocks -- COMMAN
 			if len(args) > 0 {
 				return nestedNameError(cmd, args)
 			}
-			return env.withMembers(cmd.Context(), env.deadlocks)
+			return env.withClient(cmd.Context(), env.deadlocks)
 		},
 	}
 }
 
 // deadlocks looks for rings. One that is found is looked for again, because locks are not all read at one moment.
-func (e *environment) deadlocks(ctx context.Context, m *members) error {
+func (e *environment) deadlocks(ctx context.Context, c *tenure.Client) error {
 	rings := [][]waitEdge{}
-	first, sessions, err := m.waitedLocks(ctx)
+	first, sessions, err := waitedLocks(ctx, c)
 	if err != nil {
 		return err
 	}
 	if len(newWaitGraph(first, sessions).cycles()) > 0 {
-		again, _, err := m.waitedLocks(ctx)
+		again, _, err := waitedLocks(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -59,9 +60,9 @@ func (e *environment) deadlocks(ctx context.Context, m *members) error {
 }
 
 // waitedLocks returns the locks that somebody waits for, with holders and queues, and the live sessions.
-func (m *members) waitedLocks(ctx context.Context) (map[string]*tenurev1.Lock, []*tenurev1.Session, error) {
+func waitedLocks(ctx context.Context, c *tenure.Client) (map[string]*tenurev1.Lock, []*tenurev1.Session, error) {
 	var keys []string
-	_, err := m.eachLock(ctx, &tenurev1.ListLocksRequest{Waiting: true}, func(lock *tenurev1.Lock) {
+	_, err := eachLock(ctx, c, &tenurev1.ListLocksRequest{Waiting: true}, func(lock *tenurev1.Lock) {
 		keys = append(keys, lock.GetKey())
 	})
 	if err != nil || len(keys) == 0 {
@@ -69,7 +70,7 @@ func (m *members) waitedLocks(ctx context.Context) (map[string]*tenurev1.Lock, [
 	}
 	locks := make(map[string]*tenurev1.Lock, len(keys))
 	for _, key := range keys {
-		answer, failed := m.getLock(ctx, key)
+		answer, failed := getLock(ctx, c, key)
 		switch {
 		case failed == nil:
 			locks[key] = answer.GetLock()
@@ -78,7 +79,7 @@ func (m *members) waitedLocks(ctx context.Context) (map[string]*tenurev1.Lock, [
 		}
 	}
 	var sessions []*tenurev1.Session
-	_, err = m.eachSession(ctx, &tenurev1.ListSessionsRequest{}, func(s *tenurev1.Session) { sessions = append(sessions, s) })
+	_, err = eachSession(ctx, c, &tenurev1.ListSessionsRequest{}, func(s *tenurev1.Session) { sessions = append(sessions, s) })
 	return locks, sessions, err
 }
 

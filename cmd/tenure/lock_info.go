@@ -8,7 +8,9 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -32,20 +34,16 @@ A lock whose key is "info" is locked with "tenure lock /info -- COMMAND".`,
 			if err != nil {
 				return err
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.lockInfo(ctx, m, key)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.lockInfo(ctx, c, key)
 			})
 		},
 	}
 }
 
 // lockInfo prints a lock.
-func (e *environment) lockInfo(ctx context.Context, m *members, key string) error {
-	var answer *tenurev1.GetLockResponse
-	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.locks().GetLock(ctx, &tenurev1.GetLockRequest{Key: key})
-		return err
-	})
+func (e *environment) lockInfo(ctx context.Context, c *tenure.Client, key string) error {
+	answer, err := getLock(ctx, c, key)
 	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
 		return refusedError("No lock at: %s (nobody holds it, waits for it or lately held it)", printable(key))
 	}
@@ -56,6 +54,15 @@ func (e *environment) lockInfo(ctx context.Context, m *members, key string) erro
 		return e.printDocument(answer)
 	}
 	return e.printTable(lockRows(answer))
+}
+
+// getLock reads a lock.
+func getLock(ctx context.Context, c *tenure.Client, key string) (answer *tenurev1.GetLockResponse, err error) {
+	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+		answer, err = tenurev1.NewLockServiceClient(member).GetLock(ctx, &tenurev1.GetLockRequest{Key: key})
+		return err
+	})
+	return answer, err
 }
 
 // lockRows returns all about a lock.

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -39,8 +41,8 @@ A lock whose key is "list" is locked with "tenure lock /list -- COMMAND".`,
 				}
 				request.OlderThan = durationpb.New(olderThan)
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.listLocks(ctx, m, request)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.listLocks(ctx, c, request)
 			})
 		},
 	}
@@ -63,13 +65,13 @@ func nestedNameError(cmd *cobra.Command, args []string) error {
 }
 
 // eachLock gives all locks of a list to take, page by page, and returns the header of the last page.
-func (m *members) eachLock(
-	ctx context.Context, request *tenurev1.ListLocksRequest, take func(*tenurev1.Lock),
+func eachLock(
+	ctx context.Context, c *tenure.Client, request *tenurev1.ListLocksRequest, take func(*tenurev1.Lock),
 ) (*tenurev1.ResponseHeader, error) {
 	for {
 		var page *tenurev1.ListLocksResponse
-		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-			page, err = l.locks().ListLocks(ctx, request)
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewLockServiceClient(member).ListLocks(ctx, request)
 			return err
 		})
 		if err != nil {
@@ -86,9 +88,9 @@ func (m *members) eachLock(
 }
 
 // listLocks prints all pages of a list.
-func (e *environment) listLocks(ctx context.Context, m *members, request *tenurev1.ListLocksRequest) error {
+func (e *environment) listLocks(ctx context.Context, c *tenure.Client, request *tenurev1.ListLocksRequest) error {
 	all := &tenurev1.ListLocksResponse{}
-	header, err := m.eachLock(ctx, request, func(lock *tenurev1.Lock) { all.Locks = append(all.Locks, lock) })
+	header, err := eachLock(ctx, c, request, func(lock *tenurev1.Lock) { all.Locks = append(all.Locks, lock) })
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ import (
 // connectPatience bounds one attempt to connect to one member.
 const connectPatience = 3 * time.Second
 
-// members finds a member that answers, and keeps one connection to it. A caller to whom a member gave no good answer drops
+// members finds a member that answers, and keeps one connection to it, for the commands that run the cluster itself: they speak to the
+// members that the flags name, also when these are no cluster. All else goes through the Go client. A caller to whom a member gave no good answer drops
 // the connection; the next caller gets one to the next member.
 type members struct {
 	endpoints []string
@@ -48,11 +49,8 @@ func (l *link) cluster() tenurev1.ClusterServiceClient  { return tenurev1.NewClu
 
 // newMembers returns the members at some endpoints, host:port each. It connects when somebody asks for a link.
 func newMembers(endpoints []string, userAgent string) (*members, error) {
-	for _, endpoint := range endpoints {
-		host, port, err := net.SplitHostPort(endpoint)
-		if err != nil || host == "" || port == "" || strings.Contains(endpoint, "/") {
-			return nil, usageError("--endpoints: %s is not host:port", quoted(endpoint))
-		}
+	if err := checkEndpoints(endpoints); err != nil {
+		return nil, err
 	}
 	return &members{
 		endpoints: endpoints,
@@ -62,6 +60,17 @@ func newMembers(endpoints []string, userAgent string) (*members, error) {
 		},
 		turn: make(chan struct{}, 1),
 	}, nil
+}
+
+// checkEndpoints refuses what is not host:port.
+func checkEndpoints(endpoints []string) error {
+	for _, endpoint := range endpoints {
+		host, port, err := net.SplitHostPort(endpoint)
+		if err != nil || host == "" || port == "" || strings.Contains(endpoint, "/") {
+			return usageError("--endpoints: %s is not host:port", quoted(endpoint))
+		}
+	}
+	return nil
 }
 
 // link returns the connection in use, or connects to the members in turn until one answers. It fails with an

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -43,16 +44,22 @@ func (f *secretFlag) secret(env *environment) ([]byte, error) {
 }
 
 // options returns what a call under a session carries: nothing without secret.
-func (f *secretFlag) options(ctx context.Context, env *environment, m *members, id string) (*tenurev1.CallOptions, error) {
+func (f *secretFlag) options(ctx context.Context, env *environment, c *tenure.Client, id string) (*tenurev1.CallOptions, error) {
 	secret, err := f.secret(env)
 	if err != nil || len(secret) == 0 {
 		return nil, err
 	}
-	session, err := m.getSession(ctx, id)
+	session, err := c.LookUpSession(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.CallOptions{SessionSecret: secret, Epoch: session.GetSession().GetEpoch()}, nil
+	return &tenurev1.CallOptions{SessionSecret: secret, Epoch: session.Epoch}, nil
+}
+
+// actingAs adds to the options of a call what it needs to act as a session.
+func actingAs(actor, options *tenurev1.CallOptions) *tenurev1.CallOptions {
+	options.SessionSecret, options.Epoch = actor.GetSessionSecret(), actor.GetEpoch()
+	return options
 }
 
 // secretText returns a secret as it is printed and passed on.

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -19,9 +21,9 @@ func newSessionCommand(env *environment) *cobra.Command {
 }
 
 // getSession reads a session, live or ended.
-func (m *members) getSession(ctx context.Context, id string) (answer *tenurev1.GetSessionResponse, err error) {
-	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.sessions().GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
+func getSession(ctx context.Context, c *tenure.Client, id string) (answer *tenurev1.GetSessionResponse, err error) {
+	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+		answer, err = tenurev1.NewSessionServiceClient(member).GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
 		return err
 	})
 	return answer, err
@@ -37,8 +39,8 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
   while tenure session renew "$ID"; do sleep 5; done`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.renewSession(ctx, m, secret, args[0])
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.renewSession(ctx, c, secret, args[0])
 			})
 		},
 	}
@@ -47,14 +49,14 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
 }
 
 // renewSession renews a session once.
-func (e *environment) renewSession(ctx context.Context, m *members, secret *secretFlag, id string) error {
-	options, err := secret.options(ctx, e, m, id)
+func (e *environment) renewSession(ctx context.Context, c *tenure.Client, secret *secretFlag, id string) error {
+	options, err := secret.options(ctx, e, c, id)
 	if err != nil {
 		return err
 	}
 	var answer *tenurev1.RenewSessionResponse
-	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.sessions().RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: id, Options: options})
+	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+		answer, err = tenurev1.NewSessionServiceClient(member).RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: id, Options: options})
 		return err
 	})
 	if err != nil {
@@ -81,8 +83,8 @@ finished with them. --force, with a --reason that is kept, stands in for the ses
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.SessionId = args[0]
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.destroySession(ctx, m, secret, request)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.destroySession(ctx, c, secret, request)
 			})
 		},
 	}
@@ -97,16 +99,16 @@ finished with them. --force, with a --reason that is kept, stands in for the ses
 
 // destroySession ends a session.
 func (e *environment) destroySession(
-	ctx context.Context, m *members, secret *secretFlag, request *tenurev1.DestroySessionRequest,
+	ctx context.Context, c *tenure.Client, secret *secretFlag, request *tenurev1.DestroySessionRequest,
 ) error {
 	if !request.GetForce() {
-		options, err := secret.options(ctx, e, m, request.GetSessionId())
+		options, err := secret.options(ctx, e, c, request.GetSessionId())
 		if err != nil {
 			return err
 		}
 		request.Options = options
 	}
-	answer, err := m.destroySession(ctx, request)
+	answer, err := destroySession(ctx, c, request)
 	if err != nil {
 		return err
 	}
@@ -120,11 +122,11 @@ func (e *environment) destroySession(
 }
 
 // destroySession ends a session; made twice it does the same.
-func (m *members) destroySession(
-	ctx context.Context, request *tenurev1.DestroySessionRequest,
+func destroySession(
+	ctx context.Context, c *tenure.Client, request *tenurev1.DestroySessionRequest,
 ) (answer *tenurev1.DestroySessionResponse, err error) {
-	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.sessions().DestroySession(ctx, request)
+	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+		answer, err = tenurev1.NewSessionServiceClient(member).DestroySession(ctx, request)
 		return err
 	})
 	return answer, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -89,8 +90,8 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 // createSession opens a session and prints its id.
 func (e *environment) createSession(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
 	e.describe(request, "")
-	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
-		answer, err := e.openSession(ctx, m, request)
+	return e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
+		answer, err := e.openSession(ctx, c, request)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -23,8 +24,8 @@ what it held.`,
   tenure session info "$ID" -o json | jq .session.end`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				answer, err := m.getSession(ctx, args[0])
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				answer, err := getSession(ctx, c, args[0])
 				if err != nil {
 					return err
 				}

@@ -93,8 +93,8 @@ func (e *environment) printRenewal(s *tenure.Session, number uint64) error {
 
 // demandLive returns an error that tells how a session ended, if it did.
 func (e *environment) demandLive(ctx context.Context, id string) error {
-	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
-		answer, err := m.getSession(ctx, id)
+	return e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
+		answer, err := getSession(ctx, c, id)
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -34,8 +36,8 @@ that are given must all hold. Sessions without TTL live until somebody destroys 
 				}
 				request.OlderThan = durationpb.New(olderThan)
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.listSessions(ctx, m, request, host)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.listSessions(ctx, c, request, host)
 			})
 		},
 	}
@@ -48,13 +50,13 @@ that are given must all hold. Sessions without TTL live until somebody destroys 
 }
 
 // eachSession gives all sessions of a list to take, page by page, and returns the header of the last page.
-func (m *members) eachSession(
-	ctx context.Context, request *tenurev1.ListSessionsRequest, take func(*tenurev1.Session),
+func eachSession(
+	ctx context.Context, c *tenure.Client, request *tenurev1.ListSessionsRequest, take func(*tenurev1.Session),
 ) (*tenurev1.ResponseHeader, error) {
 	for {
 		var page *tenurev1.ListSessionsResponse
-		err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-			page, err = l.sessions().ListSessions(ctx, request)
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewSessionServiceClient(member).ListSessions(ctx, request)
 			return err
 		})
 		if err != nil {
@@ -72,10 +74,10 @@ func (m *members) eachSession(
 
 // listSessions prints all pages of a list. A host is where a session says that its process runs.
 func (e *environment) listSessions(
-	ctx context.Context, m *members, request *tenurev1.ListSessionsRequest, host string,
+	ctx context.Context, c *tenure.Client, request *tenurev1.ListSessionsRequest, host string,
 ) error {
 	all := &tenurev1.ListSessionsResponse{}
-	header, err := m.eachSession(ctx, request, func(s *tenurev1.Session) {
+	header, err := eachSession(ctx, c, request, func(s *tenurev1.Session) {
 		if host == "" || s.GetNode() == host || s.GetMetadata()["host"] == host {
 			all.Sessions = append(all.Sessions, s)
 		}

@@ -11,8 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -75,14 +77,14 @@ func newSecret() []byte {
 	return secret
 }
 
-// openSession makes a session for others to use. If its TTL bounds the harm of a lost answer, the call may be repeated.
+// openSession makes a session for others to use.
 func (e *environment) openSession(
-	ctx context.Context, m *members, request *tenurev1.CreateSessionRequest,
+	ctx context.Context, c *tenure.Client, request *tenurev1.CreateSessionRequest,
 ) (*tenurev1.CreateSessionResponse, error) {
 	var answer *tenurev1.CreateSessionResponse
-	again := repeatable(request.GetTtl().AsDuration() > 0)
-	err := m.call(ctx, again, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.sessions().CreateSession(ctx, request)
+	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+		request.Options = once
+		answer, err = tenurev1.NewSessionServiceClient(member).CreateSession(ctx, request)
 		return err
 	})
 	if err != nil {

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
-
-	"google.golang.org/grpc/status"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -20,19 +17,6 @@ type ownSession struct {
 	// vigil tells people when the cluster stops answering, until stopVigil.
 	vigil     *vigil
 	stopVigil func()
-}
-
-// client returns a client of the members that the flags name. Close it.
-func (e *environment) client(ctx context.Context) (*tenure.Client, error) {
-	c, err := tenure.Open("tenure://"+strings.Join(e.endpoints, ","), tenure.WithUserAgent("tenure-cli/"+e.version))
-	if err != nil {
-		return nil, usageError("--endpoints: %s", printable(err.Error()))
-	}
-	if err := c.Connect(ctx); err != nil {
-		_ = c.Close() // There is nothing to tell.
-		return nil, plainError(err)
-	}
-	return c, nil
 }
 
 // openOwn opens the session that a request describes, and keeps it alive. Close it.
@@ -105,16 +89,4 @@ func sessionEnd(id string, err error) error {
 func (s *ownSession) close() error {
 	s.stopVigil()
 	return plainError(s.client.Close())
-}
-
-// plainError returns an error of the client as the rest of this program knows it.
-func plainError(err error) error {
-	if unreachable, ok := errors.AsType[*tenure.UnreachableError](err); ok && !errors.Is(err, context.Canceled) {
-		return &unreachableError{endpoints: unreachable.Addresses, causes: unreachable.Causes}
-	}
-	var said interface{ GRPCStatus() *status.Status }
-	if errors.As(err, &said) {
-		return said.GRPCStatus().Err()
-	}
-	return err
 }

@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -40,8 +42,8 @@ was written: each such operation is named, from 0.`,
 			if err != nil {
 				return err
 			}
-			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.txn(ctx, m, secret, request)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.txn(ctx, c, secret, request)
 			})
 		},
 	}
@@ -114,15 +116,20 @@ func parseJSON(data []byte, m *tenurev1.TxnRequest) error {
 }
 
 // txn runs a transaction and prints its answer.
-func (e *environment) txn(ctx context.Context, m *members, secret *secretFlag, request *tenurev1.TxnRequest) error {
-	if err := e.addTxnOptions(ctx, m, secret, request); err != nil {
+func (e *environment) txn(ctx context.Context, c *tenure.Client, secret *secretFlag, request *tenurev1.TxnRequest) error {
+	if err := e.addSecret(ctx, c, secret, request); err != nil {
 		return err
 	}
+	options := request.GetOptions()
+	named := options.GetRequestId() != nil || len(options.GetIdempotencyKey()) > 0
 	var answer *tenurev1.TxnResponse
-	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.kv().Txn(ctx, request)
+	err := saidBy(c, c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+		if !named {
+			options.IdempotencyKey = once.GetIdempotencyKey()
+		}
+		answer, err = tenurev1.NewKVServiceClient(member).Txn(ctx, request)
 		return err
-	})
+	}))
 	if failed := errorInfo(err).GetMetadata()["operations"]; failed != "" {
 		return refusedError("nothing was written: %s (all that failed: %s)", printable(errorText(err)), failedOperations(failed))
 	}
@@ -138,22 +145,19 @@ func (e *environment) txn(ctx context.Context, m *members, secret *secretFlag, r
 	return nil
 }
 
-// addTxnOptions completes what the file does not say: the identity that lets the call be repeated, and the secret.
-func (e *environment) addTxnOptions(
-	ctx context.Context, m *members, secret *secretFlag, request *tenurev1.TxnRequest,
+// addSecret adds the session's secret, if the file does not say it.
+func (e *environment) addSecret(
+	ctx context.Context, c *tenure.Client, secret *secretFlag, request *tenurev1.TxnRequest,
 ) error {
 	if request.GetOptions() == nil {
 		request.Options = &tenurev1.CallOptions{}
 	}
 	options := request.GetOptions()
-	if options.GetRequestId() == nil && len(options.GetIdempotencyKey()) == 0 {
-		options.IdempotencyKey = onceOptions().GetIdempotencyKey()
-	}
 	session := txnSession(request)
 	if len(options.GetSessionSecret()) > 0 || session == "" {
 		return nil
 	}
-	given, err := secret.options(ctx, e, m, session)
+	given, err := secret.options(ctx, e, c, session)
 	if err != nil || given == nil {
 		return err
 	}

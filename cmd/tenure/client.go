@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/status"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+)
+
+// client returns a client of the members that the flags name, connected to one of them. Close it.
+func (e *environment) client(ctx context.Context, more ...tenure.Option) (*tenure.Client, error) {
+	if err := checkEndpoints(e.endpoints); err != nil {
+		return nil, err
+	}
+	options := append([]tenure.Option{tenure.WithUserAgent("tenure-cli/" + e.version)}, more...)
+	c, err := tenure.Open("tenure://"+strings.Join(e.endpoints, ","), options...)
+	if err != nil {
+		return nil, usageError("--endpoints: %s", printable(err.Error()))
+	}
+	if err := c.Connect(ctx); err != nil {
+		_ = c.Close() // There is nothing to tell.
+		return nil, plainError(err)
+	}
+	return c, nil
+}
+
+// withClient runs one short piece of work with a client that stays with the members that the flags name, within --timeout.
+func (e *environment) withClient(ctx context.Context, work func(ctx context.Context, c *tenure.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	c, err := e.client(ctx, tenure.WithFixedMembers())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
+	return saidBy(c, work(ctx, c))
+}
+
+// saidBy returns an error of a client as the rest of this program knows it. If who answered is no member, it says at which address.
+func saidBy(c *tenure.Client, err error) error {
+	if exit := new(exitError); errors.As(err, &exit) {
+		return err
+	}
+	err = plainError(err)
+	if strange(err) {
+		_, endpoint := c.Members()
+		return &strangerError{endpoint: endpoint, err: err}
+	}
+	return err
+}
+
+// plainError returns an error of the client as the rest of this program knows it.
+func plainError(err error) error {
+	if unreachable, ok := errors.AsType[*tenure.UnreachableError](err); ok && !errors.Is(err, context.Canceled) {
+		return &unreachableError{endpoints: unreachable.Addresses, causes: unreachable.Causes}
+	}
+	var said interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &said) {
+		return said.GRPCStatus().Err()
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// forgetful is a member that makes a change and loses its answer; asked again it answers. It remembers by which keys it was asked.
+type forgetful struct {
+	answer proto.Message
+	keys   [][]byte
+}
+
+// intercept stands before every call.
+func (f *forgetful) intercept(_ context.Context, request any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+	change, ok := request.(interface{ GetOptions() *tenurev1.CallOptions })
+	if !ok {
+		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", info.FullMethod)
+	}
+	f.keys = append(f.keys, change.GetOptions().GetIdempotencyKey())
+	if len(f.keys) == 1 {
+		return nil, status.Error(codes.Unavailable, "the connection was lost")
+	}
+	return f.answer, nil
+}
+
+// A change without a session whose answer is lost is asked for again under the same key, so that it is made once and told as made.
+func TestAChangeWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
+	const session = "9c1e6a0a-3c5e-4f7e-8a55-0d5a1f5f0001"
+	for name, test := range map[string]struct {
+		args   []string
+		stdin  string
+		answer proto.Message
+		says   string
+	}{
+		"kv put": {
+			args: []string{"kv", "put", "k", "v"}, answer: &tenurev1.PutResponse{}, says: "Success! Data written to: k\n",
+		},
+		"kv put that acquires": {
+			args:   []string{"kv", "put", "k", "v", "--acquire", session},
+			answer: &tenurev1.PutResponse{Acquired: true}, says: "Success! Lock acquired on: k\n",
+		},
+		"kv put that releases": {
+			args:   []string{"kv", "put", "k", "v", "--release", session},
+			answer: &tenurev1.PutResponse{Released: true}, says: "Success! Lock released on: k\n",
+		},
+		"kv delete": {
+			args: []string{"kv", "delete", "k"}, answer: &tenurev1.DeleteResponse{Deleted: true}, says: "Success! Deleted key: k\n",
+		},
+		"kv delete of a prefix": {
+			args:   []string{"kv", "delete", "p", "--prefix"},
+			answer: &tenurev1.DeletePrefixResponse{Deleted: 2}, says: "Success! Deleted 2 keys with prefix: p\n",
+		},
+		"kv import": {
+			args: []string{"kv", "import"}, stdin: `{"key": "k", "value": "", "flags": "0"}`,
+			answer: &tenurev1.TxnResponse{Succeeded: true}, says: "Success! Imported 1 key.\n",
+		},
+		"txn": {
+			args: []string{"txn", "-"}, stdin: `{"then": [{"put": {"key": "k", "text": "v"}}]}`,
+			answer: &tenurev1.TxnResponse{Succeeded: true}, says: `"succeeded": true`,
+		},
+		"session create": {
+			args:   []string{"session", "create"},
+			answer: &tenurev1.CreateSessionResponse{SessionId: session}, says: session + "\n",
+		},
+		"lock break": {
+			args:   []string{"lock", "break", "k", "--reason", "r"},
+			answer: &tenurev1.BreakLockResponse{Holds: 1}, says: "Success! Lock broken: k",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := &forgetful{answer: test.answer}
+			endpoint := (&fakeMember{}).serve(t, grpc.UnaryInterceptor(asked.intercept))
+			env, out := environmentAt()
+			env.stdin = strings.NewReader(test.stdin)
+			code := execute(t.Context(), env, append(test.args, "--endpoints", endpoint))
+			if code != exitOK || !strings.Contains(out.String(), test.says) {
+				t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitOK, test.says)
+			}
+			if len(asked.keys) != 2 || len(asked.keys[0]) < 16 || !bytes.Equal(asked.keys[0], asked.keys[1]) {
+				t.Errorf("got keys %x, want one key twice", asked.keys)
+			}
+		})
+	}
+}
+
+// A transaction that says itself how it is known again stays as it is.
+func TestATransactionKeepsItsOwnKey(t *testing.T) {
+	asked := &forgetful{answer: &tenurev1.TxnResponse{Succeeded: true}}
+	endpoint := (&fakeMember{}).serve(t, grpc.UnaryInterceptor(asked.intercept))
+	env, out := environmentAt()
+	env.stdin = strings.NewReader(`{"then": [], "options": {"idempotencyKey": "MDEyMzQ1Njc4OWFiY2RlZg=="}}`)
+	if code := execute(t.Context(), env, []string{"txn", "-", "--endpoints", endpoint}); code != exitOK {
+		t.Errorf("got exit code %d: %s", code, out)
+	}
+	if got := bytes.Join(asked.keys, []byte(" ")); string(got) != "0123456789abcdef 0123456789abcdef" {
+		t.Errorf("got keys %q, want its own twice", got)
+	}
+}
