@@ -25,7 +25,7 @@ func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 			return l.acquireNow(ctx)
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, l.options.wait, errWaitTimedOut())
+		ctx, cancel = context.WithTimeoutCause(ctx, l.options.wait, ending{errWaitTimedOut()})
 		defer cancel()
 	}
 	own, err := l.own()
@@ -251,13 +251,14 @@ func (w *waiter) rejected(step *tenurev1.LockRejectedStep) error {
 	return e
 }
 
-// do runs f while a hold lasts, and gives it back.
-func (h *Held) do(ctx context.Context, f func(ctx context.Context, held *Held) error) error {
+// do runs f while a hold lasts, and gives it back however f ends.
+func (h *Held) do(ctx context.Context, f func(ctx context.Context, held *Held) error) (err error) {
+	defer func() {
+		if released := h.Close(); released != nil {
+			err = errors.Join(err, released)
+		}
+	}()
 	work, cancel := h.Context(ctx)
 	defer cancel()
-	err := f(work, h)
-	if released := h.Close(); released != nil {
-		return errors.Join(err, released)
-	}
-	return err
+	return f(work, h)
 }

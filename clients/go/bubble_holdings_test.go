@@ -53,7 +53,7 @@ func (b *bubble) demandHeld(t *testing.T, key string, got taken) {
 	b.mu.Lock()
 	hold := b.locks.holds[key]
 	b.mu.Unlock()
-	if got.err != nil || !got.held.Safe() || hold == nil || got.held.LockIndex() != hold.GetSequencer().GetLockIndex() {
+	if got.err != nil || got.held == nil || !got.held.Safe() || hold == nil || got.held.LockIndex() != hold.GetSequencer().GetLockIndex() {
 		t.Errorf("took %+v, while %v is held", got, hold)
 	}
 }

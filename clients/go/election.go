@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -27,7 +28,7 @@ func (s *Session) Election(key string) *Election { return &Election{session: s, 
 
 // Campaign stands for election, and returns when it leads, or ctx ended. The value tells others who leads.
 func (e *Election) Campaign(ctx context.Context, value []byte, options ...LockOption) (*Leadership, error) {
-	held, err := e.session.Lock(e.key, append(options, WithValue(value))...).Acquire(ctx)
+	held, err := e.session.Lock(e.key, slices.Concat(options, []LockOption{WithValue(value)})...).Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +36,14 @@ func (e *Election) Campaign(ctx context.Context, value []byte, options ...LockOp
 }
 
 // Run stands for election, calls lead while leading, and again, until ctx or the session ends or lead fails. The context of lead ends
-// when leadership may be lost; lead should return then. When lead returns nil while it still leads, it resigns and stands again.
-func (e *Election) Run(ctx context.Context, value []byte, lead func(ctx context.Context, l *Leadership) error) error {
+// when leadership may be lost; lead should return then, and what it returns then does not count. When lead resigned, or returns nil while it
+// still leads, it stands again.
+func (e *Election) Run(
+	ctx context.Context, value []byte, lead func(ctx context.Context, l *Leadership) error, options ...LockOption,
+) error {
 	pauses := &backoff.Backoff{}
 	for {
-		l, err := e.Campaign(ctx, value)
+		l, err := e.Campaign(ctx, value, options...)
 		if err != nil {
 			if ctx.Err() != nil || e.session.Err() != nil || !passes(err) {
 				return err
@@ -50,28 +54,27 @@ func (e *Election) Run(ctx context.Context, value []byte, lead func(ctx context.
 			continue
 		}
 		pauses.Reset()
-		if err := e.lead(ctx, l, lead); err != nil {
+		ended, err := l.run(ctx, lead)
+		switch {
+		case ctx.Err() != nil:
+			return interrupted(ctx, false, nil)
+		case e.session.Err() != nil:
+			return e.session.over()
+		case ended == EndReleased && isAny(err, context.Canceled, ErrReleased):
+			// It resigned, and was told to stop by that.
+		case err != nil && (ended == EndNone || ended == EndReleased):
 			return err
 		}
 	}
 }
 
-// lead calls lead once.
-func (e *Election) lead(ctx context.Context, l *Leadership, lead func(ctx context.Context, l *Leadership) error) error {
+// run calls lead, and resigns however that ends. It returns how leadership had ended before, and what lead returned.
+func (l *Leadership) run(ctx context.Context, lead func(ctx context.Context, l *Leadership) error) (ended EndCause, err error) {
+	defer func() { _ = l.Close() }() // A loss is known, and a release that fails goes on behind.
 	work, cancel := l.Context(ctx)
 	defer cancel()
-	err := lead(work, l)
-	lost := l.Err() != nil
-	_ = l.Close() // The loss is known, and a release that fails goes on behind.
-	switch {
-	case ctx.Err() != nil:
-		return interrupted(ctx, false, nil)
-	case e.session.Err() != nil:
-		return e.session.over()
-	case lost:
-		return nil // What lead returned then is that it was told to stop.
-	}
-	return err
+	err = lead(work, l)
+	return l.Cause(), err
 }
 
 // passes tells whether an error of a campaign may pass while the session lives.
