@@ -73,7 +73,7 @@ func unavailable(ctx context.Context, err error) bool {
 	case codes.Canceled:
 		return reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	default:
-		return errors.Is(err, errNoAnswer) || errors.Is(err, errStreamEnded)
+		return false
 	}
 }
 
@@ -126,9 +126,6 @@ func (b *backoff) next() time.Duration {
 	b.attempt++
 	return 1 + rand.N(bound) //nolint:gosec // Spreads load; nothing secret hangs on it.
 }
-
-// reset begins with short pauses again.
-func (b *backoff) reset() { b.attempt = 0 }
 
 // wait waits for the next pause, and tells whether it ended before ctx did.
 func (b *backoff) wait(ctx context.Context) bool {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // newElectCommand returns `tenure elect`.
@@ -55,8 +53,4 @@ ends it, with exit code 0.`,
 		cmd.MarkFlagsMutuallyExclusive("observe", other)
 	}
 	return cmd
-}
-
-func (l *link) elections() tenurev1.ElectionServiceClient {
-	return tenurev1.NewElectionServiceClient(l)
 }

@@ -17,8 +17,6 @@ var (
 	errNotRenewed = errors.New("it could not be renewed in time")
 	// errOutcomeUnknown says that a change was sent and its answer was lost.
 	errOutcomeUnknown = errors.New("the answer was lost; whether the change was made is not known")
-	// errStreamEnded says that a member ended a stream that should have gone on.
-	errStreamEnded = errors.New("the member ended the stream")
 )
 
 // unreachableError says that no member could be connected to.

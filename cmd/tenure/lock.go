@@ -12,7 +12,6 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/sequencer"
 )
 
 // lockFlags are the flags of `tenure lock`, and of `tenure elect`, which shares most of them.
@@ -150,11 +149,6 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	signals, stopSignals := catchSignals()
 	defer stopSignals()
 	ctx = context.WithoutCancel(ctx)
-	m, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer m.close()
 	begun := time.Now()
 	session, err := e.openLockSession(ctx, f, key, argv)
 	if err != nil {
@@ -163,7 +157,7 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	losses := make(chan error, 2)
 	stopTelling := session.tellEnd(ctx, losses)
 	w := &lockQueue{
-		members: m, session: session, key: key, what: f.what(key), try: f.try, note: e.notef, timeout: e.timeout,
+		session: session, key: key, what: f.what(key), try: f.try, note: e.notef, timeout: e.timeout,
 		lock: func(options ...tenure.LockOption) *tenure.Lock { return f.lock(session.Session, key, options) },
 	}
 	if f.waitSet {
@@ -179,7 +173,7 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 			streams: streams{in: e.stdin, out: e.stdout, err: e.stderr},
 		}
 		g.variables = f.variables(hold)
-		code, err = g.runHolding(ctx, m, hold, losses)
+		code, err = g.runHolding(ctx, session.client, hold, losses)
 	}
 	stopTelling()
 	closeErr := session.close()
@@ -231,17 +225,13 @@ func (f *lockFlags) variables(held *tenure.Held) []string {
 
 // runHolding runs the command while a hold lasts.
 func (g *guarded) runHolding(
-	ctx context.Context, m *members, held *tenure.Held, losses chan<- error,
+	ctx context.Context, c *tenure.Client, held *tenure.Held, losses chan<- error,
 ) (int, error) {
-	hold, err := sequencer.Parse(held.Sequencer().String())
-	if err != nil {
-		return exitRefused, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		losses <- watchHold(ctx, m, hold)
+		losses <- watchHold(ctx, c, held.Sequencer())
 	}()
 	code, err := g.run()
 	cancel()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -35,54 +36,37 @@ func (f *frontRow) leave() {
 // tellHolders tells who stands in the way, now and whenever that may have changed, until ctx ends. It is for people only:
 // if it fails, the wait goes on.
 func (q *lockQueue) tellHolders(ctx context.Context) {
-	header := q.tellHolder(ctx)
-	if header == nil {
-		return
-	}
-	watch := &watcher{members: q.members, request: &tenurev1.WatchRequest{
-		Locks:         []string{q.key},
-		AfterRevision: header.GetRevision(),
-		HistoryId:     header.GetHistoryId(),
-	}}
-	_ = watch.run(ctx, func(e *tenurev1.Event) error {
-		switch e.GetType() {
-		case tenurev1.EventType_EVENT_TYPE_LOCK_GRANTED, tenurev1.EventType_EVENT_TYPE_LOCK_RELEASED,
-			tenurev1.EventType_EVENT_TYPE_LOCK_LOST, tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_ENDED:
+	// The watch begins before the first look, so that nothing between is missed.
+	start := tenure.OnStart(func(uint64) { q.tellHolder(ctx) })
+	for event, err := range q.session.client.Watch(ctx, tenure.OnLocks(q.key), start) {
+		if err != nil {
+			return
+		}
+		switch event.Type {
+		case tenure.EventLockGranted, tenure.EventLockReleased, tenure.EventLockLost, tenure.EventLockDelayEnded:
 			q.tellHolder(ctx)
 		default:
 			// Who else waits is no news to the first.
 		}
-		return nil
-	})
+	}
 }
 
-// tellHolder tells who stands in the way now, and returns the answer's header; nil if there was none.
-func (q *lockQueue) tellHolder(ctx context.Context) *tenurev1.ResponseHeader {
+// tellHolder tells who stands in the way now.
+func (q *lockQueue) tellHolder(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
-	answer, err := q.members.getLock(ctx, q.key)
+	info, err := q.session.client.GetLock(ctx, q.key)
 	if err != nil {
-		return nil
+		return
 	}
-	lock := answer.GetLock()
-	for _, hold := range lock.GetHolds() {
-		if hold.GetSequencer().GetSessionId() == q.session.ID() {
-			return answer.GetHeader()
+	for _, hold := range info.Holds {
+		if hold.SessionID == q.session.ID() {
+			return
 		}
 	}
-	if lock.GetHolders()+lock.GetDelayedHolds() > 0 || lock.GetFrozen() {
-		q.say(placeText(0, lock))
+	if info.Holders+info.Delayed > 0 || info.Message.GetFrozen() {
+		q.say(placeText(0, info.Message))
 	}
-	return answer.GetHeader()
-}
-
-// getLock reads a lock.
-func (m *members) getLock(ctx context.Context, key string) (answer *tenurev1.GetLockResponse, err error) {
-	err = m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
-		answer, err = l.locks().GetLock(ctx, &tenurev1.GetLockRequest{Key: key})
-		return err
-	})
-	return answer, err
 }
 
 // placeText says what stands between a waiter and a lock, and where in the queue it is. Without lock only the place is

@@ -13,8 +13,6 @@ import (
 
 // lockQueue waits for a lock in its queue, and tells people about it.
 type lockQueue struct {
-	// members are asked who holds, for people.
-	members *members
 	session *ownSession
 	key     string
 	// lock returns what is wanted: the lock, how to share it and the value to write.

@@ -7,11 +7,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 func TestHoldIsAskedForWhenItsWatchCannotGoOn(t *testing.T) {
-	hold := &tenurev1.Sequencer{Key: "k", LockIndex: 1, FencingToken: 7}
+	hold := tenure.Sequencer{Key: "k", LockIndex: 1, Token: 7}
 	asked, watched := 0, []uint64(nil)
 	f := &fakeMember{
 		watch: func(r *tenurev1.WatchRequest, _ grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
@@ -25,7 +26,7 @@ func TestHoldIsAskedForWhenItsWatchCannotGoOn(t *testing.T) {
 			}, nil
 		},
 	}
-	err := watchHold(t.Context(), membersAt(t, f.serve(t)), hold)
+	err := watchHold(t.Context(), clientAt(t, f.serve(t)), hold)
 	if _, ok := errors.AsType[*holdLostError](err); !ok || asked != 3 {
 		t.Errorf("got %v after %d questions, want the loss after 3", err, asked)
 	}

@@ -41,11 +41,7 @@ type link struct {
 	endpoint string
 }
 
-func (l *link) kv() tenurev1.KVServiceClient            { return tenurev1.NewKVServiceClient(l) }
-func (l *link) sessions() tenurev1.SessionServiceClient { return tenurev1.NewSessionServiceClient(l) }
-func (l *link) locks() tenurev1.LockServiceClient       { return tenurev1.NewLockServiceClient(l) }
-func (l *link) watches() tenurev1.WatchServiceClient    { return tenurev1.NewWatchServiceClient(l) }
-func (l *link) cluster() tenurev1.ClusterServiceClient  { return tenurev1.NewClusterServiceClient(l) }
+func (l *link) cluster() tenurev1.ClusterServiceClient { return tenurev1.NewClusterServiceClient(l) }
 
 // newMembers returns the members at some endpoints, host:port each. It connects when somebody asks for a link.
 func newMembers(endpoints []string, userAgent string) (*members, error) {

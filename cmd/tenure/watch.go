@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -41,11 +42,11 @@ state is left out. If the command fails the watch ends with its exit code.`,
   tenure watch service/leader -- jq -r .kv.value`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, command := splitCommand(cmd, args)
-			request, err := f.request(env, cmd, own)
+			selected, err := f.options(env, cmd, own, len(command) > 0)
 			if err != nil {
 				return err
 			}
-			return env.watch(cmd.Context(), f, request, command)
+			return env.watch(cmd.Context(), f, selected, command)
 		},
 	}
 	flags := cmd.Flags()
@@ -58,25 +59,29 @@ state is left out. If the command fails the watch ends with its exit code.`,
 	return cmd
 }
 
-// request returns the watch that the command line asks for.
-func (f *watchFlags) request(env *environment, cmd *cobra.Command, args []string) (*tenurev1.WatchRequest, error) {
-	request := &tenurev1.WatchRequest{AfterRevision: f.from, Initial: f.initial}
-	_, command := splitCommand(cmd, cmd.Flags().Args())
+// options returns the watch that the command line asks for.
+func (f *watchFlags) options(env *environment, cmd *cobra.Command, args []string, command bool) ([]tenure.WatchOption, error) {
 	fromSet, prefixSet := cmd.Flags().Changed("from"), cmd.Flags().Changed("prefix")
-	if len(command) > 0 && !fromSet {
-		request.Initial = true
-	}
+	var options []tenure.WatchOption
 	switch {
 	case fromSet && f.from == 0:
 		return nil, usageError("--from is 0; the first revision is 1")
+	case fromSet:
+		options = append(options, tenure.AfterRevision(f.from, ""))
+	case f.initial, command:
+		options = append(options, tenure.WithInitial())
+	}
+	if f.locks {
+		// The locks' own events say the same, and more.
+		options = append(options, tenure.WithoutHolderChanges())
+	}
+	onKeys, onLocks := tenure.OnPrefix, tenure.OnLockPrefix
+	var argument string
+	switch {
 	case prefixSet && len(args) > 0:
 		return nil, usageError("want a KEY or --prefix, not both; put \"--\" before a command to run")
 	case prefixSet:
-		prefix := env.prefixArgument(f.prefix)
-		request.Prefixes = []string{prefix}
-		if f.locks {
-			request.LockPrefixes = []string{prefix}
-		}
+		argument = env.prefixArgument(f.prefix)
 	case len(args) != 1:
 		return nil, usageError("want one KEY, or --prefix; put \"--\" before a command to run")
 	default:
@@ -84,59 +89,57 @@ func (f *watchFlags) request(env *environment, cmd *cobra.Command, args []string
 		if err != nil {
 			return nil, err
 		}
-		request.Keys = []string{key}
-		if f.locks {
-			request.Locks = []string{key}
-		}
+		onKeys, onLocks, argument = onKey, onLock, key
 	}
+	options = append(options, onKeys(argument))
 	if f.locks {
-		// The locks' own events say the same, and more.
-		request.Filter = &tenurev1.WatchFilter{NoHolderChanges: true}
+		options = append(options, onLocks(argument))
 	}
-	return request, nil
+	return options, nil
 }
 
-// errEnough ends a watch that has seen what it wanted.
-var errEnough = errors.New("enough")
+func onKey(key string) tenure.WatchOption  { return tenure.OnKeys(key) }
+func onLock(key string) tenure.WatchOption { return tenure.OnLocks(key) }
 
 // watch follows the watch until Ctrl-C.
-func (e *environment) watch(
-	ctx context.Context, f *watchFlags, request *tenurev1.WatchRequest, command []string,
-) error {
+func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenure.WatchOption, command []string) error {
 	show, err := e.eventHandler(ctx, command)
 	if err != nil {
 		return err
 	}
-	m, err := e.connect()
+	c, err := e.client(ctx)
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	w := &watcher{members: m, request: request, note: e.notef}
-	w.initial = func(kvs []*tenurev1.KeyValue) error {
-		for _, kv := range kvs {
-			if failed := show(initialEvent(kv), true); failed != nil {
-				return failed
-			}
+	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
+	options := append(selected, tenure.OnBreak(e.noteBreak("The watch was interrupted", "The watch goes on; nothing was missed.")))
+	for event, err := range c.Watch(ctx, options...) {
+		if err == nil {
+			err = showAll(event, show)
 		}
-		if f.once {
-			return errEnough
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
+			return saidBy(c, err)
+		case f.once:
+			return nil
 		}
-		return nil
 	}
-	err = w.run(ctx, func(event *tenurev1.Event) error {
-		if failed := show(event, false); failed != nil {
-			return failed
-		}
-		if f.once {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) || errors.Is(err, context.Canceled) {
-		return nil
+	return nil
+}
+
+// showAll shows an event: of the present state one for each key.
+func showAll(event *tenure.Event, show func(event *tenurev1.Event, initial bool) error) error {
+	if event.Type != tenure.EventInitial {
+		return show(event.Message, false)
 	}
-	return err
+	for _, kv := range event.Initial {
+		if err := show(initialEvent(kv.Message), true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // initialEvent returns the event that would have led to the present state of a key.
