@@ -108,7 +108,7 @@ func (s *Session) whileAlive(ctx context.Context) (alive context.Context, end fu
 		defer close(looked)
 		select {
 		case <-s.done:
-			cancel(s.over())
+			cancel(ending{s.over()})
 		case <-alive.Done():
 		}
 	}()

@@ -86,13 +86,16 @@ type retrying struct {
 // the state machine decides it decides for all of them, so that is left as it is.
 func (r *retrying) doubt(err error) error {
 	e, ok := errors.AsType[*Error](err)
-	before := errors.Is(err, ErrClientClosed) || ok && (e.Reason == "QUOTA_EXCEEDED" || e.Reason == "REQUEST_WINDOW_FULL")
-	if !ok || !r.sent || !before || e.Applied != AppliedNo {
+	if !ok || !r.sent || e.Applied != AppliedNo {
 		return err
 	}
-	doubted := *e
-	doubted.Applied = AppliedUnknown
-	return &doubted
+	switch reason := reasonOf(e.cause); {
+	case reason == tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, reason == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
+		errors.Is(e.Kind, ErrClientClosed):
+		return e.with(AppliedUnknown)
+	default:
+		return err
+	}
 }
 
 // once makes one attempt, and gives the link up if it is to blame.
@@ -106,7 +109,9 @@ func (r *retrying) once(ctx context.Context, l *conn.Link, f attempt) error {
 		l.Answered()
 		return err
 	}
-	r.last = err
+	if ctx.Err() == nil { // Else it says what the caller knows.
+		r.last = err
+	}
 	info := infoOf(err)
 	r.sent = r.sent || !r.reading && info.GetMetadata()["applied"] != string(AppliedNo)
 	switch {

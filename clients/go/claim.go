@@ -159,7 +159,7 @@ func (s *Session) leaveQueues() {
 	s.mu.Lock()
 	s.leavesQueues = true
 	for c := range s.claims {
-		c.cancel(s.overLocked())
+		c.cancel(ending{s.overLocked()})
 	}
 	s.mu.Unlock()
 	s.claiming.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -90,7 +91,11 @@ const (
 )
 
 // Error is what a member, or the library in its place, says about a failed call. Its kind is one of this package's
-// sentinels; errors.Is finds it, and what else is wrapped, such as context.DeadlineExceeded.
+// sentinels; errors.Is finds it, and what else is wrapped.
+//
+// A call that had no answer when its context ended is of the kind ErrOutcomeUnknown, or of ErrUnavailable if it was never sent. It wraps what
+// ended the context: context.Canceled or context.DeadlineExceeded, and context.Cause, such as ErrLockLost or ErrReleased with Held.Context. If the
+// session ended it, or WithWait did, that is the kind, and ErrOutcomeUnknown is wrapped if the call was sent.
 type Error struct {
 	// Kind is the sentinel.
 	Kind error
@@ -108,22 +113,39 @@ type Error struct {
 
 // Error returns kind and message.
 func (e *Error) Error() string {
-	text := e.Kind.Error()
-	if e.Message != "" && e.Message != text {
-		text += ": " + e.Message
-	}
+	text := e.text()
 	if e.Applied != AppliedNo && !errors.Is(e.Kind, ErrOutcomeUnknown) {
-		text += fmt.Sprintf(" (applied: %s)", e.Applied)
+		text += fmt.Sprintf(" (applied: %s)", known(e.Applied))
 	}
 	return text
 }
 
+// text is Error without what is known of the change.
+func (e *Error) text() string {
+	switch {
+	case e.Kind == nil && e.Message == "":
+		return "unknown error"
+	case e.Kind == nil:
+		return e.Message
+	case e.Message == "" || e.Message == e.Kind.Error():
+		return e.Kind.Error()
+	}
+	return e.Kind.Error() + ": " + e.Message
+}
+
+// with returns the error with what is known of the change. The kind of a call without answer says it, too.
+func (e *Error) with(applied Applied) *Error {
+	told := *e
+	told.Applied = applied
+	if applied == AppliedUnknown && errors.Is(e.Kind, ErrUnavailable) {
+		told.Kind = ErrOutcomeUnknown
+	}
+	return &told
+}
+
 // Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error {
-	if e.cause == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.cause}
+	return slices.DeleteFunc([]error{e.Kind, e.cause}, func(err error) bool { return err == nil })
 }
 
 // KindOf returns the sentinel of this package that an error is, or nil.
@@ -147,12 +169,20 @@ func isAny(err error, kinds ...error) bool {
 // AppliedOf tells what an error says about the change: AppliedUnknown if it says nothing.
 func AppliedOf(err error) Applied {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Applied
+		return known(e.Applied)
 	}
 	return AppliedUnknown
 }
 
-// kinds maps the API's reasons to sentinels. Reasons that are left out go by their gRPC code.
+// known returns what may be known of a change: only a plain yes or no tells something.
+func known(applied Applied) Applied {
+	if applied == AppliedYes || applied == AppliedNo {
+		return applied
+	}
+	return AppliedUnknown
+}
+
+// kindOfReason returns the sentinel of one of the API's reasons; nil of those that go by their gRPC code.
 func kindOfReason(reason tenurev1.ErrorReason) error {
 	switch reason {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED:
@@ -232,19 +262,15 @@ func fromRPC(err error) error {
 	if !ok {
 		return &Error{Kind: ErrUnavailable, Applied: AppliedUnknown, Message: err.Error(), cause: err}
 	}
-	e := &Error{Message: s.Message(), Applied: AppliedUnknown, cause: err}
+	e := &Error{Message: s.Message(), cause: err}
 	if info := infoOf(err); info != nil {
 		e.Reason = strings.TrimPrefix(info.GetReason(), reasonPrefix)
 		e.Facts = info.GetMetadata()
-		e.Applied = Applied(e.Facts["applied"])
 	}
 	if e.Kind = kindOfReason(reasonOf(err)); e.Kind == nil {
 		e.Kind = kindOfCode(s.Code())
 	}
-	if errors.Is(e.Kind, ErrUnavailable) && e.Applied != AppliedNo {
-		e.Kind = ErrOutcomeUnknown
-	}
-	return e
+	return e.with(known(Applied(e.Facts["applied"])))
 }
 
 const reasonPrefix = "ERROR_REASON_"
@@ -295,19 +321,36 @@ func again(err error) bool {
 // errJeopardy ends calls that waited as long as they may for a session in JEOPARDY.
 var errJeopardy = errors.New("no member answered for longer than the session waits")
 
+// ending is why the library itself ended a call's context. Any other *Error there is the caller's: what else of his it was that failed is no word of
+// the call.
+type ending struct{ error }
+
+func (e ending) Unwrap() error { return e.error }
+
 // interrupted returns the error of a call whose context ended. Sent tells whether it may have been applied.
 func interrupted(ctx context.Context, sent bool, last error) error {
 	cause := context.Cause(ctx)
 	e := &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: cause.Error()}
 	if sent {
-		e.Kind, e.Applied = ErrOutcomeUnknown, AppliedUnknown
+		e = e.with(AppliedUnknown)
 	}
-	if kind := KindOf(cause); kind != nil {
-		e.Kind = kind
-	} else if !errors.Is(cause, errJeopardy) {
+	why, told := errors.AsType[*Error](cause)
+	if told {
+		e.Message = why.text()
+	}
+	switch _, own := errors.AsType[ending](cause); {
+	case own && told:
+		if sent {
+			e.cause = e.Kind
+		}
+		e.Kind, e.Message = why.Kind, why.Message
+	case own:
+	case told && !errors.Is(cause, ErrLockLost):
+		e.cause = ctx.Err()
+	default:
 		e.cause = errors.Join(ctx.Err(), cause)
 	}
-	if last != nil {
+	if last != nil && !errors.Is(cause, last) {
 		e.Message += "; " + lastText(last)
 	}
 	return e
@@ -315,6 +358,9 @@ func interrupted(ctx context.Context, sent bool, last error) error {
 
 // lastText tells of the last attempt.
 func lastText(err error) string {
+	if unreachable, ok := errors.AsType[*UnreachableError](err); ok {
+		return unreachable.Error()
+	}
 	if s, ok := status.FromError(err); ok {
 		return s.Message()
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // FenceGate protects a resource outside the cluster: it remembers the largest token of each lock that it let through, and refuses smaller
-// ones. It is for exclusive locks; shared holds use Client.CheckSequencer or guards. This one remembers in memory: a resource
+// ones. The zero value has seen nothing. It is for exclusive locks; shared holds use Client.CheckSequencer or guards. This one remembers in memory: a resource
 // that outlives its process keeps the token beside its data, and compares in the same transaction.
 type FenceGate struct {
 	mu      sync.Mutex // Guards largest.
@@ -14,7 +14,7 @@ type FenceGate struct {
 }
 
 // NewFenceGate returns a gate that has seen nothing.
-func NewFenceGate() *FenceGate { return &FenceGate{largest: map[string]uint64{}} }
+func NewFenceGate() *FenceGate { return &FenceGate{} }
 
 // Check lets a sequencer through, or returns ErrStaleToken if a later hold of its lock came before it.
 func (g *FenceGate) Check(q Sequencer) error {
@@ -25,6 +25,9 @@ func (g *FenceGate) Check(q Sequencer) error {
 		return &Error{
 			Kind: ErrStaleToken, Applied: AppliedNo, Message: fmt.Sprintf("token %d of %q, but %d was seen", q.Token, q.Key, largest),
 		}
+	}
+	if g.largest == nil {
+		g.largest = map[string]uint64{}
 	}
 	g.largest[q.Key] = q.Token
 	return nil

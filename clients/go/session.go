@@ -95,7 +95,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 	if !c.openings.start(func(closing context.Context) {
 		opening, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(closing, func() { cancel(errClientClosed()) })()
+		defer context.AfterFunc(closing, func() { cancel(ending{errClientClosed()}) })()
 		err := s.open(opening, request)
 		opened <- err
 		if e, ok := errors.AsType[*Error](err); ok && e.Applied != AppliedNo {

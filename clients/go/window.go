@@ -211,6 +211,6 @@ func (s *Session) interruptibleLocked(ctx context.Context) (inner context.Contex
 // interruptCalls ends all calls that are under way. Call it under mu.
 func (s *Session) interruptCalls(cause error) {
 	for _, cancel := range s.calls {
-		cancel(cause)
+		cancel(ending{cause})
 	}
 }
