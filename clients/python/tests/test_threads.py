@@ -81,43 +81,7 @@ def test_callbacks_run_neither_in_the_callers_thread_nor_in_the_librarys(tenure_
         assert {i for i in seen.items if isinstance(i, str)} == {"tenure-callbacks"}
 
 
-# Functions that the library runs, and that end what runs them.
-
-
-@pytest.mark.parametrize("what", ["run", "session", "client"])
-def test_what_runs_as_leader_may_end_itself(tenure_uri: str, what: str) -> None:
-    client = tenure.connect(tenure_uri)
-    session = client.session()
-    ready, ended = threading.Event(), threading.Event()
-
-    def lead(leadership: tenure.Leadership) -> None:
-        ready.wait()
-        {"run": run.close, "session": session.close, "client": client.close}[what]()
-        assert not leadership.safe
-        ended.set()
-
-    run = session.elect("e")(lead)
-    ready.set()
-    assert ended.wait(PATIENCE)
-    if what == "run":
-        until(lambda: client.leader("e") is None)
-    client.close()
-
-
-@pytest.mark.parametrize("what", ["watch", "client"])
-def test_what_is_told_of_a_key_may_end_itself(tenure_uri: str, what: str) -> None:
-    client = tenure.connect(tenure_uri)
-    ready, ended = threading.Event(), threading.Event()
-
-    def told(kv: Any) -> None:
-        ready.wait()
-        {"watch": watch.close, "client": client.close}[what]()
-        ended.set()
-
-    watch = client.on_key("k")(told)
-    ready.set()
-    assert ended.wait(PATIENCE)
-    client.close()
+# Elections.
 
 
 def test_what_stands_for_election_stands_again_after_an_operator_broke_its_wait(tenure_uri: str) -> None:

@@ -20,6 +20,7 @@ from tenure._core.namespace import Namespace
 from tenure._core.retry import decide
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
 from tenure.aio._dispatch import Dispatcher, TaskDispatcher
+from tenure.aio._function import ended_from_inside, outside, waits_for_caller
 from tenure.aio._keepalive import Keeper
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link, check_process
@@ -109,8 +110,7 @@ class Connection:
 
     def _start_task(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         """Starts a task that close ends. Whoever awaits it hears how it fails."""
-        task = asyncio.ensure_future(coroutine)
-        task.set_name(f"tenure-{name}")
+        task = outside(lambda: asyncio.get_running_loop().create_task(coroutine, name=f"tenure-{name}"))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -133,6 +133,7 @@ class Connection:
         if self._guard.forked or self._close_begun:
             return
         self._close_begun = True
+        ended_from_inside(self)
         closers = [asyncio.ensure_future(close()) for close in reversed(list(self._closers.values()))]
         try:
             if closers:
@@ -160,12 +161,12 @@ class Connection:
             await asyncio.wait(self._openings)
 
     async def _end_tasks(self, closers: list[asyncio.Task[None]]) -> None:
-        """Cancels what still runs, but the caller."""
+        """Cancels what still runs, but the caller and what waits for the caller."""
         for closer in closers:
             closer.cancel()
         await asyncio.gather(*closers, return_exceptions=True)
-        current = asyncio.current_task()
-        while tasks := [t for t in self._tasks if t is not current]:
+        spared = (asyncio.current_task(), waits_for_caller())
+        while tasks := [t for t in self._tasks if t not in spared]:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

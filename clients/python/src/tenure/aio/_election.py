@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import Self
 
@@ -13,6 +12,7 @@ from tenure import _convert, errors
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
 from tenure.aio._follow import Follower
+from tenure.aio._function import FunctionCall, ended_from_inside
 from tenure.aio._kv import to_bytes
 from tenure.aio._lock import Held, until_finished
 from tenure.aio._wait import stop
@@ -22,6 +22,8 @@ from tenure.v1 import election_pb2
 if TYPE_CHECKING:
     from tenure.aio._client import Client
     from tenure.aio._session import Session
+
+T = TypeVar("T")
 
 
 class Leadership(Held):
@@ -51,6 +53,7 @@ class Leadership(Held):
             to_session_id=to_session,
             to_owner=to_owner,
         )
+        ended_from_inside(self)
         self._state.doubted = True
         return await until_finished(self.session, self._pass_on(request), "resign")
 
@@ -100,35 +103,42 @@ class Election:
         """Observes the election."""
         return Observer(self.session._client, self.key)
 
-    async def run(self, function: Callable[[Leadership], Any], value: bytes | str = b"") -> Any:
+    async def run(self, function: Callable[[Leadership], Awaitable[T]], value: bytes | str = b"") -> T:
         """Waits until this session leads, runs the coroutine function, and resigns. Returns what it returned.
 
-        When leadership is lost the function is cancelled, and HoldLost is raised.
+        When leadership is lost the function is cancelled, and HoldLost is raised. A function that gives leadership up,
+        or closes the session or the client, goes on.
         """
         leadership = await self.campaign(value)
         try:
-            return await lead(leadership, function)
+            work = await lead(leadership, function, FunctionCall(*owners(leadership)))
+            result: T = work.result()
+            return result
         finally:
             await leadership.release()
 
 
-async def lead(leadership: Leadership, function: Callable[[Leadership], Any]) -> Any:
-    """Runs a function while leadership lasts."""
-    result = function(leadership)
-    if not inspect.isawaitable(result):
-        return result
-    work = asyncio.ensure_future(result)
+async def lead(leadership: Leadership, function: Callable[[Leadership], Any], call: FunctionCall) -> asyncio.Task[Any]:
+    """Runs a function while leadership lasts. Returns the task, which has ended. Raises HoldLost."""
     lost = asyncio.ensure_future(leadership.lost.wait())
+    work = call.begin(function, leadership)
     try:
         await asyncio.wait({work, lost}, return_when=asyncio.FIRST_COMPLETED)
+        if call.ends_itself:
+            await asyncio.wait({work})
         if work.done():
-            return work.result()
+            return work
         await stop(work)
         raise errors.HoldLost(f"leadership of {leadership.key!r} was lost: {leadership.cause}")
     finally:
         lost.cancel()
         if not work.done():
             await stop(work)
+
+
+def owners(leadership: Leadership) -> tuple[object, ...]:
+    """Returns what the function of a leader may end by itself."""
+    return leadership, leadership.session, leadership.session._client
 
 
 async def get_leader(client: Client, key: str, timeout: float | None) -> LeaderInfo | None:

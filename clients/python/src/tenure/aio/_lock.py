@@ -12,6 +12,7 @@ from tenure import _convert, errors
 from tenure._core.hold import HoldState
 from tenure.aio._acquire import Want, acquire, attempt, new_owner
 from tenure.aio._connection import log_failure
+from tenure.aio._function import ended_from_inside
 from tenure.types import EndCause, Hold, LockInfo, Mode, Place, Sequencer
 from tenure.v1 import lock_pb2, types_pb2
 
@@ -122,6 +123,7 @@ class Held:
         if session._client._guard.forked:
             return False
         session._tick()
+        ended_from_inside(self)
         if not self._end(EndCause.RELEASED):
             return False
         request = lock_pb2.ReleaseLockRequest(

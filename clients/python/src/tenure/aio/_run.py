@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,8 @@ from typing_extensions import Self
 
 from tenure import errors
 from tenure._core.backoff import Backoff
-from tenure.aio._election import Election, Leadership, lead
+from tenure.aio._election import Election, Leadership, lead, owners
+from tenure.aio._function import FunctionCall, ended_from_inside
 from tenure.aio._wait import stop
 from tenure.types import EventType, KeyValue
 
@@ -34,21 +34,25 @@ class _Run:
 
     def __init__(self, client: Client, name: str) -> None:
         self._client = client
+        self._closing = False
         client._start()
         client._closers[id(self)] = self.close
         self._task = client._spawn(self._run(), name)
+        self._task.add_done_callback(lambda _: client._closers.pop(id(self), None))
 
     async def _run(self) -> None:
         raise NotImplementedError
 
     async def wait(self) -> None:
-        """Waits until it has ended. Raises what ended it."""
-        await asyncio.shield(self._task)
+        """Waits until it has ended. Raises what ended it, if that was neither close nor the end of its session."""
+        await asyncio.wait({self._task})
+        if not self._task.cancelled():
+            self._task.result()
 
     async def close(self) -> None:
-        """Ends it and waits."""
-        self._client._closers.pop(id(self), None)
-        if self._task is not asyncio.current_task():
+        """Ends it and waits: for the function, too. Called by the function itself, it does not wait."""
+        self._closing = True
+        if not ended_from_inside(self):
             await stop(self._task)
 
     async def __aenter__(self) -> Self:
@@ -79,14 +83,21 @@ class ElectionRun(_Run):
         self._value = value
         self._function = function
         self._resign_first = resign_first
-        self._closing = False
         self.leadership: Leadership | None = None
         super().__init__(session._client, f"election-{key}")
 
+    @property
+    def leading(self) -> bool:
+        """Whether the session leads at this moment."""
+        return self.leadership is not None and self.leadership.safe
+
     async def close(self) -> None:
-        """Ends it and waits: for the function, too."""
+        """Ends it and waits: for the function, too.
+
+        Called by the function itself, it gives leadership up, waits for nothing else, and the function goes on.
+        """
         self._closing = True
-        if self._resign_first and self.leadership is not None:
+        if (ended_from_inside(self) or self._resign_first) and self.leadership is not None:
             await self.leadership.release()
         await super().close()
 
@@ -107,16 +118,24 @@ class ElectionRun(_Run):
             backoff.reset()
             self.leadership = leadership
             try:
-                await lead(leadership, self._function)
-            except errors.HoldLost as error:
-                log.info("%s", error)
-            except Exception:
-                log.exception("what ran as leader of %r failed", self._key)
+                await self._lead(leadership)
             finally:
                 self.leadership = None
-                if not leadership.ended:
-                    await leadership.release()
             await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _lead(self, leadership: Leadership) -> None:
+        """Runs the function, and gives leadership up. However that fails, standing again is right."""
+        call = FunctionCall(self, *owners(leadership), waits=asyncio.current_task())
+        try:
+            _log_failure(await lead(leadership, self._function, call), f"what ran as leader of {self._key!r}")
+        except errors.HoldLost as error:
+            log.info("%s", error)
+        finally:
+            if not leadership.ended:
+                try:
+                    await leadership.release()
+                except errors.TenureError as error:
+                    log.warning("leadership of %r was not given up: %s", self._key, error)
 
 
 class KeyWatch(_Run):
@@ -128,14 +147,16 @@ class KeyWatch(_Run):
         super().__init__(client, f"on-key-{key}")
 
     async def _tell(self, kv: KeyValue | None) -> bool:
+        """Calls the function. Returns whether to go on."""
+        call = FunctionCall(self, self._client, waits=asyncio.current_task())
+        work = call.begin(self._function, kv)
         try:
-            result = self._function(kv)
-            if inspect.isawaitable(result):
-                result = await result
-        except Exception:
-            log.exception("what watches %r failed", self._key)
-            return True
-        return result is not False
+            await asyncio.wait({work})
+        finally:
+            if not work.done():
+                await stop(work)
+        failed = _log_failure(work, f"what watches {self._key!r}")
+        return not self._closing and (failed or work.result() is not False)
 
     async def _run(self) -> None:
         watch = self._client.watch(key=self._key, initial=True, restart=True, holder_changes=False)
@@ -158,3 +179,14 @@ class KeyWatch(_Run):
                     told = event.kv if event.type is EventType.PUT else None
                     if not await self._tell(told):
                         return
+
+
+def _log_failure(work: asyncio.Task[Any], what: str) -> bool:
+    """Logs how a function of the user failed. Returns whether it did."""
+    if work.cancelled():  # It awaited what was cancelled.
+        log.error("%s was cancelled", what)
+        return True
+    error = work.exception()
+    if error is not None:
+        log.error("%s failed", what, exc_info=error)
+    return error is not None

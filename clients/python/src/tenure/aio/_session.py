@@ -13,6 +13,7 @@ from typing_extensions import Self
 from tenure import errors
 from tenure._core.lease import Lease
 from tenure._rpc import DESTROY_SESSION
+from tenure.aio._function import ended_from_inside
 from tenure.aio._holdings import Holdings
 from tenure.aio._kv import KV
 from tenure.aio._limits import Limits
@@ -132,6 +133,7 @@ class Session(SessionCore):
         """
         if self._client._guard.forked:
             return
+        ended_from_inside(self)
         self._begin_close()
         if self._destroying is not None:
             await until_ended(self._destroying)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -26,8 +25,23 @@ async def within(coroutine: Coroutine[Any, Any, T], timeout: float | None, what:
     return task.result()
 
 
+async def until_set(event: asyncio.Event, timeout: float | None) -> None:
+    """Waits for an event, for so many seconds at most."""
+    waiter = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({waiter}, timeout=timeout)
+    finally:
+        waiter.cancel()
+
+
 async def stop(task: asyncio.Future[Any]) -> None:
-    """Cancels a task and waits until it has ended, however."""
+    """Cancels a task and waits until it has ended, however. Who is cancelled meanwhile does not cancel it once more."""
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError, Exception):
-        await task
+    task.add_done_callback(_hear)
+    await asyncio.wait({task})
+
+
+def _hear(task: asyncio.Future[Any]) -> None:
+    """Takes note of how a task failed: nobody else will."""
+    if not task.cancelled():
+        task.exception()

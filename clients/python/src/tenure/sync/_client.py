@@ -16,6 +16,7 @@ from tenure.sync._kv import KV
 from tenure.sync._portal import Portal, ThreadDispatcher, let_go, runs_for_the_library
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._session import Session
+from tenure.sync._threads import ThreadDispatcher, let_go, runs_for_the_library
 from tenure.sync._watch import Cache, KeyWatch, Watch
 from tenure.types import (
     Behavior,
@@ -207,6 +208,9 @@ class Client:
         `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
         `restart` begins again with the present state, after RESET, when history was forgotten.
         """
+        # Read here: they may be generators, which may call the client.
+        keys, prefixes, locks = tuple(keys), tuple(prefixes), tuple(locks)
+        lock_prefixes, session_ids = tuple(lock_prefixes), tuple(session_ids)
         return Watch(
             self._portal,
             self._portal.call(

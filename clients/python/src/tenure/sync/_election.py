@@ -9,9 +9,10 @@ from typing import Any
 
 from typing_extensions import Self
 
-from tenure import aio
+from tenure import aio, errors
 from tenure.sync._lock import Held, give_back
-from tenure.sync._portal import Portal, in_thread, let_go
+from tenure.sync._portal import Portal
+from tenure.sync._threads import in_thread, let_go
 from tenure.types import LeaderInfo, Place
 
 
@@ -131,8 +132,12 @@ class ElectionRun:
     @property
     def leading(self) -> bool:
         """Whether the session leads at this moment."""
-        leadership = self._aio.leadership
-        return leadership is not None and leadership.safe
+        return self._aio.leading
+
+    def wait(self) -> None:
+        """Waits until it has ended. Raises what ended it, if that was neither close nor the end of its session."""
+        with contextlib.suppress(errors.ClientClosed):
+            self._portal.run(self._aio.wait())
 
     def close(self) -> None:
         """Gives leadership up and stands no more. Waits until the function has returned: it should watch `lost`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from typing_extensions import Self
 
 from tenure import aio, errors
-from tenure.sync._portal import Portal, in_thread, let_go
+from tenure.sync._portal import Portal
+from tenure.sync._threads import in_thread, let_go
 from tenure.types import Event, KeyValue
 
 
@@ -170,6 +172,11 @@ class KeyWatch:
             return await in_thread(self, function, kv)
 
         self._aio = portal.call(lambda: aio.KeyWatch(client, key, tell))
+
+    def wait(self) -> None:
+        """Waits until it has ended. Raises what ended it, if that was not close."""
+        with contextlib.suppress(errors.ClientClosed):
+            self._portal.run(self._aio.wait())
 
     def close(self) -> None:
         """Ends it, and waits for a call that runs. The function itself ends it by returning False, or by this."""
