@@ -79,7 +79,13 @@ class FakeLink(Link):
         self.break_off()
 
     async def unary(self, rpc: Any, request: Any, timeout: float | None) -> Any:
-        return await self.race(self._member.answer(rpc, request))
+        answering = self.race(self._member.answer(rpc, request))
+        if not self._member.deadlines:
+            return await answering
+        try:
+            return await asyncio.wait_for(answering, timeout)
+        except asyncio.TimeoutError:
+            raise errors.DeadlineExceeded("no answer", applied=None) from None
 
     def server_stream(self, rpc: Any, request: Any) -> Stream[Any, Any]:
         messages = self._member.streams[rpc.path](self._member.note(rpc, request))
@@ -100,6 +106,8 @@ class FakeMember:
         self.links: list[FakeLink] = []
         self.keepers: list[FakeStream] = []
         self.renewing = True
+        self.deadlines = False  # Whether calls end by themselves; else only those that are answered, or cut.
+        self.cut_off = False  # Whether it ends every stream of renewals.
         self.refused = 0  # Why it does not renew, if it says so.
         self.ttl = 15
         self._came = asyncio.Event()
@@ -187,6 +195,8 @@ class FakeMember:
         stream = self.keepers[-1]
         while (message := await stream.sent.get()) is not None:
             self.note(_rpc.KEEP_ALIVE, message)
+            if self.cut_off:
+                return
             if self.renewing:
                 answer = session_pb2.KeepAliveResponse()
                 for renewal in message.renewals:

@@ -274,22 +274,21 @@ def test_backoff_is_no_shorter_than_the_server_asks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "repeatable", "retry", "move"),
+    ("error", "retry", "move"),
     [
-        (errors.LinkLost(applied=None), True, True, True),
-        (errors.LinkLost(applied=None), False, False, False),
-        (errors.NoLeader(applied=False), False, True, False),
-        (errors.NotLeader(applied=False), True, True, True),
-        (errors.Stopping(applied=False), True, True, True),
-        (errors.OutcomeUnknown(applied=None), True, True, False),
-        (errors.TooManyRequests(applied=False), False, True, False),
-        (errors.CompareFailed(applied=False), True, False, False),
-        (errors.SessionExpired(applied=False), True, False, False),
-        (errors.QuotaExceeded(applied=False), True, False, False),
+        (errors.LinkLost(applied=None), True, True),
+        (errors.NoLeader(applied=False), True, False),
+        (errors.NotLeader(applied=False), True, True),
+        (errors.Stopping(applied=False), True, True),
+        (errors.OutcomeUnknown(applied=None), True, False),
+        (errors.TooManyRequests(applied=False), True, False),
+        (errors.CompareFailed(applied=False), False, False),
+        (errors.SessionExpired(applied=False), False, False),
+        (errors.QuotaExceeded(applied=False), False, False),
     ],
 )
-def test_what_is_tried_again(error: errors.TenureError, repeatable: bool, retry: bool, move: bool) -> None:
-    decision = decide(error, repeatable=repeatable, failures=1)
+def test_what_is_tried_again(error: errors.TenureError, retry: bool, move: bool) -> None:
+    decision = decide(error, failures=1)
     assert (decision.retry, decision.move) == (retry, move)
 
 

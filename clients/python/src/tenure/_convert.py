@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ERROR_DOMAIN = "tenure.io"
+DURATION_SECONDS_MAX = 315_576_000_000.0  # Of google.protobuf.Duration: some 10 000 years.
 _APPLIED = {"yes": True, "no": False, "unknown": None}
 
 # What a status without details means: it was made by gRPC itself, here or on the way.
@@ -65,12 +66,19 @@ def error(
 
 def refusal(reason: int, message: str) -> errors.TenureError:
     """Returns the typed error of a verdict on a renewal."""
-    name = types_pb2.ErrorReason.Name(reason).removeprefix("ERROR_REASON_")
+    name = _name(types_pb2.ErrorReason, reason, "ERROR_REASON_")
     return errors.for_reason(name)(message, reason=name)
 
 
+def _name(kind: Any, number: int, prefix: str) -> str:
+    """Returns the name of an enum's value; UNKNOWN for one of a newer cluster."""
+    return kind.Name(number).removeprefix(prefix) if number in kind.values() else "UNKNOWN"
+
+
 def duration(seconds: float) -> Duration:
-    """Returns a Duration."""
+    """Returns a Duration. Raises InvalidArgument for what is none."""
+    if not abs(seconds) <= DURATION_SECONDS_MAX:
+        raise errors.InvalidArgument(f"{seconds} s is no duration")
     d = Duration()
     d.FromNanoseconds(round(seconds * 1e9))
     return d
@@ -169,7 +177,7 @@ class Converter:
     def session(self, m: session_pb2.Session, holds: int = 0) -> types.SessionInfo:
         """Returns a session. How many holds it has is not part of the message."""
         ended = m.HasField("end")
-        cause = session_pb2.SessionEndCause.Name(m.end.cause) if ended else ""
+        cause = _name(session_pb2.SessionEndCause, m.end.cause, "SESSION_END_CAUSE_") if ended else ""
         return types.SessionInfo(
             session_id=m.session_id,
             name=m.name,
@@ -184,7 +192,7 @@ class Converter:
             holds=m.end.holds if ended else holds,
             ttl_left=seconds(m.ttl_left) if m.HasField("ttl_left") else None,
             ended=ended,
-            end_cause=cause.removeprefix("SESSION_END_CAUSE_"),
+            end_cause=cause,
             end_reason=m.end.reason,
         )
 
@@ -202,11 +210,11 @@ class Converter:
         """Returns an event."""
         cause = ""
         if m.hold_end_cause:
-            cause = lock_pb2.HoldEndCause.Name(m.hold_end_cause).removeprefix("HOLD_END_CAUSE_")
+            cause = _name(lock_pb2.HoldEndCause, m.hold_end_cause, "HOLD_END_CAUSE_")
         elif m.wait_end_cause:
-            cause = lock_pb2.WaitEndCause.Name(m.wait_end_cause).removeprefix("WAIT_END_CAUSE_")
+            cause = _name(lock_pb2.WaitEndCause, m.wait_end_cause, "WAIT_END_CAUSE_")
         return types.Event(
-            type=types.EventType(watch_pb2.EventType.Name(m.type).removeprefix("EVENT_TYPE_")),
+            type=types.EventType(_name(watch_pb2.EventType, m.type, "EVENT_TYPE_")),
             revision=m.revision,
             index=m.index,
             key=self.namespace.short(m.key),

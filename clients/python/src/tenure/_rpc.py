@@ -86,4 +86,3 @@ GET_LEADER = _unary("Election", "GetLeader", election_pb2.GetLeaderRequest, elec
 OBSERVE = _stream("Election", "Observe", election_pb2.ObserveRequest, election_pb2.ObserveResponse)
 
 LIST_MEMBERS = _unary("Cluster", "ListMembers", cluster_pb2.ListMembersRequest, cluster_pb2.ListMembersResponse)
-GET_STATUS = _unary("Cluster", "GetStatus", cluster_pb2.GetStatusRequest, cluster_pb2.GetStatusResponse)

@@ -63,7 +63,19 @@ class EndCause(str, enum.Enum):
         return self.value
 
 
-class Mode(enum.IntEnum):
+class _Numbered(enum.IntEnum):
+    """An enum of the API. A number of a newer cluster, which this version does not know, keeps its value."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> _Numbered | None:
+        if not isinstance(value, int):
+            return None
+        unknown = int.__new__(cls, value)
+        unknown._name_, unknown._value_ = f"UNKNOWN_{value}", value
+        return unknown
+
+
+class Mode(_Numbered):
     """How a lock is shared; the numbers are those of tenure.v1.LockMode."""
 
     EXCLUSIVE = 1
@@ -71,7 +83,7 @@ class Mode(enum.IntEnum):
     SEMAPHORE = 3
 
 
-class Behavior(enum.IntEnum):
+class Behavior(_Numbered):
     """What becomes of the keys a session holds when it ends; the numbers are those of tenure.v1.SessionBehavior."""
 
     RELEASE = 1
@@ -262,6 +274,7 @@ class EventType(str, enum.Enum):
     SESSION_ENDED = "SESSION_ENDED"
     # Nothing more up to here, when a watch was started with progress=True.
     PROGRESS = "PROGRESS"
+    UNKNOWN = "UNKNOWN"  # Of a newer cluster, of a kind that this version does not know.
 
     def __str__(self) -> str:
         return self.value

@@ -32,15 +32,13 @@ _PASSING = (
 )
 
 
-def decide(error: errors.TenureError, *, repeatable: bool, failures: int) -> Decision:
-    """Says what to do after a failure of one attempt.
+def decide(error: errors.TenureError, *, failures: int) -> Decision:
+    """Says what to do after a failure of one attempt, of so many.
 
-    A call is repeatable when doing it twice is the same as doing it once: reads, and changes with a request id or an
-    idempotency key. Others are tried again only if the error says that nothing was applied.
+    Doing a call twice must be the same as doing it once, as it is for reads, and for changes with a request id or an
+    idempotency key.
     """
     if not isinstance(error, _PASSING):
-        return GIVE_UP
-    if not repeatable and error.applied is not False:
         return GIVE_UP
     if isinstance(error, errors.InternalError) and failures > 1:
         return GIVE_UP

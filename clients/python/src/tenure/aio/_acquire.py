@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # The cluster's timer ends a wait only if the client's own deadline did not.
 BACKSTOP_SECONDS = 5.0
+# What is longer has no end for the cluster: a hundred years.
+WAIT_SECONDS_MAX = 100 * 365 * 86_400.0
 # How long a wait that was given up waits for the cluster to know; then that goes on in the background.
 LEAVE_SECONDS = 1.0
 
@@ -78,8 +80,12 @@ async def acquire(
 
 
 async def attempt(session: Session, want: Want, kind: type[H]) -> H | LockInfo:
-    """Takes a lock if it is free and nobody waits; else returns who holds it. What ends early leaves nothing behind."""
+    """Takes a lock if it is free and nobody waits; else returns who holds it. What ends early leaves nothing behind.
+
+    It does not wait, so it goes on for the client's timeout at most.
+    """
     session._check_waits()
+    limits = session._limits(session._client.timeout)
     holdings = session._holdings
     request = lock_pb2.TryAcquireLockRequest(
         key=want.key,
@@ -91,14 +97,14 @@ async def attempt(session: Session, want: Want, kind: type[H]) -> H | LockInfo:
     )
     with holdings.waiting(want.own):
         while True:
-            await holdings.until_given_back(want.own)
+            await holdings.until_given_back(want.own, limits)
             acquired = False
             try:
-                answer = await session._change(TRY_ACQUIRE_LOCK, request, owner=want.owner)
+                answer = await session._change(TRY_ACQUIRE_LOCK, request, owner=want.owner, limits=limits)
                 acquired = answer.acquired
                 if not acquired:
                     return session._client._converter.lock(answer.lock)
-                await holdings.until_believed(answer.hold)
+                await holdings.until_believed(answer.hold, limits)
                 if not holdings.goes_back(answer.hold):
                     return holdings.keep(answer.hold, kind)
             except BaseException as error:
@@ -198,10 +204,11 @@ class _Wait:
         backoff = Backoff(client._rng)
         try:
             while True:
-                await session._holdings.until_given_back(self._want.own)
-                link = await client._await_link(session._limits())
+                limits = session._limits()
+                await session._holdings.until_given_back(self._want.own, limits)
+                link = await client._await_link(limits)
                 if self._numbered is None:
-                    self._numbered = await session._number(session._limits())
+                    self._numbered = await session._number(limits)
                 try:
                     hold = await self._follow(link)
                     self._answered()
@@ -224,7 +231,7 @@ class _Wait:
         self._failures += 1
         if self._numbered is not None:
             self._numbered.failed(error)
-        decision = decide(error, repeatable=True, failures=self._failures)
+        decision = decide(error, failures=self._failures)
         if decision.retry:
             return decision
         # An earlier stream may have left a place.
@@ -239,6 +246,9 @@ class _Wait:
 
     def _request(self) -> lock_pb2.AcquireLockRequest:
         session, want = self._session, self._want
+        wait = None
+        if self._timeout is not None and not self._timeout > WAIT_SECONDS_MAX:
+            wait = _convert.duration(self._timeout + BACKSTOP_SECONDS)
         options = session._options()
         options.owner = want.owner
         if self._numbered is not None:
@@ -250,7 +260,7 @@ class _Wait:
             permits=want.permits,
             limit=want.limit,
             value=want.value,
-            wait=None if self._timeout is None else _convert.duration(self._timeout + BACKSTOP_SECONDS),
+            wait=wait,
             options=options,
         )
 

@@ -135,10 +135,10 @@ class Client(Connection):
 
         Without selectors, every key of the namespace is watched; at most 128 of them. It goes on over any reconnect,
         without gap or repetition. It begins with what changes from now on, or with the present state (`initial`), after
-        a revision (of history `history_id`, if given), or at another watch's `resume_token`. The end of a `key_range`
-        is not in it; "" is the end of the namespace. `previous` asks for values before changes, `keys_only` leaves them
-        all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events tell every
-        `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
+        a revision (0: from now on; of history `history_id`, if given), or at another watch's `resume_token`. The end of
+        a `key_range` is not in it; "" is the end of the namespace. `previous` asks for values before changes,
+        `keys_only` leaves them all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events
+        tell every `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
         `restart` begins again with the present state, after RESET, when history was forgotten.
         """
         return Watch(

@@ -192,7 +192,11 @@ class Connection:
     async def wait_connected(self, timeout: float | None = None) -> None:
         """Waits until a member was reached. Raises Unavailable."""
         self._start()
-        await self._await_link(Limits(self, timeout, None))
+        try:
+            await self._await_link(Limits(self, timeout, None))
+        except errors.DeadlineExceeded as error:
+            addresses = ", ".join(self.member_addresses)
+            raise errors.Unavailable(f"no member of {addresses} answered within {timeout} s", applied=False) from error
 
     # The connection.
 
@@ -208,9 +212,10 @@ class Connection:
 
     async def _manage(self) -> None:
         """Keeps a connection until the client is closed."""
+        backoff = Backoff(self._rng)
         pause = False
         while True:
-            link = await self._connect(pause)
+            link = await self._connect(backoff, pause)
             self._use(link)
             try:
                 await self._follow(link)
@@ -218,15 +223,16 @@ class Connection:
                 link = self._link or link
                 self._lose(link)
                 await link.close()
-            pause = False
+            pause = not link.served  # One that only lists members is not worth another connection at once.
+            if link.served:
+                backoff.reset()
 
     def _connect_seconds(self) -> float:
         ttls = [s.ttl for s in self._sessions.values() if s.ttl > 0] or [self.address.ttl or CONNECT_SECONDS_MAX]
         return min(CONNECT_SECONDS_MAX, max(CONNECT_SECONDS_MIN, min(ttls) / (3 * len(self._members.addresses))))
 
-    async def _connect(self, pause: bool) -> Link:
+    async def _connect(self, backoff: Backoff, pause: bool) -> Link:
         """Tries members until one answers."""
-        backoff = Backoff(self._rng)
         attempt = 0
         while True:
             if pause:
@@ -308,7 +314,7 @@ class Connection:
             try:
                 answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), ATTEMPT_SECONDS)
             except errors.TenureError as error:
-                if decide(error, repeatable=True, failures=1).move or isinstance(error, errors.DeadlineExceeded):
+                if decide(error, failures=1).move or isinstance(error, errors.DeadlineExceeded):
                     return
                 continue
             if self._learn(answer):
@@ -393,7 +399,9 @@ class Connection:
             if numbered is not None:
                 numbered.prepare(request.options)  # type: ignore[attr-defined]
             try:
-                return await link.unary(rpc, request, max(seconds, 0.001))
+                answer = await link.unary(rpc, request, max(seconds, 0.001))
+                link.served = True
+                return answer
             except asyncio.CancelledError:
                 limits.sent = limits.sent or change
                 raise
@@ -409,8 +417,9 @@ class Connection:
         self, error: errors.TenureError, link: Link, limits: Limits, backoff: Backoff, failures: int
     ) -> None:
         """Raises, or waits as long as is right before the next attempt."""
-        decision = decide(error, repeatable=True, failures=failures)
+        decision = decide(error, failures=failures)
         if not decision.retry:
+            link.served = True
             if limits.sent and isinstance(error, errors.QuotaExceeded) and error.applied is False:
                 error.applied = None  # It tells of the last attempt only; one before may have been applied.
             raise error

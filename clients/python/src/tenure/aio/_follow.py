@@ -89,7 +89,7 @@ class Follower(Generic[Req, Res]):
 
     async def _after_failure(self, error: errors.TenureError) -> None:
         self._failures += 1
-        decision = decide(error, repeatable=True, failures=self._failures)
+        decision = decide(error, failures=self._failures)
         if not self._broke(error) and (not decision.retry or self._too_late()):
             await self.close()
             raise error

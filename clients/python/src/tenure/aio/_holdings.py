@@ -14,14 +14,17 @@ from tenure._core.backoff import Backoff
 from tenure._core.hold import HoldState
 from tenure._core.retry import decide
 from tenure._rpc import CANCEL_WAIT, RELEASE_LOCK
+from tenure.aio._wait import until_set, within
 from tenure.types import EndCause
 from tenure.v1 import lock_pb2, session_pb2
 
 if TYPE_CHECKING:
+    from tenure.aio._limits import Limits
     from tenure.aio._lock import Held
     from tenure.aio._session import Session
 
 REMEMBERED_MAX = 1024
+LOOK_SECONDS = 0.25
 
 # A hold: its full key, lock_index and token. A lock_index comes again when a lock was forgotten, a token never.
 HoldName = tuple[str, int, int]
@@ -132,12 +135,13 @@ class Holdings:
         """Whether a hold was given up here: then it is on its way back, and must be acquired anew."""
         return name_of(hold) in self._given
 
-    async def until_believed(self, hold: session_pb2.Hold) -> None:
+    async def until_believed(self, hold: session_pb2.Hold, limits: Limits | None = None) -> None:
         """Waits until nobody else can believe in a hold, and the session is certainly alive."""
         same = self._helds.get(name_of(hold))
         if same and same[0]._state.safe_from > self._session._client._clock.now():
-            await self._session._until_inherited()
-        await self._session._until_connected(None)
+            left = None if limits is None else limits.left()
+            await within(self._session._until_inherited(), left, "what was inherited cannot be believed yet")
+        await self._session._until_connected(None if limits is None else limits.left())
 
     # Waits.
 
@@ -164,11 +168,11 @@ class Holdings:
         while self._waits:
             await self._moved.wait()
 
-    async def until_given_back(self, own: OwnName) -> None:
+    async def until_given_back(self, own: OwnName, limits: Limits) -> None:
         """Waits until what was had under this name is given back: an acquire would find it again."""
         while self._leaving[own] or self._orphaned(own):
-            await self._moved.wait()
-            self._session._check_open()
+            await until_set(self._moved, min(LOOK_SECONDS, limits.left()))
+            limits.check()
 
     def _move(self) -> None:
         self.settle()
@@ -219,7 +223,7 @@ class Holdings:
                 except errors.SessionClosed:
                     return
                 except errors.TenureError as error:
-                    if not decide(error, repeatable=True, failures=1).retry:
+                    if not decide(error, failures=1).retry:
                         raise
                     await asyncio.sleep(backoff.next(error.retry_after or 0.0))
                     continue

@@ -109,6 +109,7 @@ class Keeper:
         try:
             while (message := await stream.read()) is not None:
                 for verdict in message.verdicts:
+                    self._link.served = self._link.served or not verdict.refused
                     session = self._client._sessions.get(verdict.session_id)
                     if session is not None:
                         session._verdict(verdict)

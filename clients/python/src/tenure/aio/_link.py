@@ -44,6 +44,8 @@ def check_process() -> None:
 class Link:
     """A connection to one member. Once broken it stays broken, and all its calls end with LinkLost."""
 
+    served = False  # Whether it answered a call or renewed a session, so that the next may be made at once.
+
     def __init__(self, address: str, credentials: grpc.ChannelCredentials | None) -> None:
         self.address = address
         if credentials is None:
@@ -108,27 +110,32 @@ class Link:
         call = self._channel.unary_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call(request))
+        return Stream(self, call(request), serves=True)
 
     def bidi_stream(self, rpc: BidiStream[Req, Res]) -> Stream[Req, Res]:
         """Begins a call with streams both ways."""
         call = self._channel.stream_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call())
+        return Stream(self, call(), serves=False)
 
 
 class Stream(Generic[Req, Res]):
     """A streaming call. One task reads, one task writes; cancel may come from any task of the loop."""
 
-    def __init__(self, link: Link, call: Any) -> None:
+    def __init__(self, link: Link, call: Any, serves: bool) -> None:
         self._link = link
         self._call = call
+        self._serves = serves  # Whether any message is an answer that counts.
 
     async def read(self) -> Res | None:
         """Returns the next message; None at a clean end. Raises a typed error."""
-        message = await self._link.race(_typed(self._call.read))
-        return None if message is grpc.aio.EOF else message
+        message: Any = await self._link.race(_typed(self._call.read))
+        if message is grpc.aio.EOF:
+            return None
+        self._link.served = self._link.served or self._serves
+        answer: Res = message
+        return answer
 
     async def write(self, message: Req) -> None:
         """Sends a message. Raises a typed error."""

@@ -201,7 +201,7 @@ class Lock:
         self._limit = limit
         self._timeout = timeout
         self._owner = owner
-        self._entered: dict[asyncio.Task[Any] | None, list[Held]] = {}
+        self._entered: dict[asyncio.Task[Any] | None, list[Held]] = {}  # Whoever entered last comes last.
 
     def _want(self, value: bytes | str | None, permits: int | None = None) -> Want:
         return Want(
@@ -230,7 +230,10 @@ class Lock:
         )
 
     async def attempt(self, *, value: bytes | str | None = None) -> Held | LockInfo:
-        """Takes the lock if it is free and nobody waits; else returns who holds it."""
+        """Takes the lock if it is free and nobody waits; else returns who holds it.
+
+        Raises DeadlineExceeded when no member answers within the client's timeout.
+        """
         return await attempt(self.session, self._want(value), Held)
 
     async def try_acquire(self, *, value: bytes | str | None = None) -> Held | None:
@@ -244,11 +247,14 @@ class Lock:
 
     async def __aenter__(self) -> Held:
         held = await self.acquire()
-        self._entered.setdefault(asyncio.current_task(), []).append(held)
+        task = asyncio.current_task()
+        self._entered[task] = [*self._entered.pop(task, ()), held]
         return held
 
     async def __aexit__(self, *_: object) -> None:
         task = asyncio.current_task()
+        if task not in self._entered:  # Another one left than entered: it leaves what was entered last.
+            task = next(reversed(self._entered))
         held = self._entered[task].pop()
         if not self._entered[task]:
             del self._entered[task]

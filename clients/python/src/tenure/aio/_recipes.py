@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
 from tenure import errors
 from tenure.aio._kv import KV, to_bytes
-from tenure.aio._wait import within
+from tenure.aio._wait import stop, within
 from tenure.types import EventType, KeyValue
 
 if TYPE_CHECKING:
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from tenure.aio._session import Session
 
 
-async def follow(client: Client, prefix: str) -> AsyncGenerator[dict[str, KeyValue], None]:
-    """Gives the keys with a prefix as they are, and again after every change."""
+async def follow(
+    client: Client, *, prefix: str | None = None, key: str | None = None
+) -> AsyncGenerator[dict[str, KeyValue], None]:
+    """Gives the keys with a prefix, or one key, as they are, and again after every change."""
     state: dict[str, KeyValue] = {}
     synced = False
-    watch = client.watch(prefix=prefix, initial=True, restart=True, holder_changes=False)
+    watch = client.watch(prefix=prefix, key=key, initial=True, restart=True, holder_changes=False)
     watch.patient = True
     async with watch:
         while events := await watch.batch():
@@ -41,10 +44,25 @@ async def follow(client: Client, prefix: str) -> AsyncGenerator[dict[str, KeyVal
 
 async def _until_gone(client: Client, key: str) -> None:
     """Waits until a key does not exist."""
-    async with contextlib.aclosing(follow(client, key)) as states:
+    async with contextlib.aclosing(follow(client, key=key)) as states:
         async for state in states:
             if key not in state:
                 return
+
+
+async def _while_alive(session: Session, coroutine: Coroutine[Any, Any, None]) -> None:
+    """Awaits something for as long as the session lives. Raises why it ended."""
+    task = asyncio.ensure_future(coroutine)
+    over = asyncio.ensure_future(session.wait_closed())
+    try:
+        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            session._check_open()
+        task.result()
+    finally:
+        over.cancel()
+        if not task.done():
+            await stop(task)
 
 
 class Barrier:
@@ -87,17 +105,20 @@ class DoubleBarrier:
         self._ready_revision = 0
 
     async def enter(self, timeout: float | None = None) -> None:
-        """Enters and waits for the others. Raises WaitTimeout; then this one has not entered."""
+        """Enters and waits for the others. Raises WaitTimeout; then this one has not entered.
+
+        It ends with the session, too, as leave does: then SessionClosed tells why.
+        """
         try:
-            await within(self._enter(), timeout, f"double barrier {self.key!r}")
+            await within(_while_alive(self._session, self._enter()), timeout, f"double barrier {self.key!r}")
         except BaseException:
             with contextlib.suppress(errors.TenureError):
-                await self._session.kv.delete(self._members + self.name)
+                await self._remove()
             raise
 
     async def _enter(self) -> None:
         await self._session.kv.put(self._members + self.name, b"", ephemeral=True)
-        async with contextlib.aclosing(follow(self._session._client, self.key + "/")) as states:
+        async with contextlib.aclosing(follow(self._session._client, prefix=self.key + "/")) as states:
             async for state in states:
                 if self._ready in state:
                     self._ready_revision = state[self._ready].mod_revision
@@ -108,11 +129,14 @@ class DoubleBarrier:
 
     async def leave(self, timeout: float | None = None) -> None:
         """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
-        await self._session.kv.delete(self._members + self.name)
-        await within(self._leave(), timeout, f"double barrier {self.key!r}")
+        await self._remove()
+        await within(_while_alive(self._session, self._leave()), timeout, f"double barrier {self.key!r}")
+
+    async def _remove(self) -> None:
+        await self._session.kv.delete(self._members + self.name, timeout=self._session._client.timeout)
 
     async def _leave(self) -> None:
-        async with contextlib.aclosing(follow(self._session._client, self._members)) as states:
+        async with contextlib.aclosing(follow(self._session._client, prefix=self._members)) as states:
             async for state in states:
                 if not state:
                     break
@@ -142,7 +166,7 @@ class Membership:
     async def leave(self) -> bool:
         """Leaves the group. Returns whether it was in it until now."""
         try:
-            return await self._session.kv.delete(self._key)
+            return await self._session.kv.delete(self._key, timeout=self._session._client.timeout)
         except errors.SessionClosed:
             return False
 
@@ -180,6 +204,6 @@ class Presence:
 
     async def watch(self) -> AsyncGenerator[dict[str, bytes], None]:
         """Gives the members now, and again after every change."""
-        async with contextlib.aclosing(follow(self._client, self._prefix)) as states:
+        async with contextlib.aclosing(follow(self._client, prefix=self._prefix)) as states:
             async for state in states:
                 yield {k.removeprefix(self._prefix): kv.value for k, kv in state.items()}

@@ -16,6 +16,7 @@ from tenure._rpc import ATTACH_SESSION, Req, Res, Unary
 from tenure.aio._holdings import Holdings, HoldName, name_of
 from tenure.aio._limits import Limits
 from tenure.aio._numbered import Numbered
+from tenure.aio._wait import until_set
 from tenure.types import CloseCause, EndCause, State, StateChange
 from tenure.v1 import session_pb2, types_pb2
 
@@ -138,7 +139,7 @@ class SessionCore:
     async def _until_window_moves(self, timeout: float | None = None) -> None:
         """Waits until a request was answered, or the session is over."""
         self._window_moved.clear()
-        await _until_set(self._window_moved, timeout)
+        await until_set(self._window_moved, timeout)
 
     def _finish_request(self, sequence: int) -> None:
         self._window.finish(sequence)
@@ -153,13 +154,14 @@ class SessionCore:
         guards: Iterable[types_pb2.Guard] = (),
         others: bool = False,
         timeout: float | None = None,
+        limits: Limits | None = None,
     ) -> Res:
         """Makes a change exactly once. The request must not carry options; `others` says that it names other sessions.
 
         The timeout counts from now, also while there is no room for one request more.
         """
         self._check_open()
-        limits = Limits(self._client, timeout, self)
+        limits = limits or self._limits(timeout)
         numbered = await self._number(limits)
         try:
             options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
@@ -193,9 +195,9 @@ class SessionCore:
         if self._no_waits.is_set():
             raise errors.SessionClosed(f"session {self.id} is being handed over")
 
-    def _limits(self) -> Limits:
-        """Returns the limits of a call that waits as long as the session may live."""
-        return Limits(self._client, None, self)
+    def _limits(self, timeout: float | None = None) -> Limits:
+        """Returns the limits of a call; without timeout it waits as long as the session may live."""
+        return Limits(self._client, timeout, self)
 
     def _gives_up_at(self, begin: float) -> float:
         """When a call that began then gives up."""
@@ -218,7 +220,7 @@ class SessionCore:
         self._check_open()
 
     async def _change_of_state(self, timeout: float | None) -> None:
-        await _until_set(self._settled, timeout)
+        await until_set(self._settled, timeout)
 
     # What happens to it.
 
@@ -296,7 +298,7 @@ class SessionCore:
                     self._take_refusal(error, sure=True)
                     return
                 failures += 1
-                decision = decide(error, repeatable=True, failures=failures)
+                decision = decide(error, failures=failures)
                 if decision.move or not decision.retry or self._client._clock.now() >= give_up:
                     link.break_off()
                     return
@@ -391,12 +393,3 @@ class SessionCore:
             if wait <= 0 or wait == float("inf"):
                 return
             await asyncio.sleep(min(wait, LOOK_SECONDS))
-
-
-async def _until_set(event: asyncio.Event, timeout: float | None) -> None:
-    """Waits for an event, for so many seconds at most."""
-    waiter = asyncio.ensure_future(event.wait())
-    try:
-        await asyncio.wait({waiter}, timeout=timeout)
-    finally:
-        waiter.cancel()

@@ -184,7 +184,7 @@ async def _rest(session: Session, answer: session_pb2.AttachSessionResponse, tim
         try:
             page = await session._attach_page(link, session._machine.lease.silence, token)
         except errors.TenureError as error:
-            decision = decide(error, repeatable=True, failures=1)
+            decision = decide(error, failures=1)
             if not decision.retry:
                 raise
             await asyncio.sleep(backoff.next(decision.after))

@@ -13,7 +13,7 @@ from tenure import aio
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.sync._election import Observer
 from tenure.sync._kv import KV
-from tenure.sync._portal import Portal, ThreadDispatcher, let_go, runs_for_the_library
+from tenure.sync._portal import Portal
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._session import Session
 from tenure.sync._threads import ThreadDispatcher, let_go, runs_for_the_library
@@ -202,10 +202,10 @@ class Client:
 
         Without selectors, every key of the namespace is watched; at most 128 of them. It goes on over any reconnect,
         without gap or repetition. It begins with what changes from now on, or with the present state (`initial`), after
-        a revision (of history `history_id`, if given), or at another watch's `resume_token`. The end of a `key_range`
-        is not in it; "" is the end of the namespace. `previous` asks for values before changes, `keys_only` leaves them
-        all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events tell every
-        `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
+        a revision (0: from now on; of history `history_id`, if given), or at another watch's `resume_token`. The end of
+        a `key_range` is not in it; "" is the end of the namespace. `previous` asks for values before changes,
+        `keys_only` leaves them all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events
+        tell every `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
         `restart` begins again with the present state, after RESET, when history was forgotten.
         """
         # Read here: they may be generators, which may call the client.

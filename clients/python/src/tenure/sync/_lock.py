@@ -121,7 +121,8 @@ class Lock:
         self._portal = portal
         self._aio = lock
         self.key = lock.key
-        self._entered: dict[int, list[Held]] = {}  # By thread; each thread sees only its own.
+        self._lock = threading.Lock()  # Guards what follows.
+        self._entered: dict[int, list[Held]] = {}  # By thread; whoever entered last comes last.
 
     def acquire(
         self,
@@ -139,7 +140,10 @@ class Lock:
         return Held(self._portal, self._portal.run(acquiring, undo=give_back))
 
     def attempt(self, *, value: bytes | str | None = None) -> Held | LockInfo:
-        """Takes the lock if it is free and nobody waits; else returns who holds it."""
+        """Takes the lock if it is free and nobody waits; else returns who holds it.
+
+        Raises DeadlineExceeded when no member answers within the client's timeout.
+        """
         result = self._portal.run(self._aio.attempt(value=value), undo=give_back)
         return result if isinstance(result, LockInfo) else Held(self._portal, result)
 
@@ -154,14 +158,19 @@ class Lock:
 
     def __enter__(self) -> Held:
         held = self.acquire()
-        self._entered.setdefault(threading.get_ident(), []).append(held)
+        thread = threading.get_ident()
+        with self._lock:
+            self._entered[thread] = [*self._entered.pop(thread, ()), held]
         return held
 
     def __exit__(self, *_: object) -> None:
-        mine = self._entered[threading.get_ident()]
-        held = mine.pop()
-        if not mine:
-            del self._entered[threading.get_ident()]
+        thread = threading.get_ident()
+        with self._lock:
+            if thread not in self._entered:  # Another one left than entered: it leaves what was entered last.
+                thread = next(reversed(self._entered))
+            held = self._entered[thread].pop()
+            if not self._entered[thread]:
+                del self._entered[thread]
         held.release()
 
 
