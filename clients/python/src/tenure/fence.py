@@ -83,3 +83,8 @@ class FenceGate:
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, self._path)
+        directory = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)  # So that the new name survives a crash, too.
+        finally:
+            os.close(directory)
