@@ -91,6 +91,10 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		s.secret = randomBytes(secretBytes)
 	}
 	request := c.createRequest(s, &o)
+	if err := sendable(request); err != nil {
+		s.abort()
+		return nil, err
+	}
 	opened := make(chan error, 1)
 	if !c.openings.start(func(closing context.Context) {
 		opening, cancel := context.WithCancelCause(ctx)
@@ -368,7 +372,8 @@ func (s *Session) parseToken(token string) (handed bool, err error) {
 	secret, err1 := base64.RawURLEncoding.DecodeString(parts[2])
 	epoch, err2 := strconv.ParseUint(parts[3], 10, 64)
 	ttl, err3 := strconv.ParseInt(parts[4], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || len(secret) != secretBytes && len(secret) != 0 || ttl < 0 {
+	if err1 != nil || err2 != nil || err3 != nil || len(secret) != secretBytes && len(secret) != 0 || ttl < 0 ||
+		!utf8.ValidString(parts[1]) {
 		return false, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: "a damaged session token"}
 	}
 	s.id, s.secret, s.epoch = parts[1], secret, epoch

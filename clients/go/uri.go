@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // portDefault is the port of a member that is named without one.
@@ -45,7 +46,13 @@ func parseTarget(text string) (*target, error) {
 		return nil, invalid("the namespace %q is not escaped as in a URL", path)
 	}
 	t.namespace = namespace
-	return t, t.parseQuery(query)
+	if err := t.parseQuery(query); err != nil {
+		return nil, err
+	}
+	if !utf8.ValidString(t.namespace) || !utf8.ValidString(t.name) {
+		return nil, invalid("the connection string %q is not UTF-8", text)
+	}
+	return t, nil
 }
 
 // memberAddress returns host:port of a member as it stands in a connection string.
@@ -109,10 +116,13 @@ func newSpace(namespace string) space {
 // full returns the key as the cluster has it.
 func (s space) full(key string) string { return s.prefix + key }
 
-// fullKey is full for a key that must not be empty.
+// fullKey is full for a key that must not be empty, and must be UTF-8.
 func (s space) fullKey(key string) (string, error) {
 	if key == "" {
 		return "", invalid("the key is empty")
+	}
+	if !utf8.ValidString(key) {
+		return "", invalid("the key %q is not UTF-8", key)
 	}
 	return s.prefix + key, nil
 }
