@@ -1,6 +1,7 @@
 package tenure_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,5 +111,68 @@ func TestOnlyAProofMakesACacheFresh(t *testing.T) {
 		stale("a proof of this moment", 20*time.Millisecond)
 		cache.Close()
 		_ = client.Close()
+	})
+}
+
+// inCache runs a test with a cache of one key, fed by the cluster of a bubble.
+func inCache(t *testing.T, test func(t *testing.T, b *bubble, cache *tenure.Cache)) {
+	t.Helper()
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		if _, err := b.session.KV().Put(t.Context(), "k", []byte("1")); err != nil {
+			t.Fatal(err)
+		}
+		cache, err := b.client.OpenCache(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cache.Close()
+		test(t, b, cache)
+	})
+}
+
+func TestACacheTellsWhoClosedIt(t *testing.T) {
+	tests := map[string]struct {
+		end  func(b *bubble, cache *tenure.Cache) error
+		want error
+	}{
+		"its Close":          {func(_ *bubble, cache *tenure.Cache) error { cache.Close(); return nil }, tenure.ErrCacheClosed},
+		"that of its client": {func(b *bubble, _ *tenure.Cache) error { return b.client.Close() }, tenure.ErrClientClosed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inCache(t, func(t *testing.T, b *bubble, cache *tenure.Cache) {
+				if err := cache.Err(); err != nil {
+					t.Errorf("before: %v", err)
+				}
+				if err := test.end(b, cache); err != nil {
+					t.Fatal(err)
+				}
+				cache.Close()
+				if err := cache.Err(); !errors.Is(err, test.want) || cache.Get("k") == nil {
+					t.Errorf("got %v and %v, want %v and what it had", err, cache.Get("k"), test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestACacheThatHistoryForgotBeginsAgainWithPauses(t *testing.T) {
+	inCache(t, func(t *testing.T, b *bubble, cache *tenure.Cache) {
+		b.refuseWatches(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED)
+		pass(time.Minute)
+		b.mu.Lock()
+		streams := b.keys.streams
+		b.mu.Unlock()
+		if streams > 200 {
+			t.Errorf("%d watches were begun in a minute", streams)
+		}
+		if _, err := b.session.KV().Delete(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		b.refuseWatches(0)
+		pass(3 * time.Second)
+		if keys := cache.Keys(); len(keys) > 0 || cache.Err() != nil {
+			t.Errorf("has %v, %v, want nothing", keys, cache.Err())
+		}
 	})
 }

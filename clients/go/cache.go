@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -26,6 +27,7 @@ type Cache struct {
 	work   group
 	feed   *watcher // Read by what feeds it only.
 	filled chan struct{}
+	pauses backoff.Backoff // Between beginnings; of what feeds it only.
 
 	mu       sync.Mutex // Guards what follows.
 	keys     map[string]*KeyValue
@@ -49,7 +51,7 @@ func (c *Client) OpenCache(ctx context.Context, prefix string) (*Cache, error) {
 	if !c.streams.start(func(closing context.Context) {
 		select {
 		case <-closing.Done():
-			cache.work.stop()
+			cache.stop(errClientClosed())
 		case <-cache.ended:
 		}
 	}) {
@@ -73,15 +75,21 @@ func (c *Cache) run(ctx context.Context) {
 	w := c.feed
 	for {
 		err := w.run(ctx)
-		if isAny(err, ErrCompacted, ErrHistoryChanged, ErrTooSlow, ErrFutureRevision) {
-			w.request.Initial = true
-			w.request.ResumeToken, w.request.HistoryId, w.request.AfterRevision = "", "", 0
-			continue
+		if !forgotten(err) || !c.pauses.Wait(ctx) {
+			c.fail(err)
+			return
 		}
-		c.mu.Lock()
+		w.request.Initial = true
+		w.request.ResumeToken, w.request.HistoryId, w.request.AfterRevision = "", "", 0
+	}
+}
+
+// fail notes why the cache is fed no more, unless that is known.
+func (c *Cache) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
 		c.err = err
-		c.mu.Unlock()
-		return
 	}
 }
 
@@ -100,6 +108,7 @@ func (c *Cache) take(message *tenurev1.WatchResponse) error {
 			return nil
 		}
 		c.keys, c.building = c.building, nil
+		c.pauses.Reset()
 		select {
 		case <-c.filled:
 		default:
@@ -174,7 +183,7 @@ func (c *Cache) Revision() uint64 {
 	return c.revision
 }
 
-// Err returns why the cache is fed no more; nil while it is.
+// Err returns why the cache is fed no more, such as ErrCacheClosed or ErrClientClosed; nil while it is.
 func (c *Cache) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,6 +192,12 @@ func (c *Cache) Err() error {
 
 // Close ends the cache, and waits for what feeds it. What it has can still be read.
 func (c *Cache) Close() {
-	c.work.stop()
+	c.stop(&Error{Kind: ErrCacheClosed, Applied: AppliedNo})
 	<-c.ended
+}
+
+// stop ends what feeds the cache.
+func (c *Cache) stop(why error) {
+	c.fail(why)
+	c.work.stop()
 }

@@ -24,6 +24,8 @@ var (
 	ErrSessionClosed = errors.New("session closed")
 	// ErrClientClosed says that the client was closed.
 	ErrClientClosed = errors.New("client closed")
+	// ErrCacheClosed says that the cache was closed.
+	ErrCacheClosed = errors.New("cache closed")
 	// ErrAuth says that a secret is wrong, or that the caller may not do this.
 	ErrAuth = errors.New("not allowed")
 	// ErrKeyNotFound says that there is no such key.
