@@ -39,3 +39,17 @@ func TestAnEphemeralKeyNeedsASession(t *testing.T) {
 		}
 	})
 }
+
+func TestAValueThatNobodyTakesDoesNotKeepTheLock(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
+		b.mu.Lock()
+		b.locks.small = true
+		b.mu.Unlock()
+		// gRPC refuses what is too large, and does not say what was applied.
+		if err := held.Release(t.Context(), tenure.ReleasePut([]byte("large"))); !errors.Is(err, tenure.ErrLimit) {
+			t.Errorf("got %v, want ErrLimit", err)
+		}
+		b.demandFree(t, "app/a")
+	})
+}

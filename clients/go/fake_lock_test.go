@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -23,8 +24,9 @@ type fakeLocks struct {
 	acquires []*tenurev1.AcquireLockRequest
 	releases []*tenurev1.ReleaseLockRequest
 	released []string
-	full     int // How many releases find the window full.
-	pageSize int // Of AttachSession; zero is all.
+	full     int  // How many releases find the window full.
+	small    bool // Whether releases that do something to the key are larger than what gRPC takes.
+	pageSize int  // Of AttachSession; zero is all.
 	// Acquires and tries, and releases, are applied when these open, whoever still waits for them.
 	late, lateReleases gate
 	// Tries and resignations are applied at once, and answered when this opens.
@@ -298,6 +300,9 @@ func (m *fakeMember) ReleaseLock(
 	if f.locks.full > 0 {
 		f.locks.full--
 		return nil, refusal(codes.ResourceExhausted, tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL, "no")
+	}
+	if f.locks.small && r.GetValueOp() != nil {
+		return nil, status.Error(codes.ResourceExhausted, "grpc: received message larger than max")
 	}
 	if _, _, err := f.number(r.GetOptions()); err != nil {
 		return nil, err

@@ -20,29 +20,18 @@ const (
 	EndNone EndCause = ""
 	// EndReleased is Release, by this process.
 	EndReleased EndCause = "released"
-
-	endLeaseRanOut   EndCause = "lease_ran_out"
-	endTakenAway     EndCause = "taken_away"
-	endSessionClosed EndCause = "session_closed"
-	endSessionEnded  EndCause = "session_ended"
-	endSuperseded    EndCause = "superseded"
-	endExported      EndCause = "exported"
-)
-
-// How a hold may be lost.
-const (
 	// EndLeaseRanOut is that no renewal was answered in time: an expiry may have given the lock to another.
-	EndLeaseRanOut = endLeaseRanOut
+	EndLeaseRanOut EndCause = "lease_ran_out"
 	// EndTakenAway is that an operator took the lock away, or a check failed.
-	EndTakenAway = endTakenAway
+	EndTakenAway EndCause = "taken_away"
 	// EndSessionClosed is the session's Close.
-	EndSessionClosed = endSessionClosed
+	EndSessionClosed EndCause = "session_closed"
 	// EndSessionEnded is the cluster's word that the session ended.
-	EndSessionEnded = endSessionEnded
+	EndSessionEnded EndCause = "session_ended"
 	// EndSuperseded is that another process took the session over.
-	EndSuperseded = endSuperseded
+	EndSuperseded EndCause = "superseded"
 	// EndExported is the session's Export.
-	EndExported = endExported
+	EndExported EndCause = "exported"
 )
 
 // endCauseOf returns why holds end with a session that ends so.
@@ -143,6 +132,9 @@ func (h *Held) Owner() string { return h.owner }
 
 // Mode returns how the lock is held.
 func (h *Held) Mode() Mode { return h.mode }
+
+// Permits returns how many permits of a semaphore are held.
+func (h *Held) Permits() int { return int(h.permits) }
 
 // Token returns the fencing token: it grows with every grant in the cluster, so a resource that remembers the largest it has
 // seen can refuse a holder that lost an exclusive lock.
@@ -296,8 +288,8 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 		defer close(h.released)
 		defer s.left(h.name())
 		h.result = s.release(ctx, request, h.owner)
-		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) == AppliedNo {
-			// What was to become of the key was refused, and the lock with it; it is given back all the same.
+		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) != AppliedYes {
+			// What was to become of the key was refused, perhaps before the cluster saw it, and the lock with it; it is given back all the same.
 			_ = s.release(ctx, h.plainRelease(), h.owner)
 		}
 	}) {

@@ -54,7 +54,7 @@ func (s *Session) lookAtLease() {
 	if now := s.client.clock(); now >= s.safeUntil {
 		s.setState(StateJeopardy, CauseNone)
 		s.jeopardy, s.graceOver = now, false
-		s.endHelds(endLeaseRanOut)
+		s.endHelds(EndLeaseRanOut)
 	}
 }
 

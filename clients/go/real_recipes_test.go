@@ -219,7 +219,7 @@ func semaphore(t *testing.T, c *tenure.Client) {
 		t.Errorf("another limit: %v", err)
 	}
 	_ = helds[0].Close()
-	if h, _, err := s.Semaphore("permits", 3, 2).TryAcquire(t.Context()); err != nil || h == nil {
+	if h, _, err := s.Semaphore("permits", 3, 2).TryAcquire(t.Context()); err != nil || h == nil || h.Permits() != 2 {
 		t.Errorf("two of the two left: %v, %v", h, err)
 	}
 }
