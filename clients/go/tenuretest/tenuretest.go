@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,12 +36,13 @@ const logBytesMax = 16 << 10
 
 // Member is a running member. Its methods are for the test's goroutine.
 type Member struct {
-	t    testing.TB
-	dir  string
-	path string
-	log  *logBuffer
+	t     testing.TB
+	dir   string
+	path  string
+	flags []string // Of Start.
+	log   *logBuffer
 
-	cmd     *exec.Cmd
+	cmd     *exec.Cmd // Nil when it is not running.
 	done    chan struct{}
 	address string
 }
@@ -48,14 +50,14 @@ type Member struct {
 // Start starts a cluster of one member and waits until it serves. More flags are those of "tenure serve".
 func Start(t testing.TB, flags ...string) *Member {
 	t.Helper()
-	m := &Member{t: t, path: find(t), dir: filepath.Join(t.TempDir(), "data"), log: &logBuffer{}}
+	m := &Member{t: t, path: find(t), flags: flags, dir: filepath.Join(t.TempDir(), "data"), log: &logBuffer{}}
 	t.Cleanup(func() {
 		m.Kill()
 		if t.Failed() {
 			t.Logf("log of the member:\n%s", m.log.tail())
 		}
 	})
-	m.start("127.0.0.1:0", flags)
+	m.start("127.0.0.1:0", nil)
 	return m
 }
 
@@ -77,16 +79,16 @@ func find(t testing.TB) string {
 	return ""
 }
 
-// start starts the process, and waits until it serves.
-func (m *Member) start(listen string, flags []string) {
+// start starts the process, with more flags than those of Start, and waits until it serves.
+func (m *Member) start(listen string, more []string) {
 	m.t.Helper()
 	addresses := filepath.Join(m.dir, "addresses.json")
 	if err := os.Remove(addresses); err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.t.Fatal(err)
 	}
-	arguments := append([]string{
+	arguments := slices.Concat([]string{
 		"serve", "--data-dir", m.dir, "--listen", listen, "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
-	}, flags...)
+	}, m.flags, more)
 	cmd := exec.CommandContext(context.WithoutCancel(m.t.Context()), m.path, arguments...) //nolint:gosec // The program under test.
 	cmd.Stdout, cmd.Stderr = m.log, m.log
 	if err := cmd.Start(); err != nil {
@@ -172,14 +174,14 @@ func (m *Member) Kill() {
 	m.cmd = nil
 }
 
-// Restart starts the member again, where it was, after Kill.
-func (m *Member) Restart(flags ...string) {
+// Restart starts the member again, where it was, after Kill. The flags are those of Start, and for this time more, which prevail.
+func (m *Member) Restart(more ...string) {
 	m.t.Helper()
 	m.Kill()
-	m.start(m.address, flags)
+	m.start(m.address, more)
 }
 
-// Pause stops the process, as if the machine stood still, until Resume.
+// Pause stops the process, as if the machine stood still, until Resume. Of a member that was killed both fail the test.
 func (m *Member) Pause() { m.signal(syscall.SIGSTOP) }
 
 // Resume lets a paused process go on.
@@ -187,6 +189,9 @@ func (m *Member) Resume() { m.signal(syscall.SIGCONT) }
 
 func (m *Member) signal(s syscall.Signal) {
 	m.t.Helper()
+	if m.cmd == nil {
+		m.t.Fatalf("signal tenure: it is not running")
+	}
 	if err := m.cmd.Process.Signal(s); err != nil {
 		m.t.Fatalf("signal tenure: %v", err)
 	}
