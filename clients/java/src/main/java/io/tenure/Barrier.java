@@ -1,11 +1,15 @@
 package io.tenure;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 /** A barrier: while its key exists, everyone waits. */
 public final class Barrier {
+  private static final byte[] NOTHING = new byte[0];
+
   private final ClientCore core;
   private final KV kv;
   private final String key;
@@ -18,31 +22,77 @@ public final class Barrier {
 
   /** Closes the barrier; one that is closed stays so. */
   public void set() {
-    try {
-      kv.put(key, new byte[0], PutOptions.defaults().ifRevision(0));
-    } catch (TenureException.CompareFailed e) {
-      // Somebody else closed it.
-      return;
-    }
+    Await.of(setInner());
+  }
+
+  /**
+   * Closes the barrier; one that is closed stays so.
+   *
+   * @return a future that ends when that is done
+   */
+  public CompletableFuture<Void> setAsync() {
+    return core.loop.shown(setInner());
   }
 
   /** Opens the barrier. */
   public void remove() {
-    kv.delete(key);
-  }
-
-  /** Waits until the barrier is open. */
-  public void await() {
-    KeyWait.until(core, WatchOptions.key(key), Optional.empty(), keys -> keys.isEmpty());
+    Await.of(removeInner());
   }
 
   /**
-   * Waits until the barrier is open, at most so long.
+   * Opens the barrier.
+   *
+   * @return a future that ends when that is done
+   */
+  public CompletableFuture<Void> removeAsync() {
+    return core.loop.shown(removeInner());
+  }
+
+  /** Waits until the barrier is open. A barrier of a session is waited for as long as the session lives. */
+  public void await() {
+    Await.of(awaitInner(Optional.empty()));
+  }
+
+  /**
+   * Waits until the barrier is open, at most so long; see {@link #await()}.
    *
    * @param wait how long to wait at most
    * @throws TenureException.TimedOut when it stayed closed
    */
   public void await(Duration wait) {
-    KeyWait.until(core, WatchOptions.key(key), Optional.of(wait), keys -> keys.isEmpty());
+    Await.of(awaitInner(Optional.of(wait)));
+  }
+
+  /**
+   * Waits until the barrier is open; see {@link #await()}.
+   *
+   * @return a future that ends when it is; cancelling it ends the wait
+   */
+  public CompletableFuture<Void> awaitAsync() {
+    return core.loop.shown(awaitInner(Optional.empty()));
+  }
+
+  /**
+   * Waits until the barrier is open, at most so long; see {@link #await(Duration)}.
+   *
+   * @param wait how long to wait at most
+   * @return a future that ends when it is; cancelling it ends the wait
+   */
+  public CompletableFuture<Void> awaitAsync(Duration wait) {
+    return core.loop.shown(awaitInner(Optional.of(wait)));
+  }
+
+  private CompletableFuture<Void> setInner() {
+    return Futures.unlessCompareFails(kv.putInner(key, NOTHING, PutOptions.defaults().ifRevision(0)));
+  }
+
+  private CompletableFuture<Void> removeInner() {
+    return Futures.map(kv.deleteInner(key, null, null), existed -> null);
+  }
+
+  private CompletableFuture<Void> awaitInner(Optional<Duration> wait) {
+    CompletableFuture<Map<String, KeyValue>> open = new CompletableFuture<>();
+    new KeysWanted.Wait(core, kv.session(), WatchOptions.key(key), wait).until(Map::isEmpty, open);
+    return Futures.map(open, gone -> null);
   }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * A barrier that so many pass together, in and out. A party that dies counts as having left.
@@ -28,81 +29,147 @@ public final class DoubleBarrier {
     this.count = count;
   }
 
-  /** Waits until all parties have come. */
+  /**
+   * Waits until all parties have come.
+   *
+   * @throws TenureException.SessionOver when the session ends before. Whenever this fails, this party has left, or does so as soon
+   *     as a member answers
+   */
   public void enter() {
-    enter(Optional.empty());
+    Await.of(enterInner(Optional.empty()));
   }
 
   /**
-   * Waits until all parties have come, at most so long.
+   * Waits until all parties have come, at most so long; see {@link #enter()}.
    *
    * @param wait how long to wait at most
-   * @throws TenureException.TimedOut when they did not. Whenever this fails, this party has left
+   * @throws TenureException.TimedOut when they did not
    */
   public void enter(Duration wait) {
-    enter(Optional.of(wait));
-  }
-
-  /** Waits until all parties have left. */
-  public void leave() {
-    leave(Optional.empty());
+    Await.of(enterInner(Optional.of(wait)));
   }
 
   /**
-   * Waits until all parties have left, at most so long.
+   * Waits until all parties have come; see {@link #enter()}.
+   *
+   * @return a future that ends when they have; when it is cancelled before, this party leaves
+   */
+  public CompletableFuture<Void> enterAsync() {
+    return session.client.loop.shown(enterInner(Optional.empty()));
+  }
+
+  /**
+   * Waits until all parties have come, at most so long; see {@link #enter(Duration)}.
    *
    * @param wait how long to wait at most
+   * @return a future that ends when they have; when it is cancelled before, this party leaves
+   */
+  public CompletableFuture<Void> enterAsync(Duration wait) {
+    return session.client.loop.shown(enterInner(Optional.of(wait)));
+  }
+
+  /**
+   * Waits until all parties have left.
+   *
+   * @throws TenureException.SessionOver when the session ends before
+   */
+  public void leave() {
+    Await.of(leaveInner(Optional.empty()));
+  }
+
+  /**
+   * Waits until all parties have left, at most so long; see {@link #leave()}.
+   *
+   * @param wait how long to wait at most
+   * @throws TenureException.TimedOut when they did not
    */
   public void leave(Duration wait) {
-    leave(Optional.of(wait));
+    Await.of(leaveInner(Optional.of(wait)));
   }
 
-  void enter(Optional<Duration> wait) {
-    try {
-      kv.put(own, NOTHING, PutOptions.defaults().ephemeral());
-      Map<String, KeyValue> seen = KeyWait.until(session.client,
-          WatchOptions.key(ready).andPrefix(members), wait, keys -> {
-            if (keys.containsKey(ready)) {
-              return true;
-            }
-            if (keys.size() >= count) {
-              begin();
-            }
-            return false;
+  /**
+   * Waits until all parties have left; see {@link #leave()}.
+   *
+   * @return a future that ends when they have; cancelling it ends the wait
+   */
+  public CompletableFuture<Void> leaveAsync() {
+    return session.client.loop.shown(leaveInner(Optional.empty()));
+  }
+
+  /**
+   * Waits until all parties have left, at most so long; see {@link #leave(Duration)}.
+   *
+   * @param wait how long to wait at most
+   * @return a future that ends when they have; cancelling it ends the wait
+   */
+  public CompletableFuture<Void> leaveAsync(Duration wait) {
+    return session.client.loop.shown(leaveInner(Optional.of(wait)));
+  }
+
+  private CompletableFuture<Void> enterInner(Optional<Duration> wait) {
+    CompletableFuture<Void> entered = new CompletableFuture<>();
+    CompletableFuture<Map<String, KeyValue>> all = new CompletableFuture<>();
+    CompletableFuture<PutResult> put = kv.putInner(own, NOTHING, PutOptions.defaults().ephemeral());
+    put.whenComplete((come, error) -> {
+      if (error != null) {
+        all.completeExceptionally(Futures.error(error));
+      } else {
+        waitFor(WatchOptions.key(ready).andPrefix(members), wait).until(keys -> seen(keys, all), all);
+      }
+    });
+    all.whenComplete((seen, error) -> {
+      if (error == null) {
+        readyRevision = seen.get(ready).modRevision();
+        entered.complete(null);
+      } else {
+        // Whatever kept it from entering; else the others would count one who does not come.
+        withdraw(put).whenComplete((gone, e) -> {
+          if (e != null) {
+            error.addSuppressed(Futures.error(e));
+          }
+          entered.completeExceptionally(error);
+        });
+      }
+    });
+    entered.whenComplete((v, e) -> {
+      if (entered.isCancelled()) {
+        all.cancel(true); // Not the put: what is not known to be there cannot be taken out.
+      }
+    });
+    return entered;
+  }
+
+  /** Takes this party out again, once it is in or cannot be any more. */
+  private CompletableFuture<Boolean> withdraw(CompletableFuture<PutResult> put) {
+    return put.handle((come, error) -> null).thenCompose(v -> kv.deleteInner(own, null, null));
+  }
+
+  /** Looks whether all have come, and says so to all when this party is the first to see it. */
+  private boolean seen(Map<String, KeyValue> keys, CompletableFuture<?> all) {
+    if (keys.containsKey(ready)) {
+      return true;
+    }
+    if (keys.size() >= count) {
+      // That it exists already: another party saw it first.
+      Futures.unlessCompareFails(kv.putInner(ready, NOTHING, PutOptions.defaults().ifRevision(0)))
+          .exceptionally(error -> {
+            all.completeExceptionally(Futures.error(error));
+            return null;
           });
-      readyRevision = seen.get(ready).modRevision();
-    } catch (TenureException e) {
-      withdraw(e);
-      throw e;
     }
+    return false;
   }
 
-  /** Takes this party out again, whatever kept it from entering; else the others would count one who does not come. */
-  private void withdraw(TenureException why) {
-    try {
-      Await.ending(kv.deleteInner(own, null, null));
-    } catch (TenureException e) {
-      why.addSuppressed(e);
-    }
+  private CompletableFuture<Void> leaveInner(Optional<Duration> wait) {
+    return Futures.compose(kv.deleteInner(own, null, null), gone -> {
+      CompletableFuture<Map<String, KeyValue>> none = new CompletableFuture<>();
+      waitFor(WatchOptions.prefix(members), wait).until(Map::isEmpty, none);
+      // That it is another one: another party cleaned up, or the next round has begun.
+      return Futures.compose(none, v -> Futures.unlessCompareFails(kv.deleteInner(ready, readyRevision, null)));
+    });
   }
 
-  private void begin() {
-    try {
-      kv.put(ready, NOTHING, PutOptions.defaults().ifRevision(0));
-    } catch (TenureException.CompareFailed e) {
-      // Another party saw it first.
-      return;
-    }
-  }
-
-  void leave(Optional<Duration> wait) {
-    kv.delete(own);
-    KeyWait.until(session.client, WatchOptions.prefix(members), wait, Map::isEmpty);
-    try {
-      kv.deleteIf(ready, readyRevision);
-    } catch (TenureException.CompareFailed e) {
-      // Another party cleaned up, or the next round has begun.
-      return;
-    }
+  private KeysWanted.Wait waitFor(WatchOptions what, Optional<Duration> wait) {
+    return new KeysWanted.Wait(session.client, session, what, wait);
   }
 }

@@ -2,6 +2,7 @@ package io.tenure;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 
 /** Small things about futures. */
 final class Futures {
@@ -18,6 +19,43 @@ final class Futures {
     return e instanceof RuntimeException r ? r : new CompletionException(e);
   }
 
+  /** Returns what becomes of a value; cancelling it cancels what gives the value. */
+  static <T, U> CompletableFuture<U> map(CompletableFuture<T> from, Function<? super T, ? extends U> then) {
+    return compose(from, v -> CompletableFuture.completedFuture(then.apply(v)));
+  }
+
+  /** Returns what becomes of a value in the end; cancelling it cancels what is under way. */
+  static <T, U> CompletableFuture<U> compose(CompletableFuture<T> from, Function<? super T, CompletableFuture<U>> then) {
+    CompletableFuture<U> to = new CompletableFuture<>();
+    from.whenComplete((value, error) -> {
+      if (error != null) {
+        to.completeExceptionally(error(error));
+      } else if (!to.isDone()) {
+        try {
+          connect(then.apply(value), to);
+        } catch (RuntimeException e) {
+          to.completeExceptionally(e);
+        }
+      }
+    });
+    cancels(to, from);
+    return to;
+  }
+
+  /** Returns the end of a change under a condition: that the condition does not hold is as good as the change. */
+  static CompletableFuture<Void> unlessCompareFails(CompletableFuture<?> change) {
+    CompletableFuture<Void> to = new CompletableFuture<>();
+    change.whenComplete((v, error) -> {
+      if (error == null || error(error) instanceof TenureException.CompareFailed) {
+        to.complete(null);
+      } else {
+        to.completeExceptionally(error(error));
+      }
+    });
+    cancels(to, change);
+    return to;
+  }
+
   /** Ends one future as another does, and cancels the other when the one is cancelled. */
   static <T> void connect(CompletableFuture<T> from, CompletableFuture<T> to) {
     from.whenComplete((value, error) -> {
@@ -27,6 +65,10 @@ final class Futures {
         to.complete(value);
       }
     });
+    cancels(to, from);
+  }
+
+  private static void cancels(CompletableFuture<?> to, CompletableFuture<?> from) {
     to.whenComplete((value, error) -> {
       if (to.isCancelled()) {
         from.cancel(true);

@@ -254,6 +254,15 @@ public final class KV {
     return client.loop.shown(commitInner(txn));
   }
 
+  ClientCore client() {
+    return client;
+  }
+
+  /** Returns the session whose keys and values these are; null for a client's. */
+  SessionCore session() {
+    return session;
+  }
+
   CompletableFuture<Optional<KeyValue>> findInner(String key) {
     return getInner(key).handle((kv, error) -> {
       if (error == null) {
@@ -272,7 +281,7 @@ public final class KV {
         .thenApply(r -> KeyValue.of(r.getKv(), client.namespace));
   }
 
-  private CompletableFuture<List<KeyValue>> listInner(String prefix) {
+  CompletableFuture<List<KeyValue>> listInner(String prefix) {
     return page(Objects.requireNonNull(prefix), "", new ArrayList<>());
   }
 

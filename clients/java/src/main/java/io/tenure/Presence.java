@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 
 /** A group whose members are those whose sessions live. */
 public final class Presence {
@@ -25,29 +26,66 @@ public final class Presence {
    * @return the membership
    */
   public Membership join(String name, String value) {
-    if (session == null) {
-      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
-          "to join a group needs a session: take it from session.presence()");
-    }
-    Objects.requireNonNull(name);
-    KV kv = new KV(core, session);
-    PutResult put =
-        kv.put(prefix + name, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults().ephemeral());
-    return new Membership(kv, put);
+    return Await.of(joinInner(name, value));
+  }
+
+  /**
+   * Joins the group; see {@link #join}.
+   *
+   * @param name the name of the member in the group
+   * @param value what others see of the member
+   * @return a future of the membership; when it is cancelled before, this member leaves
+   */
+  public CompletableFuture<Membership> joinAsync(String name, String value) {
+    return core.loop.shown(joinInner(name, value), Membership::closeInner);
   }
 
   /** {@return the members' values by name} */
   public Map<String, String> members() {
-    Map<String, String> all = new TreeMap<>();
-    for (KeyValue kv : new KV(core, session).list(prefix)) {
-      all.put(kv.key().substring(prefix.length()), kv.text());
-    }
-    return all;
+    return Await.of(membersInner());
+  }
+
+  /** {@return a future of the members' values by name} */
+  public CompletableFuture<Map<String, String>> membersAsync() {
+    return core.loop.shown(membersInner());
   }
 
   /** {@return a copy of the group that is kept up to date; its keys begin with the group's name and a slash} */
   public Cache watch() {
     return new Cache(core, prefix);
+  }
+
+  private CompletableFuture<Membership> joinInner(String name, String value) {
+    Objects.requireNonNull(name);
+    byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
+    if (session == null) {
+      return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+          "to join a group needs a session: take it from session.presence()"));
+    }
+    KV kv = new KV(core, session);
+    CompletableFuture<Membership> joined = new CompletableFuture<>();
+    // Who gives up waiting does not cancel it: what is not known to be there cannot be left.
+    kv.putInner(prefix + name, bytes, PutOptions.defaults().ephemeral()).whenComplete((put, error) -> {
+      if (error != null) {
+        joined.completeExceptionally(Futures.error(error));
+        return;
+      }
+      Membership m = new Membership(kv, put);
+      if (!joined.complete(m)) {
+        m.closeInner();
+      }
+    });
+    return joined;
+  }
+
+  private CompletableFuture<Map<String, String>> membersInner() {
+    return Futures.map(new KV(core, session).listInner(prefix), list -> {
+      Map<String, String> all = new TreeMap<>();
+      for (KeyValue kv : list) {
+        all.put(kv.key().substring(prefix.length()), kv.text());
+      }
+      return all;
+    });
   }
 
   /** One's own membership of a group. */
@@ -66,17 +104,26 @@ public final class Presence {
      */
     @Override
     public void close() {
-      try {
-        Await.ending(kv.deleteInner(put.key(), put.revision(), null));
-      } catch (TenureException.CompareFailed | TenureException.SessionOver e) {
-        // Gone already.
-        return;
-      } catch (TenureException e) {
-        if (e.kind() != ErrorKind.CLIENT_CLOSED) {
-          throw e;
+      Await.ending(closeInner());
+    }
+
+    /**
+     * Leaves the group; see {@link #close}.
+     *
+     * @return a future that ends when that is done
+     */
+    public CompletableFuture<Void> closeAsync() {
+      return kv.client().loop.shown(closeInner());
+    }
+
+    private CompletableFuture<Void> closeInner() {
+      return Futures.unlessCompareFails(kv.deleteInner(put.key(), put.revision(), null)).exceptionally(error -> {
+        if (Futures.error(error) instanceof TenureException e
+            && (e instanceof TenureException.SessionOver || e.kind() == ErrorKind.CLIENT_CLOSED)) {
+          return null; // Gone with its session.
         }
-        // Gone with its session.
-      }
+        throw Futures.rethrow(error);
+      });
     }
   }
 }

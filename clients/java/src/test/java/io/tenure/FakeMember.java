@@ -20,10 +20,14 @@ import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.ClusterServiceGrpc;
 import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.CreateSessionResponse;
+import io.tenure.v1.DeleteRequest;
+import io.tenure.v1.DeleteResponse;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.DestroySessionResponse;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.ErrorReason;
+import io.tenure.v1.GetRequest;
+import io.tenure.v1.GetResponse;
 import io.tenure.v1.Hold;
 import io.tenure.v1.KVServiceGrpc;
 import io.tenure.v1.KeepAliveRequest;
@@ -85,6 +89,11 @@ final class FakeMember implements AutoCloseable {
   /** What is done with a stream of renewals before the first one. */
   volatile Consumer<StreamObserver<KeepAliveResponse>> keepAlive = o -> { };
   volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
+  volatile BiConsumer<DeleteRequest, StreamObserver<DeleteResponse>> delete =
+      (r, o) -> reply(o, DeleteResponse.newBuilder().setDeleted(true).build());
+  volatile BiConsumer<GetRequest, StreamObserver<GetResponse>> get = (r, o) -> reply(o, GetResponse.getDefaultInstance());
+  /** What is done with a watch; it is silent otherwise. */
+  volatile BiConsumer<WatchRequest, StreamObserver<WatchResponse>> watch = (r, o) -> { };
   volatile Consumer<Acquire> acquire = a -> { };
   volatile BiConsumer<TryAcquireLockRequest, StreamObserver<TryAcquireLockResponse>> tryAcquire;
   volatile BiConsumer<ReleaseLockRequest, StreamObserver<ReleaseLockResponse>> release =
@@ -316,13 +325,26 @@ final class FakeMember implements AutoCloseable {
       seen.add(r);
       put.accept(r, o);
     }
+
+    @Override
+    public void delete(DeleteRequest r, StreamObserver<DeleteResponse> o) {
+      seen.add(r);
+      delete.accept(r, o);
+    }
+
+    @Override
+    public void get(GetRequest r, StreamObserver<GetResponse> o) {
+      seen.add(r);
+      get.accept(r, o);
+    }
   }
 
-  /** Nothing ever changes. */
-  private static final class Watches extends WatchServiceGrpc.WatchServiceImplBase {
+  private final class Watches extends WatchServiceGrpc.WatchServiceImplBase {
     @Override
     public void watch(WatchRequest r, StreamObserver<WatchResponse> o) {
       ((ServerCallStreamObserver<WatchResponse>) o).setOnCancelHandler(() -> { });
+      seen.add(r);
+      watch.accept(r, o);
     }
   }
 

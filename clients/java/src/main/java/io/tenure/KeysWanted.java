@@ -1,0 +1,95 @@
+package io.tenure;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledFuture;
+import java.util.function.Predicate;
+
+/** A wait until keys are as wanted. Only the loop touches it. */
+final class KeysWanted {
+  private final ClientCore core;
+  private final WatchOptions what;
+  private final Predicate<Map<String, KeyValue>> wanted;
+  private final CompletableFuture<Map<String, KeyValue>> done;
+  private Map<String, KeyValue> keys = new TreeMap<>();
+  private Watch watch;
+
+  private KeysWanted(ClientCore core, WatchOptions what, Predicate<Map<String, KeyValue>> wanted,
+      CompletableFuture<Map<String, KeyValue>> done) {
+    this.core = core;
+    this.what = what.withInitial();
+    this.wanted = wanted;
+    this.done = done;
+  }
+
+  /** Says which keys are looked at, for whom and for how long at most. Without a session it ends with the client only. */
+  record Wait(ClientCore core, SessionCore session, WatchOptions what, Optional<Duration> atMost) {
+    /** Ends the future with the keys once the predicate, which the loop asks, holds of them. Who cancels the future ends the wait. */
+    void until(Predicate<Map<String, KeyValue>> wanted, CompletableFuture<Map<String, KeyValue>> done) {
+      core.onLoop(done, () -> new KeysWanted(core, what, wanted, done).begin(session, atMost));
+    }
+  }
+
+  private void begin(SessionCore session, Optional<Duration> atMost) {
+    if (session != null && session.state() == SessionState.CLOSED) {
+      done.completeExceptionally(session.overError(Applied.NO));
+    }
+    if (done.isDone()) {
+      return;
+    }
+    Runnable over = () -> done.completeExceptionally(session.overError(Applied.NO));
+    if (session != null) {
+      session.atEnd.add(over);
+    }
+    Optional<ScheduledFuture<?>> late = atMost.map(w -> core.loop.after(Wire.nanos(w), () -> done.completeExceptionally(
+        TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "what was waited for did not come within " + w))));
+    watchAnew();
+    done.whenComplete((v, e) -> core.loop.run(() -> {
+      late.ifPresent(t -> t.cancel(false));
+      if (session != null) {
+        session.atEnd.remove(over);
+      }
+      watch.close();
+    }));
+  }
+
+  private void watchAnew() {
+    keys = new TreeMap<>();
+    watch = new Watch(core, what);
+    next(watch);
+  }
+
+  private void next(Watch from) {
+    from.pull().whenComplete((m, error) -> core.loop.run(() -> take(from, m, error)));
+  }
+
+  private void take(Watch from, Optional<WatchMessage> m, Throwable error) {
+    if (done.isDone()) {
+      return;
+    }
+    if (error != null && Futures.error(error) instanceof TenureException.HistoryLost) {
+      watchAnew();
+    } else if (error != null) {
+      done.completeExceptionally(Futures.error(error));
+    } else if (m.isEmpty()) {
+      done.completeExceptionally(ClientCore.closedError());
+    } else if (holds(m.get())) {
+      done.complete(keys);
+    } else {
+      next(from);
+    }
+  }
+
+  private boolean holds(WatchMessage m) {
+    KeyWait.apply(keys, m);
+    try {
+      return !(m instanceof WatchMessage.Progress) && wanted.test(keys);
+    } catch (RuntimeException e) {
+      done.completeExceptionally(e);
+      return false;
+    }
+  }
+}
