@@ -128,7 +128,7 @@ final class Acquisition {
     if (granted == null && session.state() != SessionState.CLOSED && !refused && !leaving) {
       leave();
     }
-    session.holds.settle(fullKey, owner);
+    session.returns.settle(fullKey, owner);
   }
 
   /** Gives the place up; returns the hold that it became before, which is then given back. */
@@ -137,7 +137,7 @@ final class Acquisition {
     if (!sent) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
-    return session.holds.leaveUnlessUsed(fullKey, owner, unanswered, this);
+    return session.returns.leaveUnlessUsed(fullKey, owner, unanswered, this);
   }
 
   private void refuse(Throwable why) {
@@ -186,7 +186,7 @@ final class Acquisition {
     if (future.isDone() || leaving) {
       return;
     }
-    if (session.holds.isLeaving(fullKey, owner)) {
+    if (session.returns.isLeaving(fullKey, owner)) {
       session.client.loop.after(LOOK_AGAIN_NANOS, this::open);
       return;
     }
@@ -320,8 +320,8 @@ final class Acquisition {
           doneWithId();
         }
         again(this);
-      } else if (queuedOnce || failures > 0 || unanswered > 0) {
-        // An earlier stream may have left a place.
+      } else if (queuedOnce || failures > 0 || unanswered > 0 || f.error().applied() != Applied.NO) {
+        // This stream or an earlier one may have left a place, or a hold.
         fail(session.underSession(f.error()));
       } else {
         refuse(session.underSession(f.error()));

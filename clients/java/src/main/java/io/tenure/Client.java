@@ -351,7 +351,7 @@ public final class Client implements AutoCloseable {
       core.calls.look();
       opening.close();
       for (SessionCore s : List.copyOf(core.sessions)) {
-        s.close();
+        s.end.close();
       }
       CompletableFuture<Void> ends = CompletableFuture.allOf(core.endings.toArray(CompletableFuture[]::new));
       core.loop.after(CLOSE_TIMEOUT.toNanos(), () -> ends.complete(null));

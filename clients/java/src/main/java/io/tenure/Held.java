@@ -214,13 +214,12 @@ public final class Held implements AutoCloseable {
       }
       // From here on nothing may count on it, whatever becomes of the call.
       end(EndCause.RELEASED);
-      giveBack().whenComplete((released, error) -> {
+      session.returns.giveBack(sequencer.wire(), owner).whenComplete((released, error) -> {
         if (error == null) {
           result.complete(released);
-          return;
+        } else {
+          result.completeExceptionally(error);
         }
-        session.holds.abandon(sequencer.key(), owner);
-        result.completeExceptionally(error);
       });
     });
     return result.exceptionally(error -> {
@@ -229,10 +228,6 @@ public final class Held implements AutoCloseable {
       }
       throw Futures.rethrow(error);
     });
-  }
-
-  CompletableFuture<Boolean> giveBack() {
-    return session.holds.giveBack(sequencer.wire(), owner);
   }
 
   /** Notes that one acquire more has it. */

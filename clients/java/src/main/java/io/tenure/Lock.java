@@ -161,11 +161,11 @@ public final class Lock {
     if (result.isDone()) {
       return;
     }
-    if (session.state() != SessionState.CLOSED && session.holds.isLeaving(fullKey, owner)) {
+    if (session.state() != SessionState.CLOSED && session.returns.isLeaving(fullKey, owner)) {
       session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, result));
       return;
     }
-    session.holds.takeUp(fullKey, owner);
+    session.inheritance.takeUp(fullKey, owner);
     long[] sequence = {0};
     session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       sequence[0] = o.getRequestId().getSequence();
@@ -178,10 +178,10 @@ public final class Lock {
       if (error != null) {
         result.completeExceptionally(error);
         if (!(Futures.error(error) instanceof TenureException e && e.applied() == Applied.NO)) {
-          session.holds.leaveUnlessUsed(fullKey, owner, sequence[0], null);
+          session.returns.leaveUnlessUsed(fullKey, owner, sequence[0], null);
         }
       } else if (!r.getAcquired()
-          || session.holds.isDoubted(r.getHold()) && !session.holds.isNeverBelieved(r.getHold())) {
+          || session.inheritance.isDoubted(r.getHold()) && !session.inheritance.isNeverBelieved(r.getHold())) {
         // What the process before this one may still believe in is not had here yet.
         result.complete(new TryResult(
             Optional.empty(), Math.max(r.getAcquired() ? 1 : 0, r.getLock().getHolders()), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));

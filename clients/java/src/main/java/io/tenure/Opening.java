@@ -164,7 +164,7 @@ final class Opening {
           return;
         }
       }
-      s.close().whenComplete((v, e) -> settled.complete(null));
+      s.end.close().whenComplete((v, e) -> settled.complete(null));
     }
   }
 

@@ -155,12 +155,15 @@ public final class Session implements AutoCloseable {
 
   /**
    * Hands the session over to another process: it ends here, without being destroyed, and the text resumes it there. Keep
-   * the text secret.
+   * the text secret. A last renewal gives the other process a whole TTL; when no member answers within 3 s the text is returned
+   * without it, and the session lives for what is left. A session without TTL stays, with what it holds, until it is resumed or
+   * destroyed. An interrupt does not lose the text: the flag is set when it is returned.
    *
    * @return the text
+   * @throws TenureException.SessionOver when the session is over here, or the cluster says so
    */
   public String export() {
-    return Await.of(core.client.onLoop(core::export));
+    return Await.uninterrupted(core.client.onLoop(core.end::export));
   }
 
   /**
@@ -169,7 +172,7 @@ public final class Session implements AutoCloseable {
    * @return a future of the text
    */
   public CompletableFuture<String> exportAsync() {
-    return core.client.loop.shown(core.client.onLoop(core::export));
+    return core.client.loop.shown(core.client.onLoop(core.end::export));
   }
 
   /**
@@ -177,7 +180,7 @@ public final class Session implements AutoCloseable {
    * without TTL by it never believes in what was held: hand such a session over by {@link #export}.
    */
   public String token() {
-    return core.token(false);
+    return core.end.token(false);
   }
 
   /**
@@ -191,12 +194,12 @@ public final class Session implements AutoCloseable {
    *     locks by the same owner. {@link #close} frees them, with their lock-delay.
    */
   public List<Held> inherited() {
-    return Await.of(core.client.onLoop(core.holds::inherited));
+    return Await.of(core.client.onLoop(core.inheritance::tell));
   }
 
   /** {@return what a resumed session holds; see {@link #inherited}} */
   public CompletableFuture<List<Held>> inheritedAsync() {
-    return core.client.loop.shown(core.client.onLoop(core.holds::inherited));
+    return core.client.loop.shown(core.client.onLoop(core.inheritance::tell));
   }
 
   /**
@@ -226,7 +229,7 @@ public final class Session implements AutoCloseable {
   }
 
   private CompletableFuture<Void> closeInner() {
-    return core.client.onLoop(core::close).exceptionally(e -> {
+    return core.client.onLoop(core.end::close).exceptionally(e -> {
       if (Futures.error(e) instanceof TenureException t && t.kind() == ErrorKind.CLIENT_CLOSED) {
         return null; // The client ended it.
       }

@@ -5,9 +5,6 @@ import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CallOptions;
-import io.tenure.v1.DestroySessionRequest;
-import io.tenure.v1.RenewSessionRequest;
-import io.tenure.v1.RenewSessionResponse;
 import io.tenure.v1.RequestID;
 import io.tenure.v1.SessionHint;
 import io.tenure.v1.SessionServiceGrpc;
@@ -27,12 +24,14 @@ final class SessionCore {
 
   private static final Duration OUTAGE_CALLS_MAX = Duration.ofSeconds(45);
   private static final long AFTER_CLOSE_NANOS = 3_000_000_000L;
-  private static final long CLOSE_NANOS = 10_000_000_000L;
   private static final long WINDOW_FULL_NANOS = 50_000_000L;
   private static final long ATTACH_NANOS = 2_000_000_000L;
 
   final ClientCore client;
   final Holds holds = new Holds(this);
+  final Returns returns = new Returns(this);
+  final Inheritance inheritance = new Inheritance(this);
+  final SessionEnd end = new SessionEnd(this);
   /** What the loop does when the session is over; who adds to it takes it back. */
   final List<Runnable> atEnd = new ArrayList<>();
   private final String id;
@@ -48,9 +47,6 @@ final class SessionCore {
   private long changedAt;
   private long attempts;
   private boolean needsAttach;
-  /** Until when a process before may believe in what the session holds; NEVER: nothing ends that. */
-  private long oldMayRunUntil = Long.MIN_VALUE;
-  private CompletableFuture<Void> ending;
 
   /** What makes a session what it is. */
   record Identity(
@@ -133,8 +129,7 @@ final class SessionCore {
 
   /** The session was taken over from another process; the next renewal begins its lease here. */
   void takenOver(Truth had, boolean mayRun) {
-    oldMayRunUntil = !mayRun ? Long.MIN_VALUE : ttl.isZero() ? NEVER : client.clock.nanos() + ttl.toNanos();
-    holds.inherit(had, oldMayRunUntil);
+    inheritance.begin(had, !mayRun ? Long.MIN_VALUE : ttl.isZero() ? NEVER : client.clock.nanos() + ttl.toNanos());
     attempts = 1;
     client.sessions.add(this);
     client.keeper.add(this);
@@ -362,6 +357,9 @@ final class SessionCore {
 
   /** A call that only reads, as the session. */
   <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
+    if (state == SessionState.CLOSED) {
+      return CompletableFuture.failedFuture(overError(Applied.NO));
+    }
     return client.calls.call(method, request, patience());
   }
 
@@ -450,51 +448,8 @@ final class SessionCore {
     due.forEach(w -> w.task().run());
   }
 
-  // The end.
-
-  CompletableFuture<Void> close() {
-    if (state == SessionState.CLOSED) {
-      return ending == null ? CompletableFuture.completedFuture(null) : ending.copy();
-    }
-    boolean clean = client.clock.nanos() >= oldMayRunUntil;
-    over(CloseCause.CLOSED);
-    long until = client.clock.nanos() + CLOSE_NANOS;
-    DestroySessionRequest request =
-        DestroySessionRequest.newBuilder().setSessionId(id).setClean(clean).setOptions(identity()).build();
-    ending = client.calls.call(SessionServiceGrpc.getDestroySessionMethod(), request, sent ->
-            client.clock.nanos() > until
-                ? TenureException.of(ErrorKind.UNAVAILABLE, Applied.UNKNOWN, "session left to its TTL") : null)
-        // When nobody can be told, the TTL ends it; the user asked for an end and has it.
-        .handle((r, e) -> null);
-    client.endings.add(ending);
-    ending.whenComplete((r, e) -> client.endings.remove(ending));
-    return ending.copy();
-  }
-
   /** Stops using the session without ending it: whoever has its token may go on with it. */
   void detach() {
     over(CloseCause.EXPORTED);
-  }
-
-  CompletableFuture<String> export() {
-    if (state == SessionState.CLOSED) {
-      return CompletableFuture.failedFuture(overError(Applied.NO));
-    }
-    over(CloseCause.EXPORTED);
-    RenewSessionRequest request =
-        RenewSessionRequest.newBuilder().setSessionId(id).setOptions(identity()).build();
-    CompletableFuture<RenewSessionResponse> last =
-        client.calls.call(SessionServiceGrpc.getRenewSessionMethod(), request, patience());
-    return last.handle((r, e) -> {
-      if (e != null && underSession(e) instanceof TenureException.SessionOver t) {
-        throw t;
-      }
-      // As long as a process before this one may believe, so may whoever believes this one.
-      return token(client.clock.nanos() >= oldMayRunUntil);
-    });
-  }
-
-  String token(boolean handedOver) {
-    return new SessionToken(id, who.secret().toByteArray(), who.epoch(), ttl, handedOver).text();
   }
 }

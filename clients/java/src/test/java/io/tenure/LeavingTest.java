@@ -12,6 +12,7 @@ import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;
 import io.tenure.v1.LockMode;
+import io.tenure.v1.Place;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ReleaseLockResponse;
@@ -88,6 +89,56 @@ final class LeavingTest extends WithFakeMember {
     assertEquals(ErrorKind.MODE_MISMATCH, failure(wait).kind());
     CancelWaitRequest left = member.next(CancelWaitRequest.class);
     assertEquals(stuck.request().getOptions().getOwner(), left.getOptions().getOwner());
+  }
+
+  @Test
+  void aPlaceThatAStreamWhichFailedMayHaveMadeIsGivenUp() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stuck = member.next(FakeMember.Acquire.class);
+    stuck.out().onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
+    assertEquals(ErrorKind.INTERNAL, failure(wait).kind());
+    CancelWaitRequest left = member.next(CancelWaitRequest.class);
+    assertEquals(stuck.request().getOptions().getOwner(), left.getOptions().getOwner());
+  }
+
+  @Test
+  void whatCouldNotBeReleasedIsGivenBackOnceAndNothingThatIsHadLater() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> first = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(first);
+    AtomicBoolean failed = new AtomicBoolean();
+    member.release = (r, o) -> {
+      if (failed.getAndSet(true)) {
+        FakeMember.reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
+      } else {
+        o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
+      }
+    };
+    // Whatever there is, the truth names it: first the hold, then the place of the next wait.
+    member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, stream.hold(7)));
+    assertEquals(ErrorKind.INTERNAL, failure(held.releaseAsync()).kind());
+    CompletableFuture<Held> second = lock.acquireAsync();
+    FakeMember.Acquire anew = member.next(FakeMember.Acquire.class);
+    String owner = anew.request().getOptions().getOwner();
+    member.attach = (r, o) -> FakeMember.reply(o, member.truth(r).toBuilder()
+        .addPlaces(Place.newBuilder().setKey(anew.request().getKey()).setOwner(owner)).build());
+    CompletableFuture<Boolean> cancelled = new CompletableFuture<>();
+    member.cancelWait = (r, o) -> {
+      cancelled.complete(second.isCancelled());
+      FakeMember.reply(o, CancelWaitResponse.getDefaultInstance());
+    };
+    anew.queued();
+    // More than the second after which what failed is tried again.
+    for (int i = 0; i < 20; i++) {
+      member.next(FakeMember.Renewal.class);
+    }
+    assertFalse(cancelled.isDone());
+    second.cancel(true);
+    assertTrue(get(cancelled));
   }
 
   @Test

@@ -1,0 +1,186 @@
+package io.tenure;
+
+import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.Hold;
+import io.tenure.v1.LockServiceGrpc;
+import io.tenure.v1.Place;
+import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.Sequencer;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What one session is about to give back: holds and places that nobody here has or wants any more. Under one name, a key and
+ * an owner, the cluster gives a session one thing at most; as long as that is on its way back nobody here may take it up
+ * again, for a late call would take away what is new. Only the loop touches it.
+ */
+final class Returns {
+  /** How long after a failure it is tried again. */
+  static final long AGAIN_NANOS = 1_000_000_000L;
+
+  private final SessionCore session;
+  /** What the user gave up, or lost the belief in, while nobody could be told; given back with the next truth. */
+  private final Set<String> abandoned = new HashSet<>();
+  /** How many calls give back a hold or a place just now. Until they end, nobody else may take it up. */
+  private final Map<String, Integer> leaving = new HashMap<>();
+  /** What calls may have left under the name of somebody who goes on, until nobody does. */
+  private final Map<String, Owed> owed = new HashMap<>();
+
+  Returns(SessionCore session) {
+    this.session = session;
+  }
+
+  /** A place that may be there, or come by a request up to the last. */
+  private record Owed(String fullKey, String owner, long last) {}
+
+  private static String name(String fullKey, String owner) {
+    return Holds.place(fullKey, owner);
+  }
+
+  /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
+  boolean isLeaving(String fullKey, String owner) {
+    String name = name(fullKey, owner);
+    return abandoned.contains(name) || leaving.containsKey(name);
+  }
+
+  /** Whether calls may have left something under this name that is to be given up. */
+  boolean isOwed(String fullKey, String owner) {
+    return owed.containsKey(name(fullKey, owner));
+  }
+
+  /** Has whatever this owner has of the lock given back as soon as a member answers. */
+  void abandon(String fullKey, String owner) {
+    abandonUntilTruth(fullKey, owner);
+    session.attachAgain();
+  }
+
+  /** Likewise, when the truth about the session is asked for the next time. */
+  void abandonUntilTruth(String fullKey, String owner) {
+    abandoned.add(name(fullKey, owner));
+  }
+
+  private void askTruth(String fullKey, String owner) {
+    if (abandoned.contains(name(fullKey, owner))) {
+      session.attachAgain();
+    }
+  }
+
+  /** Gives back what was abandoned and is there still, by what the cluster says the session has. */
+  void reconcile(Truth truth) {
+    for (Hold h : truth.holds()) {
+      if (abandoned.contains(name(h.getSequencer().getKey(), h.getOwner()))
+          && !session.holds.isHeld(h) && !session.inheritance.isDoubted(h)) {
+        giveBack(h.getSequencer(), h.getOwner());
+      }
+    }
+    for (Place p : truth.places()) {
+      if (abandoned.contains(name(p.getKey(), p.getOwner()))) {
+        leave(p.getKey(), p.getOwner(), 0);
+      }
+    }
+    abandoned.clear();
+    List.copyOf(owed.values()).forEach(o -> settle(o.fullKey(), o.owner()));
+  }
+
+  /** Notes that a hold or place is on its way back until the call ends; waits of the same owner begin anew after it. */
+  private <T> CompletableFuture<T> leaving(String fullKey, String owner, CompletableFuture<T> call) {
+    String name = name(fullKey, owner);
+    leaving.merge(name, 1, Integer::sum);
+    session.holds.restart(fullKey, owner);
+    call.whenComplete((r, e) -> {
+      leaving.computeIfPresent(name, (k, n) -> n == 1 ? null : n - 1);
+      settle(fullKey, owner);
+    });
+    return call;
+  }
+
+  /**
+   * Releases a hold; nobody here can have it any more. When that fails the future does, and the truth about the session, which
+   * is asked for a little later, tells whether the hold is to be given back still.
+   */
+  CompletableFuture<Boolean> giveBack(Sequencer hold, String owner) {
+    session.holds.end(hold);
+    CompletableFuture<Boolean> released = new CompletableFuture<>();
+    session.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
+        .setKey(hold.getKey()).setSessionId(session.id()).setLockIndex(hold.getLockIndex())
+        .setOptions(o.setOwner(owner)).build()).whenComplete((r, error) -> {
+          if (error == null) {
+            released.complete(r.getReleased());
+            return;
+          }
+          if (session.state() != SessionState.CLOSED) {
+            // Before the call is over: nobody may take up in between what is given back later.
+            abandonUntilTruth(hold.getKey(), owner);
+            session.client.loop.after(AGAIN_NANOS, () -> askTruth(hold.getKey(), owner));
+          }
+          released.completeExceptionally(error);
+        });
+    return leaving(hold.getKey(), owner, released);
+  }
+
+  /** Gives up a place; returns the hold that it had become before. */
+  CompletableFuture<Optional<Hold>> cancelWait(String fullKey, String owner) {
+    return leaving(fullKey, owner,
+        session.change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
+            .setKey(fullKey).setSessionId(session.id()).setOptions(o.setOwner(owner)).build())
+            .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty()));
+  }
+
+  /**
+   * Gives up a place, and the hold that it became, until none of the requests up to the last can make another one: once the
+   * cluster knows that a request is done it refuses it, however late it comes. Returns the hold that came first.
+   */
+  CompletableFuture<Optional<Hold>> leave(String fullKey, String owner, long last) {
+    CompletableFuture<Optional<Hold>> left = new CompletableFuture<>();
+    leaveOnce(fullKey, owner, last, Optional.empty(), left);
+    return leaving(fullKey, owner, left);
+  }
+
+  /** Likewise, unless somebody else here uses what there is under this name: then it is left once nobody does any more. */
+  CompletableFuture<Optional<Hold>> leaveUnlessUsed(String fullKey, String owner, long last, Acquisition except) {
+    if (!session.holds.isUsed(fullKey, owner, except)) {
+      return leave(fullKey, owner, last);
+    }
+    owed.merge(name(fullKey, owner), new Owed(fullKey, owner, last), (a, b) -> a.last() < b.last() ? b : a);
+    return CompletableFuture.completedFuture(Optional.empty());
+  }
+
+  /** Gives up what is owed under this name if nobody uses it any more, and nothing of it is on its way back. */
+  void settle(String fullKey, String owner) {
+    Owed o = owed.get(name(fullKey, owner));
+    if (o != null && session.state() != SessionState.CLOSED && !session.holds.isUsed(fullKey, owner, null)
+        && !isLeaving(fullKey, owner)) {
+      owed.remove(name(fullKey, owner));
+      leave(fullKey, owner, o.last());
+    }
+  }
+
+  private void leaveOnce(
+      String fullKey, String owner, long last, Optional<Hold> before, CompletableFuture<Optional<Hold>> left) {
+    if (session.state() == SessionState.CLOSED) {
+      left.completeExceptionally(session.overError(Applied.UNKNOWN));
+      return;
+    }
+    long mark = session.ids().doneBelow();
+    cancelWait(fullKey, owner).whenComplete((hold, error) -> {
+      if (error != null) {
+        session.client.loop.after(AGAIN_NANOS, () -> leaveOnce(fullKey, owner, last, before, left));
+        return;
+      }
+      // One that was inherited stays so until it is known to be nobody else's.
+      Optional<Hold> ours = hold.filter(h -> !session.inheritance.isDoubted(h) && !session.holds.isHeld(h));
+      ours.ifPresent(h -> giveBack(h.getSequencer(), owner));
+      Optional<Hold> first = before.or(() -> ours);
+      if (mark > last) {
+        left.complete(first);
+      } else {
+        session.ids().whenPast(last, () -> leaveOnce(fullKey, owner, last, first, left));
+      }
+    });
+  }
+}

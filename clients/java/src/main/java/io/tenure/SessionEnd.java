@@ -1,0 +1,71 @@
+package io.tenure;
+
+import io.tenure.v1.DestroySessionRequest;
+import io.tenure.v1.RenewSessionRequest;
+import io.tenure.v1.SessionServiceGrpc;
+import java.util.concurrent.CompletableFuture;
+
+/** How one session ends by its user's will: destroyed, or handed over to another process. Only the loop touches it. */
+final class SessionEnd {
+  private static final long CLOSE_NANOS = 10_000_000_000L;
+  /** How long the last renewal before a handover is tried. The TTL runs on meanwhile. */
+  private static final long EXPORT_NANOS = 3_000_000_000L;
+
+  private final SessionCore session;
+  private CompletableFuture<Void> ending;
+
+  SessionEnd(SessionCore session) {
+    this.session = session;
+  }
+
+  /** Ends the session, and has it destroyed: clean, unless a process before may still believe in what it holds. */
+  CompletableFuture<Void> close() {
+    if (session.state() == SessionState.CLOSED) {
+      return ending == null ? CompletableFuture.completedFuture(null) : ending.copy();
+    }
+    boolean clean = !session.inheritance.isDoubted();
+    session.over(CloseCause.CLOSED);
+    DestroySessionRequest request = DestroySessionRequest.newBuilder()
+        .setSessionId(session.id()).setClean(clean).setOptions(session.identity()).build();
+    ending = session.client.calls
+        .call(SessionServiceGrpc.getDestroySessionMethod(), request, patience(CLOSE_NANOS, "session left to its TTL"))
+        // When nobody can be told, the TTL ends it; the user asked for an end and has it.
+        .handle((r, e) -> null);
+    session.client.ends(ending);
+    return ending.copy();
+  }
+
+  /**
+   * Stops using the session, and returns the token with which another process goes on. A last renewal gives that a whole TTL;
+   * without it the session lives for what is left of one. Only the cluster's word that it is over makes it fail.
+   */
+  CompletableFuture<String> export() {
+    if (session.state() == SessionState.CLOSED) {
+      return CompletableFuture.failedFuture(session.overError(Applied.NO));
+    }
+    session.over(CloseCause.EXPORTED);
+    RenewSessionRequest request =
+        RenewSessionRequest.newBuilder().setSessionId(session.id()).setOptions(session.identity()).build();
+    return session.client.calls
+        .call(SessionServiceGrpc.getRenewSessionMethod(), request, patience(EXPORT_NANOS, "the session was not renewed"))
+        .handle((r, e) -> {
+          if (e != null && session.underSession(e) instanceof TenureException.SessionOver over) {
+            throw over;
+          }
+          // As long as a process before this one may believe, so may whoever believes this one.
+          return token(!session.inheritance.isDoubted());
+        });
+  }
+
+  String token(boolean handedOver) {
+    return new SessionToken(
+        session.id(), session.secret().toByteArray(), session.epoch(), session.ttl(), handedOver).text();
+  }
+
+  /** Returns the patience of a call that is made for a session that is over here. */
+  private Calls.Patience patience(long nanos, String otherwise) {
+    long until = session.client.clock.nanos() + nanos;
+    return sent -> session.client.clock.nanos() > until
+        ? TenureException.of(ErrorKind.UNAVAILABLE, Applied.UNKNOWN, otherwise) : null;
+  }
+}
