@@ -40,13 +40,13 @@ func (s *Session) giveUp(own ownName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holdings.owe(own, 0)
-	s.settle(own)
+	s.giveUpOwed(own)
 }
 
-// settle has what is owed under a name given up, in the background until the cluster knows or the session is over; nil if there is nothing to
+// giveUpOwed has what is owed under a name given up, in the background until the cluster knows or the session is over; nil if there is nothing to
 // give up yet. Call it under mu, whenever somebody stops using the name.
-func (s *Session) settle(own ownName) *abandoned {
-	last, now := s.holdings.settle(own)
+func (s *Session) giveUpOwed(own ownName) *abandoned {
+	last, now := s.holdings.takeOwed(own)
 	if !now {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (s *Session) left(own ownName) {
 // leftLocked is left under mu.
 func (s *Session) leftLocked(own ownName) {
 	s.holdings.left(own)
-	s.settle(own)
+	s.giveUpOwed(own)
 }
 
 // leave cancels a wait, and releases what it became, until no request up to the last can make another one.

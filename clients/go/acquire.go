@@ -39,7 +39,7 @@ func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 	}
 	held, err := c.acquire(ctx, w.wait)
 	if err == nil || w.left == nothing {
-		c.settle()
+		c.done()
 		return held, err
 	}
 	return nil, l.given(err, c.abandon(w.last).outcome())
@@ -62,19 +62,14 @@ func (l *Lock) given(err error, a *abandoned) error {
 	if !ok || !l.options.hasValue {
 		return err
 	}
-	told := *e
 	switch {
 	case a.granted:
-		told.Applied = AppliedYes
+		return e.with(AppliedYes)
 	case a.known:
-		told.Applied = AppliedNo
+		return e.with(AppliedNo)
 	default:
-		told.Applied = AppliedUnknown
-		if errors.Is(e.Kind, ErrUnavailable) {
-			told.Kind = ErrOutcomeUnknown
-		}
+		return e.with(AppliedUnknown)
 	}
-	return &told
 }
 
 // remains says what a wait may have in the cluster.

@@ -16,7 +16,7 @@ type claim struct {
 	end     func() // Of its call under the session.
 }
 
-// claim begins an acquire or a try, which ends with the context that is returned; settle has to follow. An error says that the session begins
+// claim begins an acquire or a try, which ends with the context that is returned; done or abandon has to follow. An error says that the session begins
 // none any more.
 func (s *Session) claim(ctx context.Context, own ownName) (context.Context, *claim, error) {
 	if s.attached {
@@ -60,8 +60,8 @@ func (c *claim) acquire(ctx context.Context, ask func(ctx context.Context) (*ten
 	}
 }
 
-// settle ends a claim that left nothing but what is held.
-func (c *claim) settle() { c.over(func() {}) }
+// done ends a claim that left nothing but what is held.
+func (c *claim) done() { c.over(func() {}) }
 
 // abandon ends a claim that may have left a place or a hold, or whose last request may still do so, and has that given up unless it is somebody
 // else's, too: then there is no telling what becomes of it.
@@ -78,7 +78,7 @@ func (c *claim) over(note func()) *abandoned {
 	note()
 	delete(s.claims, c)
 	s.holdings.asked(c.own)
-	a := s.settle(c.own)
+	a := s.giveUpOwed(c.own)
 	s.claiming.Done()
 	return a
 }

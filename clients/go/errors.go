@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -266,7 +265,7 @@ func fromRPC(err error) error {
 	}
 	e := &Error{Message: s.Message(), cause: err}
 	if info := infoOf(err); info != nil {
-		e.Reason = strings.TrimPrefix(info.GetReason(), reasonPrefix)
+		e.Reason = info.GetReason()
 		e.Facts = info.GetMetadata()
 	}
 	if e.Kind = kindOfReason(reasonOf(err)); e.Kind == nil {
@@ -297,7 +296,7 @@ func reasonOf(err error) tenurev1.ErrorReason {
 	if name == "" {
 		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	}
-	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[reasonPrefix+strings.TrimPrefix(name, reasonPrefix)])
+	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[reasonPrefix+name])
 }
 
 // again tells whether another attempt, or another member, may bring a better answer.

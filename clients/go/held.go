@@ -108,7 +108,7 @@ func (s *Session) endHeld(h *Held, cause EndCause) {
 	}
 	s.holdings.end(h)
 	s.finish(h, cause)
-	s.settle(h.name())
+	s.giveUpOwed(h.name())
 }
 
 // finish tells everybody that a hold ended. Call it under mu.

@@ -102,9 +102,9 @@ func (h *holdings) owe(own ownName, last uint64) {
 	s.owed, s.last = true, max(s.last, last)
 }
 
-// settle tells whether what is owed can be given up now, which the caller then does, up to the request that is returned: left is to be called after.
+// takeOwed returns what is owed, up to which request, if it can be given up now, which the caller then does: left is to be called after.
 // As long as somebody has or may be told of it, or it is on its way back, it cannot.
-func (h *holdings) settle(own ownName) (last uint64, now bool) {
+func (h *holdings) takeOwed(own ownName) (last uint64, now bool) {
 	s := h.stakes[own]
 	if s == nil || !s.owed || s.held != nil || s.asking > 0 || s.leaving > 0 {
 		return 0, false
@@ -118,7 +118,7 @@ func (h *holdings) settle(own ownName) (last uint64, now bool) {
 // leave notes that something is on its way back.
 func (h *holdings) leave(own ownName) { h.stake(own).leaving++ }
 
-// left ends what leave or settle began.
+// left ends what leave or takeOwed began.
 func (h *holdings) left(own ownName) {
 	h.stake(own).leaving--
 	h.tidy(own)

@@ -149,7 +149,7 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 		c.abandon(t.last)
 		return nil, nil, l.given(err, &abandoned{})
 	}
-	c.settle()
+	c.done()
 	if err == nil && held == nil {
 		info = lockInfo(l.session.client.space, t.answer.GetLock())
 	}
