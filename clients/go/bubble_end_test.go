@@ -17,7 +17,7 @@ func TestAResumeOfAClosedClientIsRefused(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := c.ResumeSession(context.Background(), b.session.Token()) //nolint:usetesting // Without any end.
+		_, err := c.ResumeSession(context.Background(), b.session.Token())
 		if !errors.Is(err, tenure.ErrClientClosed) || tenure.AppliedOf(err) != tenure.AppliedNo {
 			t.Errorf("got %v, want ErrClientClosed and nothing applied", err)
 		}
@@ -165,7 +165,7 @@ func TestCloseTellsOfEachSessionThatItCouldNotEnd(t *testing.T) {
 		pass(time.Second)
 		b.each(func(m *fakeMember) { m.Silence(true) })
 		err := b.client.Close()
-		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // What it joins.
+		joined, ok := err.(interface{ Unwrap() []error })
 		if !ok || len(joined.Unwrap()) != 2 || !errors.Is(err, tenure.ErrOutcomeUnknown) {
 			t.Errorf("got %v, want an error for each of two sessions", err)
 		}

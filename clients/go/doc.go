@@ -30,5 +30,5 @@
 //
 // # Goroutines
 //
-// All methods may be called by many goroutines at once. Close waits for everything that the library started.
+// All methods may be called by many goroutines at once; a [DoubleBarrier] is one member, who enters and then leaves. Close waits for everything that the library started.
 package tenure

@@ -67,7 +67,8 @@ type sessionOptions struct {
 }
 
 // WithTTL sets how long the session outlives its process; the cluster may grant another TTL: see Session.TTL. The default is
-// the connection string's, or 15 s.
+// the connection string's, or 15 s. That one also says how long a member may take to be connected to before another is tried, so a much shorter TTL
+// is better said there.
 func WithTTL(ttl time.Duration) SessionOption {
 	return func(o *sessionOptions) { o.ttl = ttl }
 }

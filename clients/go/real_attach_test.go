@@ -15,7 +15,7 @@ func TestWhoAttachesToASessionDoesNotMeddleWithItsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := owner.KV().Put(t.Context(), "owners", []byte("1")); err != nil {
+	if _, err = owner.KV().Put(t.Context(), "owners", []byte("1")); err != nil {
 		t.Fatal(err)
 	}
 	c := open(t, member.Addresses.GRPC)
@@ -23,8 +23,8 @@ func TestWhoAttachesToASessionDoesNotMeddleWithItsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kv, err := attached.KV().Get(t.Context(), "owners"); err != nil || string(kv.Value) != "1" {
-		t.Errorf("read %+v, %v", kv, err)
+	if kv, read := attached.KV().Get(t.Context(), "owners"); read != nil || string(kv.Value) != "1" {
+		t.Errorf("read %+v, %v", kv, read)
 	}
 	for range 3 { // The owner's numbers begin at 1, too.
 		_, err = attached.KV().Put(t.Context(), "others", []byte("2"))

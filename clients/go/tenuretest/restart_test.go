@@ -25,12 +25,12 @@ func recorded(t *testing.T) (calls func() []string) {
 	dir := t.TempDir()
 	list, script := filepath.Join(dir, "calls"), filepath.Join(dir, "tenure")
 	text := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>'%s'\nexec '%s' \"$@\"\n", list, program)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // It is to be run.
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("TENURE_BINARY", script)
 	return func() []string {
-		data, err := os.ReadFile(list) //nolint:gosec // A file of the test's own directory.
+		data, err := os.ReadFile(list)
 		if err != nil {
 			t.Fatal(err)
 		}

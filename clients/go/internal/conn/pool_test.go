@@ -65,11 +65,11 @@ func TestErrorsAreReadWhileThePoolGoesOn(t *testing.T) {
 	for range 50 {
 		getting.Go(func() {
 			for range 20 {
-				ctx, cancel := context.WithTimeout(waiting, 5*time.Millisecond)
+				ctx, done := context.WithTimeout(waiting, 5*time.Millisecond)
 				if _, err := p.Get(ctx); err == nil || err.Error() == "" {
 					t.Errorf("got %v", err)
 				}
-				cancel()
+				done()
 			}
 		})
 	}
