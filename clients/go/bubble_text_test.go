@@ -88,6 +88,13 @@ func TestTextThatIsNotUTF8IsRefusedAtOnce(t *testing.T) {
 			_, err := b.client.LookUpSession(ctx, bad)
 			return err
 		},
+		"the name of a member of a group": func(ctx context.Context, b *bubble) error {
+			m, err := b.client.Presence("group").Join(ctx, b.session, bad, nil)
+			if m != nil {
+				return errors.New("a membership beside an error")
+			}
+			return err
+		},
 	}
 	for name, call := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -98,11 +98,11 @@ func (k *KV) Txn(ctx context.Context, txn Txn, options ...WriteOption) (*TxnResu
 	}
 	request := &tenurev1.TxnRequest{}
 	for _, c := range txn.If {
-		full, err := k.space.fullKey(c.key)
-		if err != nil {
+		compare := &tenurev1.Compare{Operand: c.message.GetOperand()}
+		if compare.Key, err = k.space.fullKey(c.key); err != nil {
 			return nil, err
 		}
-		request.Compares = append(request.Compares, &tenurev1.Compare{Key: full, Operand: c.message.GetOperand()})
+		request.Compares = append(request.Compares, compare)
 	}
 	if request.Then, err = k.ops(txn.Then); err != nil {
 		return nil, err
