@@ -293,6 +293,32 @@ def _held() -> Any:
 # Closing and handing over that are cancelled.
 
 
+def test_who_waits_for_what_a_close_of_the_client_cuts_short_is_not_cancelled(member: FakeMember) -> None:
+    async def work() -> None:
+        member.calls[DESTROY.path] = never
+        member.streams[ACQUIRE.path] = at_once(member)
+        member.calls[_rpc.RELEASE_LOCK.path] = never
+        ids = iter(["the first", "the second"])
+        member.calls[_rpc.CREATE_SESSION.path] = lambda r: session_pb2.CreateSessionResponse(
+            session_id=next(ids), ttl=r.ttl, epoch=1
+        )
+        client = member.client()
+        first, second = await client.session(), await client.session()
+        held = await second.lock("k").acquire()
+        releasing = asyncio.ensure_future(held.release())
+        await member.asked_for(_rpc.RELEASE_LOCK)
+        waiting = asyncio.ensure_future(first.close())
+        await member.asked_for(DESTROY)
+        closing = asyncio.ensure_future(client.close())
+        await asyncio.sleep(0)
+        await cancelled(closing)
+        await waiting
+        with pytest.raises(errors.TenureError):
+            await releasing
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_a_close_of_a_session_that_is_cancelled_goes_on(member: FakeMember, again: bool) -> None:
     async def work() -> None:

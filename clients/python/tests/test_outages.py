@@ -204,6 +204,35 @@ def test_who_waits_in_a_double_barrier_is_told_of_the_sessions_end(member: FakeM
     run(member, work)
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_who_is_cancelled_while_entering_a_double_barrier_leaves_it_soon(member: FakeMember, answers: bool) -> None:
+    async def work(client: Any, session: Any) -> None:
+        async def serve(request: Any) -> AsyncIterator[Any]:
+            yield started()
+            yield initial(complete=True)
+            await asyncio.Event().wait()
+
+        go = asyncio.Event()
+
+        async def delete(request: Any) -> Any:
+            if not answers:
+                await go.wait()
+            return kv_pb2.DeleteResponse(deleted=True)
+
+        member.streams[_rpc.WATCH.path] = serve
+        member.calls[_rpc.PUT.path], member.calls[_rpc.DELETE.path] = lambda r: kv_pb2.PutResponse(), delete
+        client.timeout = 2 * PATIENCE
+        entering = asyncio.ensure_future(session.double_barrier("d", 3, name="me").enter())
+        await member.asked_for(_rpc.WATCH)
+        entering.cancel()
+        assert (await asyncio.wait({entering}, timeout=PATIENCE / 2))[0]
+        assert entering.cancelled()
+        assert (await member.asked_for(_rpc.DELETE)).key == "d/members/me"
+        go.set()
+
+    run(member, work)
+
+
 def test_who_waits_for_a_barrier_watches_its_key_alone(member: FakeMember) -> None:
     async def work(client: Any, session: Any) -> None:
         async def serve(request: Any) -> AsyncIterator[Any]:

@@ -172,12 +172,18 @@ async def until_finished(session: Session, coroutine: Coroutine[Any, Any, bool],
 
 
 async def until_ended(task: asyncio.Task[T]) -> T:
-    """Awaits a task that goes on when its caller is cancelled, who then waits for it a moment longer."""
+    """Awaits a task that goes on when its caller is cancelled, who then waits for it a moment longer.
+
+    Raises ClientClosed when the end of the client cut it short.
+    """
     try:
-        return await asyncio.shield(task)
+        await asyncio.wait({task})
     except asyncio.CancelledError:
         await asyncio.wait({task}, timeout=FINISH_SECONDS)
         raise
+    if task.cancelled():
+        raise errors.ClientClosed("the client was closed", applied=None)
+    return task.result()
 
 
 class Lock:

@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 from tenure import errors
 from tenure.aio._kv import KV, to_bytes
+from tenure.aio._lock import FINISH_SECONDS, until_finished
 from tenure.aio._wait import stop, within
 from tenure.types import EventType, KeyValue
 
@@ -111,9 +112,9 @@ class DoubleBarrier:
         """
         try:
             await within(_while_alive(self._session, self._enter()), timeout, f"double barrier {self.key!r}")
-        except BaseException:
-            with contextlib.suppress(errors.TenureError):
-                await self._remove()
+        except BaseException as error:
+            removing = self._session._client._spawn(self._undo(), "leave-barrier")
+            await asyncio.wait({removing}, timeout=None if isinstance(error, errors.TenureError) else FINISH_SECONDS)
             raise
 
     async def _enter(self) -> None:
@@ -129,11 +130,15 @@ class DoubleBarrier:
 
     async def leave(self, timeout: float | None = None) -> None:
         """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
-        await self._remove()
+        await until_finished(self._session, self._remove(), "leave-barrier")
         await within(_while_alive(self._session, self._leave()), timeout, f"double barrier {self.key!r}")
 
-    async def _remove(self) -> None:
-        await self._session.kv.delete(self._members + self.name, timeout=self._session._client.timeout)
+    async def _undo(self) -> None:
+        with contextlib.suppress(errors.TenureError):  # Then it goes with the session.
+            await self._remove()
+
+    async def _remove(self) -> bool:
+        return await self._session.kv.delete(self._members + self.name, timeout=self._session._client.timeout)
 
     async def _leave(self) -> None:
         async with contextlib.aclosing(follow(self._session._client, prefix=self._members)) as states:

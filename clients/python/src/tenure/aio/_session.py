@@ -136,7 +136,8 @@ class Session(SessionCore):
         ended_from_inside(self)
         self._begin_close()
         if self._destroying is not None:
-            await until_ended(self._destroying)
+            with contextlib.suppress(errors.ClientClosed):  # Then its TTL ends it.
+                await until_ended(self._destroying)
 
     @property
     def closing(self) -> bool:
