@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
@@ -225,6 +226,7 @@ type ReleaseOption func(*tenurev1.ReleaseLockRequest)
 
 // ReleasePut writes a value to the key with the release.
 func ReleasePut(value []byte) ReleaseOption {
+	value = slices.Clone(value) // It may be sent after Release returned.
 	return func(r *tenurev1.ReleaseLockRequest) { r.ValueOp = &tenurev1.ReleaseLockRequest_Put{Put: value} }
 }
 
