@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
@@ -111,6 +112,32 @@ func TestAnElectionRunsWithOptions(t *testing.T) {
 		}, tenure.WithOwner("me"))
 		if !errors.Is(err, done) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestWhoseWaitAnOperatorEndedStandsAgain(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		before := b.acquire(t, "e")
+		done := errors.New("done")
+		ended := inBackground(func() error {
+			return b.session.Election("e").Run(t.Context(), nil, func(context.Context, *tenure.Leadership) error { return done })
+		})
+		b.mu.Lock()
+		for _, place := range b.locks.places["app/e"] {
+			close(place.granted)
+		}
+		b.locks.places["app/e"] = nil
+		b.mu.Unlock()
+		pass(3 * time.Second)
+		if n := b.queue("app/e"); n != 1 {
+			t.Errorf("%d stand, want 1", n)
+		}
+		if err := before.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, done) {
+			t.Errorf("got %v, want what the leader returned", err)
 		}
 	})
 }

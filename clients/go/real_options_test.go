@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"regexp"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -20,6 +22,9 @@ func TestOptionsAgainstARealMember(t *testing.T) {
 		"a guard demands that a session lives":             guardSession,
 		"a release may write or delete the key":            releaseWith,
 		"a watch of locks by prefix tells their grants":    watchLocks,
+		"a watch tells of locks by key, and of sessions":   watchLocksAndSessions,
+		"a transaction compares versions and values":       transactions,
+		"a sequential key has a number behind":             sequential,
 		"a watch tells the value before, if it is asked":   watchPrevious,
 		"connections are made by the dialer that is given": dialer,
 	}
@@ -104,6 +109,98 @@ func watchLocks(t *testing.T, c *tenure.Client) {
 	want := []told{{tenure.EventLockGranted, "watched/a"}, {tenure.EventLockReleased, "watched/a"}}
 	if events := <-got; !slices.Equal(events, want) {
 		t.Errorf("told %v, want %v", events, want)
+	}
+}
+
+func watchLocksAndSessions(t *testing.T, c *tenure.Client) {
+	s := session(t, c)
+	if _, err := c.KV().Put(t.Context(), "both", nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	watch := func(change func(), options ...tenure.WatchOption) (events []tenure.EventType) {
+		t.Helper()
+		var changing sync.WaitGroup
+		defer changing.Wait()
+		options = append(options, tenure.OnLocks("both"), tenure.OnSessions(s.ID()),
+			tenure.OnStart(func(uint64) { changing.Go(change) }))
+		for event, err := range c.Watch(ctx, options...) {
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			events = append(events, event.Type)
+			if event.SessionID != s.ID() {
+				t.Errorf("%v of session %q", event.Type, event.SessionID)
+			}
+			if event.Type == tenure.EventSessionEnded || event.Type == tenure.EventLockReleased {
+				break
+			}
+		}
+		return events
+	}
+	hold := func() {
+		held, err := s.Lock("both").Acquire(ctx)
+		if err != nil || held.Mode() != tenure.Exclusive || held.Session() != s {
+			t.Errorf("held %v, %v", held, err)
+			return
+		}
+		if err := held.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	// The changes of the key that tell of its lock alone would come, too.
+	want := []tenure.EventType{tenure.EventLockGranted, tenure.EventLockReleased}
+	if got := watch(hold, tenure.OnKeys("both"), tenure.WithoutHolderChanges()); !slices.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
+	}
+	end := func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	want = []tenure.EventType{tenure.EventSessionEnded}
+	if got := watch(end); !slices.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
+func transactions(t *testing.T, c *tenure.Client) {
+	kv := c.KV()
+	for range 2 {
+		if _, err := kv.Put(t.Context(), "compared", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]struct {
+		compare tenure.Compare
+		want    bool
+	}{
+		"its version":      {tenure.VersionIs("compared", 2), true},
+		"another version":  {tenure.VersionIs("compared", 1), false},
+		"its value":        {tenure.ValueIs("compared", []byte("x")), true},
+		"another value":    {tenure.ValueIs("compared", []byte("y")), false},
+		"no key's version": {tenure.VersionIs("missing", 0), true},
+	}
+	for name, test := range tests {
+		result, err := kv.Txn(t.Context(), tenure.Txn{
+			If: []tenure.Compare{test.compare}, Then: []tenure.Op{tenure.OpDelete("missing")}, Else: []tenure.Op{tenure.OpGet("compared")},
+		})
+		if err != nil || result.Succeeded != test.want || len(result.Results) != 1 || result.Results[0].Deleted {
+			t.Errorf("%s: %+v, %v, want %v", name, result, err, test.want)
+		}
+	}
+	result, err := kv.Txn(t.Context(), tenure.Txn{Then: []tenure.Op{tenure.OpDelete("compared")}})
+	if err != nil || !result.Results[0].Deleted {
+		t.Errorf("deletion: %+v, %v", result, err)
+	}
+}
+
+func sequential(t *testing.T, c *tenure.Client) {
+	kv, err := c.KV().Put(t.Context(), "queue/", []byte("x"), tenure.Sequential())
+	if err != nil || !regexp.MustCompile(`^queue/\d{20}\d{3}$`).MatchString(kv.Key) {
+		t.Errorf("got %+v, %v", kv, err)
 	}
 }
 
