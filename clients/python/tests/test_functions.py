@@ -176,6 +176,18 @@ def test_a_watch_of_a_key_that_ended_by_itself_is_forgotten(twin: Twin, tenure_u
     assert not (client._aio if twin.name == "sync" else client)._closers
 
 
+def test_what_reads_ends_with_its_client(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    session = twin.do(client.session)
+    readers = [client.watch(prefix="a/", initial=True), client.observe("e")]
+    for reader in readers:
+        twin.next(reader)
+    twin.do(client.close)
+    for reader in readers:
+        assert [item for item in twin.all(reader) if isinstance(item, tenure.LeaderInfo)] == []
+    assert twin.do(session.wait_closed) is tenure.CloseCause.CLOSED
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_may_close_what_its_parent_has_open(tenure_uri: str) -> None:
     with tenure.connect(tenure_uri) as client, client.session() as session:

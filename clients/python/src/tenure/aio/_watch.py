@@ -66,7 +66,8 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
     it takes. When the present state is cut off before SYNCED, it is told again from its beginning, after RESET.
     One task may read it. It ends by close, or with a typed error that cannot be overcome: RevisionCompacted and
     HistoryChanged mean that events were missed; with restart=True it then tells the present state again, after RESET.
-    `resume_token` is where another watch with the same selectors goes on after the last event that was read.
+    A loop that is left by `break` does not close it: use `async with`. `resume_token` is where another watch with the
+    same selectors goes on after the last event that was read.
     """
 
     def __init__(self, client: Client, options: WatchOptions) -> None:

@@ -55,9 +55,8 @@ class Observer:
 
     def __next__(self) -> LeaderInfo | None:
         if not self._answers:
-            if self._portal.closed:
-                raise StopIteration
-            self._portal.run(self._fetch())
+            with contextlib.suppress(errors.ClientClosed):
+                self._portal.run(self._fetch())
             if not self._answers:
                 raise StopIteration
         return self._answers.popleft()

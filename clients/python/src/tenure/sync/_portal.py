@@ -61,23 +61,19 @@ class Portal:
             self._guard.check()
         outcome = _Outcome(coroutine)
         done: queue.SimpleQueue[object] = queue.SimpleQueue()
-        ended = False
         try:
-            future = self._begin(_Call(done, (outcome.keep(), coroutine)))
+            self._begin(_Call(done, (outcome.keep(), coroutine)))
             _await(done)
-            ended = True
-            result: T = future.result()
-            return result
-        except concurrent.futures.CancelledError:
-            raise errors.ClientClosed("the client was closed", applied=None) from None
+            return outcome.result()
         except BaseException as error:
-            if not ended or future.cancelled() or future.exception() is not error:
-                # The caller was interrupted, perhaps before it knew the future.
+            if error is not outcome.error:  # The caller was interrupted, or the client closed.
                 with contextlib.suppress(errors.ClientClosed):
                     self._begin(_Call(queue.SimpleQueue(), (outcome.abandon(undo),)))
             raise
+        finally:
+            outcome.error = None  # It refers to this frame.
 
-    def _begin(self, call: _Call) -> concurrent.futures.Future[Any]:
+    def _begin(self, call: _Call) -> None:
         """Begins a call. Raises ClientClosed."""
         with self._lock:
             if self._ended:
@@ -86,7 +82,6 @@ class Portal:
             future = asyncio.run_coroutine_threadsafe(call.coroutines[0], self._loop)
             self._calls[future] = call
             self._loop.call_soon_threadsafe(self._watch, future, call)
-        return future
 
     def _watch(self, future: concurrent.futures.Future[Any], call: _Call) -> None:
         """Notes the end of a call. It runs in the loop, for the sake of whoever is interrupted: see _await."""
@@ -143,23 +138,36 @@ def _close(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> None:
 
 
 class _Outcome(Generic[T]):
-    """What becomes of a coroutine, for the sake of a caller who is interrupted. Everything here runs in the loop."""
+    """What becomes of a coroutine, for the sake of a caller who is interrupted.
+
+    All but result runs in the loop. An error is kept here, for the loop may end before a Future or Task is heard.
+    """
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._coroutine = coroutine
         self._task: asyncio.Task[Any] | None = None  # None: it has not begun.
         self._abandoned = False
         self._results: list[T] = []
+        self.error: Exception | None = None
 
-    async def keep(self) -> T:
-        """Runs the coroutine, and keeps its result."""
+    async def keep(self) -> None:
+        """Runs the coroutine, and keeps its result or its error."""
         if self._abandoned:
             self._coroutine.close()
-            raise asyncio.CancelledError
+            return
         self._task = asyncio.current_task()
-        result = await self._coroutine
-        self._results.append(result)
-        return result
+        try:
+            self._results.append(await self._coroutine)
+        except Exception as error:
+            self.error = error
+
+    def result(self) -> T:
+        """Returns or raises what was kept. Raises ClientClosed if the loop ended before."""
+        if self.error is not None:
+            raise self.error
+        if not self._results:
+            raise errors.ClientClosed("the client was closed", applied=None)
+        return self._results[0]
 
     async def abandon(self, undo: Callable[[T], Coroutine[Any, Any, Any]] | None) -> None:
         """Cancels it. When it has ended, which may take a while, a result that it had all the same is undone."""

@@ -75,7 +75,11 @@ class Session:
 
     def wait_closed(self, timeout: float | None = None) -> CloseCause:
         """Waits until the session is CLOSED. Raises WaitTimeout."""
-        return self._portal.run(within(self._aio.wait_closed(), timeout, "the session is not closed"))
+
+        async def closed() -> CloseCause:
+            return await within(self._aio.wait_closed(), timeout, "the session is not closed")
+
+        return self._aio.cause or self._portal.run(closed())
 
     # What it can do.
 

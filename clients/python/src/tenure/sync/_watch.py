@@ -20,8 +20,8 @@ class Watch:
 
     One thread may read it, any may close it. It ends by close, or with a typed error that cannot be overcome:
     RevisionCompacted and HistoryChanged mean that events were missed; with restart=True it then tells the present state
-    again, after RESET. `resume_token` is where another watch with the same selectors goes on after the last event that
-    was read.
+    again, after RESET. A loop that is left by `break` does not close it: use `with`. `resume_token` is where another
+    watch with the same selectors goes on after the last event that was read.
     """
 
     def __init__(self, portal: Portal, watch: aio.Watch) -> None:
@@ -58,7 +58,8 @@ class Watch:
     def _fill(self) -> None:
         """Waits until there are events, or it is closed."""
         if not self._events and not self._closed:
-            self._portal.run(self._fetch())
+            with contextlib.suppress(errors.ClientClosed):
+                self._portal.run(self._fetch())
 
     async def _fetch(self) -> None:
         """Reads events. They stay here until they are taken, also when who waits for them is interrupted."""
