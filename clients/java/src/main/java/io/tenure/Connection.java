@@ -37,7 +37,7 @@ final class Connection {
     return address;
   }
 
-  /** Whether it is the one and only: a member answered over it. */
+  /** Returns how often the member said anything over it. */
   long answers() {
     return answers;
   }

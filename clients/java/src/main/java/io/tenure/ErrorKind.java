@@ -44,7 +44,7 @@ public enum ErrorKind {
   HISTORY_CHANGED,
   /** A watcher read too slowly, and history passed it. */
   TOO_SLOW,
-  /** A resume token is damaged or belongs to another watch. */
+  /** A text that was handed out is damaged, or for something else: a resume token, the token of a session, or the proof of a lock. */
   TOKEN_INVALID,
   /** No member answered, and nothing was applied. */
   UNAVAILABLE,

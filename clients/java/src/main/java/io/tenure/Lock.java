@@ -9,6 +9,7 @@ import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /**
  * A handle to a lock, or to permits of a semaphore. Waiters are served strictly in order, by the cluster. A handle takes the
@@ -61,7 +62,7 @@ public final class Lock {
    *
    * @param wait how long to wait at most; zero or less takes it only if it is free and nobody waits, as {@link #tryAcquire} does
    * @return the hold
-   * @throws TenureException.TimedOut when it was not granted in time; the place in the queue is then given up
+   * @throws TenureException.TimedOut when it was not granted in time; the library gives the place up, as soon as a member answers
    */
   public Held acquire(Duration wait) {
     return Await.of(begin(Optional.of(wait)));
@@ -105,14 +106,32 @@ public final class Lock {
   }
 
   /**
-   * Runs the task with the lock held, and releases it afterwards. The task should ask {@link Held#isSafe} of a hold where that
-   * matters: then take it with {@link #acquire()}.
+   * Runs the task with the lock held, and releases it afterwards. A task for which it matters that the lock is held to its end
+   * should ask the hold: see {@link #withLock(Function)}.
    *
    * @param task what to do while the lock is held
    */
   public void withLock(Runnable task) {
-    try (Held held = acquire()) {
+    Objects.requireNonNull(task);
+    withLock(held -> {
       task.run();
+      return null;
+    });
+  }
+
+  /**
+   * Runs the task with the lock held, and releases it afterwards. The task is given the hold: to ask {@link Held#isSafe}, and for
+   * its {@link Held#token}.
+   *
+   * @param <T> what the task returns
+   * @param task what to do while the lock is held
+   * @return what the task returned
+   * @throws TenureException.Unavailable when no member answered the release; the library goes on to release it
+   */
+  public <T> T withLock(Function<Held, T> task) {
+    Objects.requireNonNull(task);
+    try (Held held = acquire()) {
+      return task.apply(held);
     }
   }
 

@@ -47,7 +47,7 @@ public record Sequencer(String key, long lockIndex, String sessionId, long fenci
    *
    * @param text the text
    * @return the proof
-   * @throws TenureException of kind INVALID_ARGUMENT when it is damaged
+   * @throws TenureException of kind TOKEN_INVALID when it is damaged
    */
   public static Sequencer parse(String text) {
     return SequencerText.parse(text);

@@ -106,7 +106,10 @@ public class TenureException extends RuntimeException {
     }
   }
 
-  /** The lock is not held any more by whom the call says: STALE_TOKEN or NOT_HELD. Nothing was written. */
+  /**
+   * The lock is not held any more by whom the call says: STALE_TOKEN or NOT_HELD. {@link #applied} tells whether anything was
+   * written: an acquire whose hold was lost before it was had may have written its value.
+   */
   public static final class StaleToken extends TenureException {
     private static final long serialVersionUID = 1L;
 
@@ -115,7 +118,10 @@ public class TenureException extends RuntimeException {
     }
   }
 
-  /** The caller's time passed: TIMEOUT. A lock that was waited for is not held, and its place is given up. */
+  /**
+   * The caller's time passed: TIMEOUT. A lock that was waited for is not had; the library gives its place up, or the hold that
+   * it became, as soon as a member answers.
+   */
   public static final class TimedOut extends TenureException {
     private static final long serialVersionUID = 1L;
 
