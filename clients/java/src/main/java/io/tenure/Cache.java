@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -30,6 +31,8 @@ public final class Cache implements AutoCloseable {
   private volatile long provedAt;
   private volatile Watch watch;
   private volatile boolean closed;
+  /** How often in a row the history was lost with nothing told but the present state. */
+  private volatile int losses;
   private volatile TenureException failure;
 
   Cache(ClientCore core, String prefix) {
@@ -95,15 +98,15 @@ public final class Cache implements AutoCloseable {
     listeners.add(Objects.requireNonNull(listener));
   }
 
-  /** Ends it; what it has stays readable. */
+  /** Ends it; what it has stays readable. A {@link #begin} that waits fails as CANCELLED. */
   @Override
   public void close() {
     closed = true;
+    filled.completeExceptionally(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the cache is closed"));
     Watch w = watch;
     if (w != null) {
       w.close();
     }
-    filled.completeExceptionally(ClientCore.closedError());
   }
 
   private synchronized CompletableFuture<Cache> beginInner() {
@@ -114,6 +117,9 @@ public final class Cache implements AutoCloseable {
   }
 
   private void follow() {
+    if (closed) {
+      return;
+    }
     Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS), STREAM_AGE);
     watch = w;
     if (closed) {
@@ -137,7 +143,9 @@ public final class Cache implements AutoCloseable {
       @Override
       public void onError(Throwable t) {
         if (t instanceof TenureException.HistoryLost && !closed) {
-          follow();
+          // Not on the loop: a client that was closed meanwhile says so when it is asked.
+          CompletableFuture.delayedExecutor(
+              Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(Cache.this::follow);
         } else {
           over(t instanceof TenureException e
               ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
@@ -161,10 +169,11 @@ public final class Cache implements AutoCloseable {
   private void apply(WatchMessage m, long proved) {
     if (m instanceof WatchMessage.Initial) {
       ConcurrentSkipListMap<String, KeyValue> fresh = new ConcurrentSkipListMap<>();
-      KeyWait.apply(fresh, m);
+      KeysWanted.apply(fresh, m);
       keys = fresh;
     } else {
-      KeyWait.apply(keys, m);
+      KeysWanted.apply(keys, m);
+      losses = 0;
     }
     provedAt = Math.max(provedAt, proved);
     filled.complete(null);

@@ -16,6 +16,8 @@ final class KeysWanted {
   private final CompletableFuture<Map<String, KeyValue>> done;
   private Map<String, KeyValue> keys = new TreeMap<>();
   private Watch watch;
+  /** How often in a row the history was lost with nothing told but the present state. */
+  private int losses;
 
   private KeysWanted(ClientCore core, WatchOptions what, Predicate<Map<String, KeyValue>> wanted,
       CompletableFuture<Map<String, KeyValue>> done) {
@@ -57,6 +59,9 @@ final class KeysWanted {
   }
 
   private void watchAnew() {
+    if (done.isDone()) {
+      return;
+    }
     keys = new TreeMap<>();
     watch = new Watch(core, what);
     next(watch);
@@ -71,7 +76,7 @@ final class KeysWanted {
       return;
     }
     if (error != null && Futures.error(error) instanceof TenureException.HistoryLost) {
-      watchAnew();
+      core.loop.after(Backoff.pauseNanos(losses++, core.random), this::watchAnew);
     } else if (error != null) {
       done.completeExceptionally(Futures.error(error));
     } else if (m.isEmpty()) {
@@ -84,12 +89,31 @@ final class KeysWanted {
   }
 
   private boolean holds(WatchMessage m) {
-    KeyWait.apply(keys, m);
+    apply(keys, m);
+    if (!(m instanceof WatchMessage.Initial)) {
+      losses = 0;
+    }
     try {
       return !(m instanceof WatchMessage.Progress) && wanted.test(keys);
     } catch (RuntimeException e) {
       done.completeExceptionally(e);
       return false;
+    }
+  }
+
+  /** Brings a picture of the keys up to date. */
+  static void apply(Map<String, KeyValue> keys, WatchMessage m) {
+    if (m instanceof WatchMessage.Initial initial) {
+      keys.clear();
+      initial.keys().forEach(kv -> keys.put(kv.key(), kv));
+    } else if (m instanceof WatchMessage.Events events) {
+      for (WatchEvent e : events.events()) {
+        if (e.type() == WatchEventType.DELETED) {
+          keys.remove(e.key());
+        } else {
+          e.keyValue().ifPresent(kv -> keys.put(kv.key(), kv));
+        }
+      }
     }
   }
 }

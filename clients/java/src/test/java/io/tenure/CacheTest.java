@@ -3,6 +3,7 @@ package io.tenure;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
@@ -23,6 +24,8 @@ import io.tenure.v1.WatchServiceGrpc;
 import io.tenure.v1.WatchStarted;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -126,6 +129,60 @@ final class CacheTest {
     until(() -> cache.staleFor().equals(Duration.ofSeconds(1)), "a proof as old as the request");
     again.progress(71, 1);
     until(() -> cache.staleFor().equals(Duration.ofMillis(20)), "a proof of this moment");
+  }
+
+  @Test
+  void whatIsLostAgainAndAgainIsAskedForSlowly() throws Exception {
+    long begun = System.nanoTime();
+    Cache cache = client.cache("");
+    CompletableFuture<Cache> opening = cache.beginAsync();
+    for (int i = 0; i < 8; i++) {
+      next().out().onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
+    }
+    Opened stream = next();
+    // Pauses are drawn from 20 ms up to 2 s: together they are that long but once in a million.
+    assertTrue(System.nanoTime() - begun > TimeUnit.MILLISECONDS.toNanos(60));
+    stream.started(10);
+    stream.state(10);
+    opening.get(SOON_SECONDS, TimeUnit.SECONDS);
+    assertEquals(Optional.empty(), cache.failure());
+  }
+
+  @Test
+  void whatIsWaitedForIsAskedForSlowlyToo() throws Exception {
+    long begun = System.nanoTime();
+    CompletableFuture<Map<String, KeyValue>> done = new CompletableFuture<>();
+    new KeysWanted.Wait(client.core(), null, WatchOptions.all(), Optional.empty()).until(Map::isEmpty, done);
+    for (int i = 0; i < 8; i++) {
+      next().out().onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
+    }
+    Opened stream = next();
+    assertTrue(System.nanoTime() - begun > TimeUnit.MILLISECONDS.toNanos(60));
+    stream.started(10);
+    stream.state(10);
+    assertEquals(Map.of(), done.get(SOON_SECONDS, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void whoClosesItBeforeItIsFilledIsToldSo() throws Exception {
+    Cache cache = client.cache("");
+    CompletableFuture<Cache> opening = cache.beginAsync();
+    next();
+    cache.close();
+    TenureException e = WithFakeMember.failure(opening);
+    assertEquals(ErrorKind.CANCELLED, e.kind());
+    assertEquals("the cache is closed", e.getMessage());
+    assertEquals(Optional.empty(), cache.failure());
+  }
+
+  @Test
+  void aClientThatIsClosedWhileItWaitsToAskAgainEndsIt() throws Exception {
+    Cache cache = client.cache("");
+    CompletableFuture<Cache> opening = cache.beginAsync();
+    next().out().onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
+    client.close();
+    assertEquals(ErrorKind.CLIENT_CLOSED, WithFakeMember.failure(opening).kind());
+    assertEquals(ErrorKind.CLIENT_CLOSED, cache.failure().orElseThrow().kind());
   }
 
   private void passes(long seconds) {

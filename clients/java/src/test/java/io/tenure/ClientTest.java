@@ -254,8 +254,7 @@ final class ClientTest extends WithMember {
       Cache group = client.presence("workers").watch().begin();
       Presence.Membership m = a.presence("workers").join("w1", "here");
       assertEquals("here", client.presence("workers").members().get("w1"));
-      KeyWait.until(client.core(), WatchOptions.prefix("workers/"), Optional.of(Duration.ofSeconds(30)),
-          keys -> keys.size() == 1);
+      until(client, WatchOptions.prefix("workers/"), keys -> keys.size() == 1);
       m.close();
       assertTrue(client.presence("workers").members().isEmpty());
       assertTrue(group.staleFor().toNanos() > 0);
@@ -269,6 +268,11 @@ final class ClientTest extends WithMember {
       r1.close();
       r2.close();
       b.readWriteLock("rw").writeLock().withLock(() -> { });
+      boolean held = b.readWriteLock("rw").writeLock().withLock(h -> h.isSafe() && client.check(h.sequencer()));
+      assertTrue(held);
+      long token = b.readWriteLock("rw").writeLock().withLock(Held::token);
+      assertTrue(token > 0);
+      assertTrue(a.readWriteLock("rw").writeLock().tryAcquire().held().isPresent());
 
       Held p = a.semaphore("permits", 2, 3).acquire();
       assertTrue(b.semaphore("permits", 2, 3).tryAcquire().held().isEmpty());
@@ -294,7 +298,7 @@ final class ClientTest extends WithMember {
         SessionState after = changes.poll(30, TimeUnit.SECONDS).to();
         if (after == SessionState.CONNECTED) {
           // It lived on; the hold that nobody believes in any more is given back.
-          KeyWait.until(client.core(), WatchOptions.key("never"), Optional.of(Duration.ofSeconds(30)), k -> true);
+          until(client, WatchOptions.key("never"), keys -> true);
           s.lock("k").acquire(Duration.ofSeconds(30)).close();
         } else {
           assertEquals(SessionState.CLOSED, after);

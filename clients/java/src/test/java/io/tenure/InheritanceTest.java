@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -115,12 +116,10 @@ final class InheritanceTest extends WithMember {
       Thread party = new Thread(() -> failure.complete(
           assertThrows(TenureException.class, () -> s.doubleBarrier("round", 2, "a").enter())));
       party.start();
-      KeyWait.until(client.core(), WatchOptions.prefix("round/members/"), java.util.Optional.of(SOON),
-          keys -> !keys.isEmpty());
+      until(client, WatchOptions.prefix("round/members/"), keys -> !keys.isEmpty());
       party.interrupt();
       assertEquals(ErrorKind.CANCELLED, get(failure).kind());
-      KeyWait.until(client.core(), WatchOptions.prefix("round/members/"), java.util.Optional.of(SOON),
-          keys -> keys.isEmpty());
+      until(client, WatchOptions.prefix("round/members/"), Map::isEmpty);
     }
   }
 

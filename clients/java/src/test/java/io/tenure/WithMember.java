@@ -3,8 +3,11 @@ package io.tenure;
 import io.tenure.testing.TenureServer;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.TestInfo;
@@ -30,6 +33,13 @@ abstract class WithMember {
   static Client client(TestInfo info, Duration ttl) {
     return Client.connect(
         server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + ttl.toSeconds() + "s");
+  }
+
+  /** Waits until the keys are so. */
+  static void until(Client client, WatchOptions what, Predicate<Map<String, KeyValue>> wanted) throws Exception {
+    CompletableFuture<Map<String, KeyValue>> done = new CompletableFuture<>();
+    new KeysWanted.Wait(client.core(), null, what, Optional.empty()).until(wanted, done);
+    get(done);
   }
 
   static <T> T get(CompletableFuture<T> f) throws Exception {
