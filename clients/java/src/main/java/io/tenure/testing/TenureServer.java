@@ -3,7 +3,6 @@ package io.tenure.testing;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -46,17 +45,25 @@ public final class TenureServer implements AutoCloseable {
    * @throws IOException when the program is not found, or ends at once; the message has what it said
    */
   public static TenureServer start() throws IOException {
-    Path folder = Files.createTempDirectory("tenure");
+    return start(binary(), Files.createTempDirectory("tenure"));
+  }
+
+  /** Starts the program on a folder, which is deleted with the member, or when it does not come to be. */
+  static TenureServer start(String binary, Path folder) throws IOException {
     Path log = folder.resolve("serve.log");
     Path data = folder.resolve("data");
-    List<String> command = new ArrayList<>(List.of(binary(), "serve", "--dev", "--listen", "127.0.0.1:0",
-        "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0", "--data-dir", data.toString()));
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
-    process.getOutputStream().close();
+    List<String> command = List.of(binary, "serve", "--dev", "--listen", "127.0.0.1:0",
+        "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0", "--data-dir", data.toString());
+    Process process = null;
     try {
+      process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+      process.getOutputStream().close();
       return new TenureServer(process, folder, await(process, data.resolve("addresses.json"), log));
     } catch (IOException e) {
-      process.destroyForcibly();
+      if (process != null) {
+        process.destroyForcibly();
+        process.onExit().join(); // It may write until then.
+      }
       delete(folder);
       throw e;
     }
