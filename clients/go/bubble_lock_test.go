@@ -1,6 +1,7 @@
 package tenure_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -52,4 +53,45 @@ func TestAValueThatNobodyTakesDoesNotKeepTheLock(t *testing.T) {
 		}
 		b.demandFree(t, "app/a")
 	})
+}
+
+func TestWhatWasRefusedEachTimeIsNotGivenUp(t *testing.T) {
+	tests := map[string]struct {
+		queues bool // Whether it has a place before.
+		want   int
+	}{
+		"a wait that never had a place": {false, 0},
+		"a wait that had one before":    {true, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				b.acquire(t, "a")
+				busy := func() {
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					b.locks.busy = true
+				}
+				if !test.queues {
+					busy()
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				waiting := waitFor(ctx, b.session.Lock("a"))
+				busy()
+				b.each(func(m *fakeMember) { m.Cut() })
+				pass(time.Minute)
+				cancel()
+				if err := <-waiting; !errors.Is(err, context.Canceled) || tenure.AppliedOf(err) != tenure.AppliedNo {
+					t.Errorf("got %v, want context.Canceled and nothing applied", err)
+				}
+				pass(3 * time.Second)
+				b.mu.Lock()
+				cancels := b.locks.cancels
+				b.mu.Unlock()
+				if n := b.queue("app/a"); n != 0 || cancels != test.want {
+					t.Errorf("%d wait after %d cancellations, want none after %d", n, cancels, test.want)
+				}
+			})
+		})
+	}
 }

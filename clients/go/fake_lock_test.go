@@ -25,6 +25,8 @@ type fakeLocks struct {
 	releases []*tenurev1.ReleaseLockRequest
 	released []string
 	full     int  // How many releases find the window full.
+	busy     bool // Whether acquires are refused at present.
+	cancels  int  // How many requests there were to give up a wait.
 	small    bool // Whether releases that do something to the key are larger than what gRPC takes.
 	pageSize int  // Of AttachSession; zero is all.
 	// Acquires and tries, and releases, are applied when these open, whoever still waits for them.
@@ -198,7 +200,11 @@ func (m *fakeMember) AcquireLock(
 	f := m.cluster
 	f.mu.Lock()
 	f.locks.acquires = append(f.locks.acquires, r)
+	busy := f.locks.busy
 	f.mu.Unlock()
+	if busy {
+		return refusal(codes.ResourceExhausted, tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "no")
+	}
 	f.gated(&f.locks.late).pass()
 	f.mu.Lock()
 	p, err := f.acquire(r)
@@ -270,6 +276,7 @@ func (m *fakeMember) CancelWait(_ context.Context, r *tenurev1.CancelWaitRequest
 	f := m.cluster
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.locks.cancels++
 	if _, _, err := f.number(r.GetOptions()); err != nil {
 		return nil, err
 	}
