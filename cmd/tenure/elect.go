@@ -14,7 +14,7 @@ func newElectCommand(env *environment) *cobra.Command {
 		Long: `Stand for election at a key, run a command while leading, and resign. The value tells others who leads. Who stands waits in a
 queue; on standard error it says where, and who leads. An election is a lock on the key: the command finds
 TENURE_ELECTION_KEY, TENURE_ELECTION_SESSION, TENURE_ELECTION_FENCING_TOKEN and TENURE_ELECTION_SEQUENCER in its environment,
-and the same as TENURE_LOCK_KEY and so on. Signals, a cluster that does not answer, and exit codes are as for "tenure lock".
+and the same as TENURE_LOCK_KEY and so on. Signals, a cluster that does not answer, a SIGSTOP of this program, and exit codes are as for "tenure lock".
 
 With --observe it prints who leads now and each change after, as a line: revision, fencing token or "none", value, leader, separated by
 tabs; with -o json as a line of JSON. Changes between that were missed over a break are marked "gap" in a last column. Ctrl-C
@@ -49,7 +49,7 @@ ends it, with exit code 0.`,
 	f.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.value, "value", "", "what others see of the leader, such as its address")
 	cmd.Flags().BoolVar(&observe, "observe", false, "print who leads, and each change")
-	for _, other := range []string{"value", "wait", "ttl", "kill-after"} {
+	for _, other := range []string{"value", "wait", "ttl", "lock-delay", "kill-after"} {
 		cmd.MarkFlagsMutuallyExclusive("observe", other)
 	}
 	return cmd

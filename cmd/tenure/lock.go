@@ -23,6 +23,7 @@ type lockFlags struct {
 	limit     uint32
 	try       bool
 	ttl       time.Duration
+	lockDelay time.Duration
 	wait      time.Duration
 	waitSet   bool
 	value     string
@@ -43,7 +44,8 @@ TENURE_LOCK_SEQUENCER in its environment. Signals are passed on to it, and it is
 
 The lock is held by a session of its own. When the cluster does not answer, a line on standard error says until when the lock
 is safe, and another when the cluster answers again. If it does not, the command gets SIGTERM a while (--kill-after) before
-that moment, and SIGKILL at that moment: before another can have the lock.
+that moment, and SIGKILL at that moment: before another can have the lock. That is this program's work: who stops it with SIGSTOP leaves its
+command running, so a store that must see no stale writer checks the fencing token, or demands a guard.
 
 Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait, or at
 the --try; 76 the lock was lost before the command ended; 126 or 127 the command cannot be run or was not found; 3 no member answered.`,
@@ -96,6 +98,7 @@ the --try; 76 the lock was lost before the command ended; 126 or 127 the command
 // add adds the flags that `tenure lock` and `tenure elect` share.
 func (f *lockFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.ttl, "ttl", ttlDefault, "how long the lock outlives this program, should it die")
+	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "how long the lock stays closed once it was lost by force, up to 60s")
 	flags.DurationVar(&f.wait, "wait", 0, "longest wait; 0s: try once (default: wait without end)")
 	flags.DurationVar(&f.killAfter, "kill-after", 0,
 		"time between SIGTERM and SIGKILL when the lock is lost, at most a third of the TTL (default 5s)")
@@ -197,9 +200,10 @@ func (e *environment) openLockSession(ctx context.Context, f *lockFlags, key str
 		name = "tenure elect " + key
 	}
 	request := &tenurev1.CreateSessionRequest{
-		Name:   clip(name),
-		Ttl:    durationpb.New(f.ttl),
-		Secret: newSecret(),
+		Name:      clip(name),
+		Ttl:       durationpb.New(f.ttl),
+		LockDelay: durationpb.New(f.lockDelay),
+		Secret:    newSecret(),
 	}
 	e.describe(request, argv[0])
 	return e.openOwn(ctx, request)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -108,30 +109,51 @@ func (b *background) text() string {
 	return b.output.String()
 }
 
-// launch starts a program in the background of a script.
-func launch(ts *testscript.TestScript, name string, argv []string) *background {
+// startBackground starts a program in a directory. Without endpoints it finds those of this process. Call end at the end.
+func startBackground(dir, endpoints string, argv []string) (*background, error) {
 	path, err := exec.LookPath(argv[0])
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	b := &background{done: make(chan struct{}), written: make(chan struct{})}
 	b.cmd = exec.Command(path, argv[1:]...)
-	b.cmd.Dir = ts.Getenv("WORK")
-	b.cmd.Env = os.Environ()
-	if endpoints := ts.Getenv("TENURE_ENDPOINTS"); endpoints != "" {
+	b.cmd.Dir = dir
+	// What a member that is killed leaves behind goes with the directory.
+	temporary := filepath.Join(dir, ".tmp")
+	if err := os.MkdirAll(temporary, 0o700); err != nil {
+		return nil, err
+	}
+	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	if endpoints != "" {
 		b.cmd.Env = append(b.cmd.Env, "TENURE_ENDPOINTS="+endpoints)
 	}
 	b.cmd.Stdout, b.cmd.Stderr = b, b
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// What outlives the program must not hold the script up.
+	// What outlives the program must not hold the test up.
 	b.cmd.WaitDelay = time.Second
-	ts.Check(b.cmd.Start())
+	if err := b.cmd.Start(); err != nil {
+		return nil, err
+	}
 	go func() {
 		defer close(b.done)
-		_ = b.cmd.Wait() // finish looks at the state.
+		_ = b.cmd.Wait() // Who wants to know looks at the state.
 	}()
+	return b, nil
+}
+
+// end ends the program, whatever it does, and all that it started in its process group.
+func (b *background) end() {
+	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGCONT)
+	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
+	<-b.done
+}
+
+// launch starts a program in the background of a script.
+func launch(ts *testscript.TestScript, name string, argv []string) *background {
+	b, err := startBackground(ts.Getenv("WORK"), ts.Getenv("TENURE_ENDPOINTS"), argv)
+	ts.Check(err)
 	ts.Defer(func() {
-		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGCONT)
-		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
-		<-b.done
+		b.end()
 		ts.Logf("[%s]\n%s", name, b.text())
 	})
 	programs(ts)[name] = b

@@ -55,13 +55,16 @@ the exit code is 76.`,
 	flags.StringVar(&f.name, "name", "", "name by which people find the holder (default USER@HOST)")
 	flags.DurationVar(&f.ttl, "ttl", 0, "how long it lives without renewal; 0s: until it is destroyed")
 	flags.StringVar(&f.behavior, "behavior", "release", "what becomes of held keys at its end: release or delete")
-	flags.DurationVar(&f.lockDelay, "lock-delay", 15*time.Second, "how long a lock lost by force stays closed, up to 60s")
+	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "how long a lock lost by force stays closed, up to 60s")
 	flags.BoolVar(&f.secret, "secret", false, "protect it with a secret, printed on the second line")
 	return cmd
 }
 
-// ttlDefault is the TTL of a session that lives with a command.
-const ttlDefault = 15 * time.Second
+// ttlDefault is the TTL of a session that lives with a command, and lockDelayDefault the lock-delay of any.
+const (
+	ttlDefault       = 15 * time.Second
+	lockDelayDefault = 15 * time.Second
+)
 
 // request returns the session to create.
 func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.CreateSessionRequest, error) {
