@@ -37,11 +37,11 @@ func inWatch(t *testing.T, test func(t *testing.T, w *watching), options ...tenu
 		if err != nil {
 			t.Fatal(err)
 		}
-		options := append(options, tenure.OnBreak(func(cause error) { w.breaks = append(w.breaks, cause) }))
+		with := append(options, tenure.OnBreak(func(cause error) { w.breaks = append(w.breaks, cause) }))
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			for event, err := range client.Watch(t.Context(), options...) {
+			for event, err := range client.Watch(t.Context(), with...) {
 				w.seen <- seen{event, err}
 			}
 		}()
