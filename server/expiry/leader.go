@@ -45,19 +45,16 @@ type leader struct {
 	timers   *Timers
 	term     *term
 	sessions *wheel[Ref]
-	delays   *wheel[delayID]
-	waits    *wheel[waitID]
+	delays   *firing[delayID, delay]
+	waits    *firing[waitID, wait]
 
 	dueSessions []Ref // filed under a time that has come, oldest first
-	dueDelays   []delayID
-	dueWaits    []waitID
-	// What the commands under way name. A session stays named until its end has an outcome.
+	// What the command under way names. A session stays named until its end has an outcome.
 	proposed       []Ref
-	proposedDelays []delayID
-	proposedWaits  []waitID
 	proposedGrants uint64 // locks that waited for GrantWaiters when it was proposed
 
 	lanes    []*lane
+	grants   *lane // one of them
 	outcomes chan outcome
 	lastTick time.Duration // clock
 }
@@ -68,15 +65,16 @@ func newLeader(t *Timers, tm *term) *leader {
 		timers:   t,
 		term:     tm,
 		sessions: newWheel[Ref](lease),
-		delays:   newWheel[delayID](lease),
-		waits:    newWheel[waitID](lease),
+		delays:   newFiring(tm.delays, lease),
+		waits:    newFiring(tm.waits, lease),
 		lastTick: t.now(),
 	}
+	l.grants = &lane{name: "grants", next: l.grantWaiters, done: l.waitersGranted}
 	l.lanes = []*lane{
 		{name: "sessions", next: l.expireSessions, done: l.sessionsExpired},
-		{name: "delays", next: l.endDelays, done: l.delaysEnded, failed: l.delaysFailed},
-		{name: "waits", next: l.endWaits, done: l.waitsEnded, failed: l.waitsFailed},
-		{name: "grants", next: l.grantWaiters, done: l.waitersGranted},
+		{name: "delays", next: l.endDelays, done: func(*storev1.Result) { l.delays.ended() }, failed: l.delays.failed},
+		{name: "waits", next: l.endWaits, done: func(*storev1.Result) { l.waits.ended() }, failed: l.waits.failed},
+		l.grants,
 		{name: "freeze", next: l.endFreeze, done: l.freezeEnded},
 	}
 	l.outcomes = make(chan outcome, len(l.lanes))
@@ -133,33 +131,9 @@ func (l *leader) gather(lease time.Duration) {
 	for _, r := range l.term.table.fresh.take() {
 		l.file(r, lease)
 	}
-	for _, id := range l.term.delays.fresh.take() {
-		if d, ok := l.term.delays.get(id); ok {
-			l.delays.file(d.deadline, id)
-		}
-	}
-	for _, id := range l.term.waits.fresh.take() {
-		if w, ok := l.term.waits.get(id); ok {
-			l.waits.file(w.deadline, id)
-		}
-	}
 	l.sessions.due(lease, func(r Ref) { l.file(r, lease) })
-	l.delays.due(lease, func(id delayID) {
-		switch d, ok := l.term.delays.get(id); {
-		case ok && d.deadline > lease:
-			l.delays.file(d.deadline, id)
-		case ok:
-			l.dueDelays = append(l.dueDelays, id)
-		}
-	})
-	l.waits.due(lease, func(id waitID) {
-		switch w, ok := l.term.waits.get(id); {
-		case ok && w.deadline > lease:
-			l.waits.file(w.deadline, id)
-		case ok:
-			l.dueWaits = append(l.dueWaits, id)
-		}
-	})
+	l.delays.gather(lease)
+	l.waits.gather(lease)
 }
 
 // file puts a session into the wheel, or among the due.
@@ -273,72 +247,24 @@ func (l *leader) sessionsExpired(r *storev1.Result) {
 // endDelays names delayed holds whose delay has run.
 func (l *leader) endDelays(lease time.Duration) *storev1.Command {
 	c := &storev1.EndDelays{Term: l.term.number}
-	l.proposedDelays = l.proposedDelays[:0]
-	n := 0
-	for _, id := range l.dueDelays {
-		if len(c.GetDelays()) >= commandMax {
-			break
-		}
-		n++
-		switch d, ok := l.term.delays.get(id); {
-		case ok && d.deadline > lease: // extended by a stall
-			l.delays.file(d.deadline, id)
-		case ok:
-			l.proposedDelays = append(l.proposedDelays, id)
-			c.Delays = append(c.Delays, &storev1.DelayRef{Key: id.key, LockIndex: id.index, FencingToken: d.token})
-		}
-	}
-	l.dueDelays = append(l.dueDelays[:0:0], l.dueDelays[n:]...)
-	if len(c.GetDelays()) == 0 {
+	if !l.delays.name(lease, func(id delayID, d delay) {
+		c.Delays = append(c.Delays, &storev1.DelayRef{Key: id.key, LockIndex: id.index, FencingToken: d.token})
+	}) {
 		return nil
 	}
 	return &storev1.Command{Kind: &storev1.Command_EndDelays{EndDelays: c}}
 }
 
-// delaysEnded forgets the delays that ended; most were told of before, by Publish.
-func (l *leader) delaysEnded(*storev1.Result) {
-	for _, id := range l.proposedDelays {
-		l.term.delays.end(id)
-	}
-	l.proposedDelays = l.proposedDelays[:0]
-}
-
-func (l *leader) delaysFailed() { l.dueDelays = append(l.dueDelays, l.proposedDelays...) }
-
 // endWaits names places whose time ran out.
 func (l *leader) endWaits(lease time.Duration) *storev1.Command {
 	c := &storev1.EndWaits{Term: l.term.number}
-	l.proposedWaits = l.proposedWaits[:0]
-	n := 0
-	for _, id := range l.dueWaits {
-		if len(c.GetPlaces()) >= commandMax {
-			break
-		}
-		n++
-		switch w, ok := l.term.waits.get(id); {
-		case ok && w.deadline > lease: // extended by a stall
-			l.waits.file(w.deadline, id)
-		case ok:
-			l.proposedWaits = append(l.proposedWaits, id)
-			c.Places = append(c.Places, &storev1.PlaceRef{Key: id.key, Place: id.place, SessionId: w.session[:]})
-		}
-	}
-	l.dueWaits = append(l.dueWaits[:0:0], l.dueWaits[n:]...)
-	if len(c.GetPlaces()) == 0 {
+	if !l.waits.name(lease, func(id waitID, w wait) {
+		c.Places = append(c.Places, &storev1.PlaceRef{Key: id.key, Place: id.place, SessionId: w.session[:]})
+	}) {
 		return nil
 	}
 	return &storev1.Command{Kind: &storev1.Command_EndWaits{EndWaits: c}}
 }
-
-// waitsEnded forgets the waits that ended.
-func (l *leader) waitsEnded(*storev1.Result) {
-	for _, id := range l.proposedWaits {
-		l.term.waits.end(id)
-	}
-	l.proposedWaits = l.proposedWaits[:0]
-}
-
-func (l *leader) waitsFailed() { l.dueWaits = append(l.dueWaits, l.proposedWaits...) }
 
 // grantWaiters goes on where a command reached its limit of grants. While grants are frozen there is nothing to go on with.
 func (l *leader) grantWaiters(time.Duration) *storev1.Command {
@@ -361,10 +287,4 @@ func (l *leader) waitersGranted(r *storev1.Result) {
 }
 
 // waitGrants puts the next look at the locks whose waiters are left off.
-func (l *leader) waitGrants() {
-	for _, ln := range l.lanes {
-		if ln.name == "grants" {
-			ln.retryAt = l.timers.now() + retryMax
-		}
-	}
-}
+func (l *leader) waitGrants() { l.grants.retryAt = l.timers.now() + retryMax }

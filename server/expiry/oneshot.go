@@ -19,6 +19,8 @@ type delay struct {
 	deadline time.Duration // lease time
 }
 
+func (d delay) at() time.Duration { return d.deadline }
+
 // waitID names a place in a queue.
 type waitID struct {
 	key   string
@@ -30,6 +32,8 @@ type wait struct {
 	session  storage.SessionID
 	deadline time.Duration // lease time
 }
+
+func (w wait) at() time.Duration { return w.deadline }
 
 // shots are timers that nothing renews: they run out, or what they time is gone before.
 type shots[K comparable, V any] struct {
