@@ -11,7 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/test/rig"
 )
 
 // forgetful is a member that makes a change and loses its answer; asked again it answers. It remembers by which keys it was asked.
@@ -104,5 +106,42 @@ func TestATransactionKeepsItsOwnKey(t *testing.T) {
 	}
 	if got := bytes.Join(asked.keys, []byte(" ")); string(got) != "0123456789abcdef 0123456789abcdef" {
 		t.Errorf("got keys %q, want its own twice", got)
+	}
+}
+
+// The same with a real member: its answer is held back until it has written, and the connection is cut then. A put that must create the key
+// would be refused if it were another one.
+func TestAPutIsMadeOnceByARealMember(t *testing.T) {
+	proxy, err := rig.NewProxy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	member := launched(t, "", "serve", "--dev", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0")
+	address := expect(t, member, servingLine.String())[1]
+	proxy.SetTarget(address)
+	env, out := environmentAt(proxy.Address())
+	over, beside := clientAt(t, proxy.Address()), clientAt(t, address)
+	proxy.Block("out")
+	done := make(chan error, 1)
+	go func() {
+		request := &tenurev1.PutRequest{Key: "k", Content: &tenurev1.PutRequest_Text{Text: "v"}, IfRevision: new(uint64)}
+		done <- env.put(t.Context(), over, &putFlags{}, request)
+	}()
+	for event, err := range beside.Watch(t.Context(), tenure.OnKeys("k"), tenure.WithInitial()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Type == tenure.EventPut || len(event.Initial) > 0 {
+			break
+		}
+	}
+	proxy.Cut()
+	proxy.Heal()
+	if err := <-done; err != nil || out.String() != "Success! Data written to: k\n" {
+		t.Errorf("got %v and %q", err, out)
+	}
+	if kv, err := beside.KV().Get(t.Context(), "k"); err != nil || kv.Version != 1 {
+		t.Errorf("got %+v, %v; want it written once", kv, err)
 	}
 }
