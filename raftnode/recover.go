@@ -37,37 +37,45 @@ type disk struct {
 // openDir opens the data directory and says whose it is. A start is counted before anything else happens, if others have
 // heard of the one before, so that they know an older copy of the directory.
 func openDir(ctx context.Context, o Options) (_ *disk, err error) {
-	dir, err := datadir.Open(o.FS, o.Dir)
+	d, known, err := identify(o)
 	if err != nil {
 		return nil, err
 	}
-	d := &disk{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	var known bool
-	if d.identity, known, err = dir.Identity(); err != nil {
-		return nil, err
-	}
-	if err = checkDiffers(dir); err != nil {
-		return nil, err
-	}
 	if !known {
 		d.identity = newIdentity(o)
 	}
-	if err = awaitRoom(ctx, o, dir.Path(), reserveOf(o, dir.ReservePath())); err != nil {
+	if err = awaitRoom(ctx, o, d.dir.Path(), reserveOf(o, d.dir.ReservePath())); err != nil {
 		return nil, err
 	}
 	if !known || d.identity.Met {
 		d.identity.Starts, d.identity.Met = transport.NextStarts(d.identity.Starts, randomUint64()), false
-		if err = dir.WriteIdentity(d.identity); err != nil {
+		if err = d.dir.WriteIdentity(d.identity); err != nil {
 			return nil, err
 		}
 	}
-	d.epoch, d.started, err = dir.Current()
+	d.epoch, d.started, err = d.dir.Current()
 	return d, err
+}
+
+// identify opens the data directory and reads whose it is, if that is known. It refuses one whose state differed.
+func identify(o Options) (_ *disk, known bool, err error) {
+	dir, err := datadir.Open(o.FS, o.Dir)
+	if err != nil {
+		return nil, false, err
+	}
+	d := &disk{dir: dir}
+	if d.identity, known, err = dir.Identity(); err == nil {
+		err = checkDiffers(dir)
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, d.close())
+	}
+	return d, known, nil
 }
 
 // load opens what the directory holds in the order that makes every crash harmless: log, an installation that was

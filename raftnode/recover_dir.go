@@ -94,24 +94,16 @@ func openStopped(o Options) (_ *disk, err error) {
 	if _, err = o.FS.Stat(o.Dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNothingToRecover, err)
 	}
-	dir, err := datadir.Open(o.FS, o.Dir)
+	d, known, err := identify(o)
 	if err != nil {
 		return nil, err
 	}
-	d := &disk{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	var known bool
-	if d.identity, known, err = dir.Identity(); err != nil {
-		return nil, err
-	}
-	if err = checkDiffers(dir); err != nil {
-		return nil, err
-	}
-	if d.epoch, d.started, err = dir.Current(); err != nil {
+	if d.epoch, d.started, err = d.dir.Current(); err != nil {
 		return nil, err
 	}
 	if !known || !d.started {
