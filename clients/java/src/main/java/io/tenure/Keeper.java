@@ -163,6 +163,7 @@ final class Keeper implements Link.Listener {
     stream = new Stream(to);
     for (Kept k : sessions.values()) {
       k.underWay = false;
+      k.attaching = false;
       k.due = clock.nanos();
     }
     tick();
@@ -224,8 +225,15 @@ final class Keeper implements Link.Listener {
       if (sessions.get(k.session.id()) != k) {
         return;
       }
+      if (stream != s) {
+        // Told over a connection that is given up: what happened since is told by nobody.
+        if (error == null) {
+          k.session.attachAgain();
+        }
+        return;
+      }
       k.attaching = false;
-      if (error != null && stream == s) {
+      if (error != null) {
         k.due = clock.nanos() + AGAIN_NANOS + Backoff.pauseNanos(2, random);
       } else {
         k.due = clock.nanos();

@@ -20,6 +20,8 @@ final class Link {
   private static final long CONNECT_MIN_NANOS = 250_000_000L;
   private static final long CONNECT_MAX_NANOS = 3_000_000_000L;
   private static final long DRAIN_NANOS = 2_000_000_000L;
+  /** A connection that stood for less did not show that its member is worth returning to at once. */
+  private static final long BRIEF_NANOS = 1_000_000_000L;
 
   /** Is told about connections, on the loop. */
   interface Listener {
@@ -43,6 +45,9 @@ final class Link {
   private List<String> members;
   private int next;
   private int failures;
+  /** How many connections in a row broke soon after they stood, whatever was answered over them. */
+  private int brief;
+  private long stoodAt;
   private Connection current;
   private Connection connecting;
   private Connection candidate;
@@ -106,6 +111,7 @@ final class Link {
     }
     drop(c);
     current = null;
+    brief = System.nanoTime() - stoodAt < BRIEF_NANOS ? brief + 1 : 0;
     abandonMove();
     for (Listener l : List.copyOf(listeners)) {
       l.down(c);
@@ -165,8 +171,8 @@ final class Link {
   }
 
   private void retry() {
-    int n = failures++;
-    if (n == 0) {
+    int n = Math.max(failures++, brief - 1);
+    if (n <= 0) {
       connectNext();
       return;
     }
@@ -254,12 +260,13 @@ final class Link {
 
   private void stands(Connection c) {
     current = c;
+    stoodAt = System.nanoTime();
     for (Listener l : List.copyOf(listeners)) {
       l.up(c);
     }
     Set<Runnable> tasks = waiting;
     waiting = new LinkedHashSet<>();
-    tasks.forEach(Runnable::run);
+    tasks.forEach(Loop::guarded);
   }
 
   private void move(List<String> first, List<String> then) {
@@ -313,6 +320,7 @@ final class Link {
     candidates = List.of();
     Connection old = current;
     current = c;
+    stoodAt = System.nanoTime();
     for (Listener l : List.copyOf(listeners)) {
       l.moved(old, c);
     }

@@ -47,6 +47,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
       }
     });
     core.onLoop(() -> {
+      core.namespace.key(key); // An empty one is refused now, not when a member could be asked.
       if (!over) {
         core.parts.add(this);
         connect();

@@ -1,0 +1,146 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.KeepAliveResponse;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** How a client stays connected. */
+final class LinkTest extends WithFakeMember {
+  /** Does something in one turn of the loop after the connection broke, and before another one stands. */
+  private void whileDown(Runnable what) throws Exception {
+    client.kv().find("connected");
+    get(client.core().onLoop(() -> {
+      Link link = client.core().link;
+      link.broken(link.current());
+      what.run();
+      return CompletableFuture.completedFuture(null);
+    }));
+  }
+
+  @Test
+  void whatFailsWhenAConnectionStandsKeepsNothingElseFromIt() throws Exception {
+    CompletableFuture<Void> next = new CompletableFuture<>();
+    whileDown(() -> {
+      client.core().link.whenUp(() -> {
+        throw new IllegalStateException("meant to be seen in the log of this test");
+      });
+      client.core().link.whenUp(() -> next.complete(null));
+    });
+    get(next);
+  }
+
+  @Test
+  void anElectionWithoutAKeyCannotBeObservedThoughNoMemberCanBeAsked() throws Exception {
+    AtomicReference<Signals<LeaderChange>> told = new AtomicReference<>();
+    whileDown(() -> told.set(Signals.of(client.election("").observe())));
+    assertEquals(ErrorKind.INVALID_ARGUMENT, told.get().failure().kind());
+  }
+
+  @Test
+  void aMemberThatEndsEveryStreamOfRenewalsIsComeBackToInGrowingPauses() throws Exception {
+    client.openSession();
+    member.next(FakeMember.Renewal.class);
+    CountDownLatch back = new CountDownLatch(3);
+    CountDownLatch storm = new CountDownLatch(40);
+    BlockingQueue<StreamObserver<KeepAliveResponse>> renewals = new LinkedBlockingQueue<>();
+    member.fallSilent();
+    member.keepAlive = renewals::add;
+    member.attach = (r, o) -> {
+      // It answers, as long as it is asked one thing at a time.
+      FakeMember.reply(o, member.truth(r));
+      back.countDown();
+      storm.countDown();
+      try {
+        next(renewals).onCompleted();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    };
+    member.breakOff();
+    assertTrue(back.await(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
+    assertFalse(storm.await(2, TimeUnit.SECONDS));
+  }
+
+  /** A member that ends every connection, and says so. */
+  private static final class Refusing implements AutoCloseable {
+    private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
+    private final Thread accepting;
+
+    Refusing(Set<String> asked) throws IOException {
+      accepting = new Thread(() -> {
+        while (!socket.isClosed()) {
+          try (Socket client = socket.accept()) {
+            asked.add(address());
+          } catch (IOException e) {
+            return; // It is closed.
+          }
+        }
+      });
+      accepting.start();
+    }
+
+    String address() {
+      return "127.0.0.1:" + socket.getLocalPort();
+    }
+
+    @Override
+    public void close() throws IOException {
+      socket.close();
+    }
+  }
+
+  @Test
+  void whoMovesAsksTheNewMembersThenAnotherOldOneAndStaysConnected() throws Exception {
+    Set<String> asked = ConcurrentHashMap.newKeySet();
+    try (FakeMember second = new FakeMember(); FakeMember third = new FakeMember();
+        Refusing fourth = new Refusing(asked); Refusing fifth = new Refusing(asked)) {
+      List<String> old = new ArrayList<>();
+      for (FakeMember m : List.of(member, second, third)) {
+        old.add(m.uri().substring("tenure://".length()));
+      }
+      client.close();
+      client = Client.connect("tenure://" + String.join(",", old));
+      BlockingQueue<SessionChange> told = new LinkedBlockingQueue<>();
+      Session session = client.openSession(SessionOptions.defaults(), Duration.ofMinutes(5), told::add);
+      String before = client.connectedTo();
+      List<String> all = new ArrayList<>(old);
+      all.addAll(List.of(fourth.address(), fifth.address()));
+      get(client.core().onLoop(() -> {
+        client.core().link.update(all, 0);
+        return CompletableFuture.completedFuture(null);
+      }));
+      until(() -> !client.connectedTo().equals(before));
+      String now = client.connectedTo();
+      assertEquals(Set.of(fourth.address(), fifth.address()), asked);
+      assertTrue(old.contains(now), now);
+      assertNotEquals(before, now);
+      // It renews there, and nobody noticed.
+      FakeMember there = List.of(member, second, third).get(old.indexOf(now));
+      assertEquals(session.id(), there.next(FakeMember.Renewal.class).session());
+      assertEquals(SessionState.CONNECTED, session.state());
+      assertEquals(SessionState.CONNECTING, next(told).to());
+      assertEquals(SessionState.CONNECTED, next(told).to());
+      assertTrue(told.isEmpty());
+    }
+  }
+}
