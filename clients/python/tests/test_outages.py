@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fake import ADDRESS, PATIENCE, Dice, FakeMember, at_once, run
 from test_ends import never, unreachable
-from test_watch_cuts import HEADER, initial, put, started
+from test_watch_cuts import HEADER, deleted, initial, put, started
 
 import tenure
 from tenure import EventType, _rpc, aio, errors
@@ -200,6 +200,31 @@ def test_who_waits_in_a_double_barrier_is_told_of_the_sessions_end(member: FakeM
         session._stop(tenure.CloseCause.EXPIRED)
         with pytest.raises(errors.SessionExpired):
             await waiting
+
+    run(member, work)
+
+
+def test_who_leaves_a_double_barrier_last_sees_the_end_though_the_next_round_begins(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        left = asyncio.Event()
+
+        async def serve(request: Any) -> AsyncIterator[Any]:
+            yield started()
+            if left.is_set():  # It would see the next round only.
+                yield initial("d/members/another", complete=True)
+            else:
+                yield initial("d/members/me", complete=True)
+                await left.wait()
+                yield deleted("d/members/me", 8, put("d/members/another", 9))
+            await asyncio.Event().wait()
+
+        def delete(request: Any) -> Any:
+            left.set()
+            return kv_pb2.DeleteResponse(deleted=True)
+
+        member.streams[_rpc.WATCH.path] = serve
+        member.calls[_rpc.DELETE.path] = delete
+        await session.double_barrier("d", 2, name="me").leave()
 
     run(member, work)
 

@@ -41,6 +41,17 @@ def put(key: str, revision: int) -> watch_pb2.WatchResponse:
     )
 
 
+def deleted(key: str, revision: int, *after: watch_pb2.WatchResponse) -> watch_pb2.WatchResponse:
+    """A message that a key was deleted, and of what else came after that."""
+    event = watch_pb2.Event(type=watch_pb2.EVENT_TYPE_DELETED, revision=revision, key=key)
+    events = [event, *(e for message in after for e in message.events.events)]
+    return watch_pb2.WatchResponse(
+        header=types_pb2.ResponseHeader(revision=events[-1].revision, history_id="h"),
+        resume_token=f"t{events[-1].revision}",
+        events=watch_pb2.WatchEvents(events=events),
+    )
+
+
 class Script:
     """Streams by number: each gives its messages, and is then cut; the last one stays open."""
 

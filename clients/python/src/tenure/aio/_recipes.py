@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 async def follow(
     client: Client, *, prefix: str | None = None, key: str | None = None
 ) -> AsyncGenerator[dict[str, KeyValue], None]:
-    """Gives the keys with a prefix, or one key, as they are, and again after every change."""
+    """Gives the keys with a prefix, or one key, as they are, and again after every change: no state is left out."""
     state: dict[str, KeyValue] = {}
     synced = False
     watch = client.watch(prefix=prefix, key=key, initial=True, restart=True, holder_changes=False)
     watch.patient = True
     async with watch:
         while events := await watch.batch():
-            for event in events:
+            for at, event in enumerate(events):
                 if event.type is EventType.RESET:
                     state, synced = {}, False
                 elif event.type is EventType.SYNCED:
@@ -39,8 +39,9 @@ async def follow(
                     state.pop(event.key, None)
                 elif event.kv is not None:
                     state[event.key] = event.kv
-            if synced:
-                yield dict(state)
+                # What one transaction did is seen whole.
+                if synced and (at + 1 == len(events) or events[at + 1].revision != event.revision):
+                    yield dict(state)
 
 
 async def _until_gone(client: Client, key: str) -> None:
@@ -113,8 +114,7 @@ class DoubleBarrier:
         try:
             await within(_while_alive(self._session, self._enter()), timeout, f"double barrier {self.key!r}")
         except BaseException as error:
-            removing = self._session._client._spawn(self._undo(), "leave-barrier")
-            await asyncio.wait({removing}, timeout=None if isinstance(error, errors.TenureError) else FINISH_SECONDS)
+            await self._give_up(error)
             raise
 
     async def _enter(self) -> None:
@@ -130,8 +130,18 @@ class DoubleBarrier:
 
     async def leave(self, timeout: float | None = None) -> None:
         """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
-        await until_finished(self._session, self._remove(), "leave-barrier")
-        await within(_while_alive(self._session, self._leave()), timeout, f"double barrier {self.key!r}")
+        left = asyncio.Event()
+        try:
+            await within(_while_alive(self._session, self._leave(left)), timeout, f"double barrier {self.key!r}")
+        except BaseException as error:
+            if not left.is_set():
+                await self._give_up(error)
+            raise
+
+    async def _give_up(self, error: BaseException) -> None:
+        """Leaves without waiting for the others, and before it goes on, unless the caller was interrupted."""
+        removing = self._session._client._spawn(self._undo(), "leave-barrier")
+        await asyncio.wait({removing}, timeout=None if isinstance(error, errors.TenureError) else FINISH_SECONDS)
 
     async def _undo(self) -> None:
         with contextlib.suppress(errors.TenureError):  # Then it goes with the session.
@@ -140,11 +150,20 @@ class DoubleBarrier:
     async def _remove(self) -> bool:
         return await self._session.kv.delete(self._members + self.name, timeout=self._session._client.timeout)
 
-    async def _leave(self) -> None:
-        async with contextlib.aclosing(follow(self._session._client, prefix=self._members)) as states:
-            async for state in states:
-                if not state:
-                    break
+    async def _leave(self, left: asyncio.Event) -> None:
+        client = self._session._client
+        async with contextlib.aclosing(follow(client, prefix=self._members)) as states:
+            begun = asyncio.ensure_future(anext(states, None))
+            try:
+                # The last to leave might see nothing but the next round if it left before its watch has begun.
+                await asyncio.wait({begun}, timeout=client.timeout)
+                await until_finished(self._session, self._remove(), "leave-barrier")
+                left.set()
+                state = await begun
+            finally:
+                await stop(begun)
+            while state:
+                state = await anext(states, None)
         with contextlib.suppress(errors.CompareFailed):
             await self._session.kv.delete(self._ready, if_revision=self._ready_revision)
 
