@@ -30,7 +30,7 @@ final class LeakTest {
   @Test
   @Timeout(1200)
   void aCycleOfEverythingLeavesNothingBehind() throws Exception {
-    int cycles = Integer.getInteger("tenure.cycles", System.getenv("TENURE_SOAK") == null ? 20 : 1000);
+    int cycles = Integer.getInteger("tenure.cycles", LongForm.wanted() ? 1000 : 20);
     Set<Thread> before = new HashSet<>(Thread.getAllStackTraces().keySet());
     HttpClient http = HttpClient.newHttpClient();
     try (TenureServer server = TenureServer.start()) {
