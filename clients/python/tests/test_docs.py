@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -58,20 +60,54 @@ def test_the_users_path_of_the_page_leads_to_a_held_lock(tenure_member: Member, 
     assert "held with token" in run(textwrap.dedent(program[1]), tenure_member)
 
 
-@pytest.mark.skipif(not os.environ.get("TENURE_SOAK"), reason="installs from a package index; the long form does it")
+# What pip says when it cannot reach the index, or is cut off.
+NO_INDEX = re.compile(
+    r"Connection|[Tt]imed out|Temporary failure|name resolution|HTTP error|IncompleteRead|SSLError|from versions: none"
+)
+
+PATH_SECONDS = 300.0
+PATH_TRIES = 4
+
+
+@pytest.mark.skipif(
+    "1" not in (os.environ.get("TENURE_SOAK"), os.environ.get("TENURE_CI")),
+    reason="installs from a package index; the long form and CI do it",
+)
 def test_the_users_path_takes_at_most_five_minutes(tenure_member: Member, tmp_path: Path) -> None:
+    """Runs the page's shell commands from an empty folder, and again if the network fails, within five minutes in all."""
     (script,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     script = script.replace("localhost:7400", tenure_member.address)
     environment = {**os.environ, "TENURE": str(PAGE.parents[2])}
     environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        ["bash", "-eu", "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "held with token" in done.stdout
+    begun = time.monotonic()
+    for number in range(PATH_TRIES):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        code, told = run_script(script, folder, environment, begun + PATH_SECONDS)
+        if code == 0 or not NO_INDEX.search(told):
+            break
+    assert code == 0, told
+    assert "held with token" in told
+    assert time.monotonic() - begun <= PATH_SECONDS
+
+
+def run_script(script: str, folder: Path, environment: dict[str, str], deadline: float) -> tuple[int, str]:
+    """Runs shell commands, and kills at the deadline all that they began. Returns the exit code and what was said."""
+    log = folder / "said"
+    with log.open("wb") as said:
+        shell = subprocess.Popen(
+            ["bash", "-eu", "-c", script],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+    try:
+        code = shell.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+        raise AssertionError(f"not within {PATH_SECONDS} s:\n{log.read_text(errors='replace')}") from None
+    return code, log.read_text(errors="replace")
