@@ -1,6 +1,7 @@
 package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
@@ -28,10 +29,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,6 +47,8 @@ final class CacheTest {
 
   private final AtomicLong ahead = new AtomicLong();
   private final BlockingQueue<Opened> opened = new LinkedBlockingQueue<>();
+  private final CountDownLatch losses = new CountDownLatch(40);
+  private volatile Consumer<Opened> asked = opened::add;
   private Server server;
   private Client client;
 
@@ -80,7 +85,7 @@ final class CacheTest {
           @Override
           public void watch(WatchRequest r, StreamObserver<WatchResponse> out) {
             ((ServerCallStreamObserver<WatchResponse>) out).setOnCancelHandler(() -> { });
-            opened.add(new Opened(r, out));
+            asked.accept(new Opened(r, out));
           }
         }).addService(
         new ClusterServiceGrpc.ClusterServiceImplBase() {
@@ -133,15 +138,10 @@ final class CacheTest {
 
   @Test
   void whatIsLostAgainAndAgainIsAskedForSlowly() throws Exception {
-    long begun = System.nanoTime();
+    losesHistory();
     Cache cache = client.cache("");
     CompletableFuture<Cache> opening = cache.beginAsync();
-    for (int i = 0; i < 8; i++) {
-      next().out().onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
-    }
-    Opened stream = next();
-    // Pauses are drawn from 20 ms up to 2 s: together they are that long but once in a million.
-    assertTrue(System.nanoTime() - begun > TimeUnit.MILLISECONDS.toNanos(60));
+    Opened stream = noMore();
     stream.started(10);
     stream.state(10);
     opening.get(SOON_SECONDS, TimeUnit.SECONDS);
@@ -150,14 +150,10 @@ final class CacheTest {
 
   @Test
   void whatIsWaitedForIsAskedForSlowlyToo() throws Exception {
-    long begun = System.nanoTime();
+    losesHistory();
     CompletableFuture<Map<String, KeyValue>> done = new CompletableFuture<>();
     new KeysWanted.Wait(client.core(), null, WatchOptions.all(), Optional.empty()).until(Map::isEmpty, done);
-    for (int i = 0; i < 8; i++) {
-      next().out().onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
-    }
-    Opened stream = next();
-    assertTrue(System.nanoTime() - begun > TimeUnit.MILLISECONDS.toNanos(60));
+    Opened stream = noMore();
     stream.started(10);
     stream.state(10);
     assertEquals(Map.of(), done.get(SOON_SECONDS, TimeUnit.SECONDS));
@@ -183,6 +179,21 @@ final class CacheTest {
     client.close();
     assertEquals(ErrorKind.CLIENT_CLOSED, WithFakeMember.failure(opening).kind());
     assertEquals(ErrorKind.CLIENT_CLOSED, cache.failure().orElseThrow().kind());
+  }
+
+  /** Has every stream lose the history, until {@link #noMore}. */
+  private void losesHistory() {
+    asked = o -> {
+      losses.countDown();
+      o.out().onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
+    };
+  }
+
+  /** Lets that go on for a second, and returns the first stream after it. Without pauses there would be hundreds. */
+  private Opened noMore() throws InterruptedException {
+    assertFalse(losses.await(1, TimeUnit.SECONDS));
+    asked = opened::add;
+    return next();
   }
 
   private void passes(long seconds) {
