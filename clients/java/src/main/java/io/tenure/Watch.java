@@ -42,7 +42,8 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private String token = "";
   private TenureException failure;
   private boolean opened;
-  private boolean subscribed;
+  /** Who is told of the messages and of the end; null while the watch is read otherwise. */
+  private volatile WatchSubscription subscription;
   private boolean whole;
   private boolean closed;
   private int failures;
@@ -153,10 +154,25 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   }
 
   /** Says that somebody subscribes; returns whether that one is the first. */
-  synchronized boolean subscribe() {
-    boolean first = !subscribed;
-    subscribed = true;
+  synchronized boolean subscribe(WatchSubscription s) {
+    boolean first = subscription == null;
+    if (first) {
+      subscription = s;
+    }
     return first;
+  }
+
+  /** Whether it ended, and nothing of it is left to be read. */
+  boolean isOver() {
+    return (closed || failure != null) && ready.isEmpty();
+  }
+
+  private void tellEnd() {
+    answerReader();
+    WatchSubscription s = subscription;
+    if (s != null) {
+      s.step();
+    }
   }
 
   /** Ends the watch; readers get what is there, then the end. */
@@ -174,7 +190,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
       stream = null;
     }
     begun.complete(null);
-    answerReader();
+    tellEnd();
   }
 
   private CompletableFuture<Void> beginInner() {
@@ -261,7 +277,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     core.parts.remove(this);
     stream = null;
     begun.completeExceptionally(why);
-    answerReader();
+    tellEnd();
   }
 
   private void take(WatchResponse r) {

@@ -4,8 +4,12 @@ import io.tenure.v1.WatchRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
-/** What to watch, and from where. What is selected adds up; without any selection every key is watched. Immutable. */
+/**
+ * What to watch, and from where. What is selected adds up; without any selection every key is watched. Where it begins does not add
+ * up: of {@link #withInitial}, {@link #after} and {@link #resume} the last one counts. Immutable.
+ */
 public final class WatchOptions {
   private final Selection selection;
   private final boolean initial;
@@ -125,7 +129,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Begins with the present state.
+   * Begins with the present state, and not where {@link #after} or {@link #resume} said before.
    *
    * @return new options
    */
@@ -134,7 +138,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Begins after this revision.
+   * Begins after this revision, and not where {@link #withInitial} or {@link #resume} said before.
    *
    * @param revision the revision
    * @return new options
@@ -144,13 +148,14 @@ public final class WatchOptions {
   }
 
   /**
-   * Goes on where a watch with the same selection stopped, here or in another process.
+   * Goes on where a watch with the same selection stopped, here or in another process, and not where {@link #withInitial} or
+   * {@link #after} said before.
    *
    * @param token what came with its messages
    * @return new options
    */
   public WatchOptions resume(String token) {
-    return new WatchOptions(selection, false, previous, keysOnly, 0, token, progress);
+    return new WatchOptions(selection, false, previous, keysOnly, 0, Objects.requireNonNull(token), progress);
   }
 
   /**
@@ -178,7 +183,7 @@ public final class WatchOptions {
    * @return new options
    */
   public WatchOptions progressEvery(Duration d) {
-    return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, d);
+    return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, Objects.requireNonNull(d));
   }
 
   /** Whether the present state comes first. */

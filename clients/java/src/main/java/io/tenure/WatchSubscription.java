@@ -5,7 +5,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 
 /** Carries the messages of a watch to one subscriber, as many as it asks for, one after another, on the client's pool. */
-final class WatchSubscription implements Flow.Subscription {
+final class WatchSubscription implements Flow.Subscription, AutoCloseable {
   private final ClientCore core;
   private final Watch watch;
   private final Flow.Subscriber<? super WatchMessage> subscriber;
@@ -23,14 +23,32 @@ final class WatchSubscription implements Flow.Subscription {
   }
 
   void start() {
-    boolean first = watch.subscribe();
-    calls.execute(() -> subscriber.onSubscribe(this));
+    boolean first = watch.subscribe(this);
+    calls.execute(() -> {
+      try {
+        subscriber.onSubscribe(this);
+      } catch (RuntimeException | Error e) {
+        cancel();
+        throw e;
+      }
+    });
     if (!first) {
       // Its requests are for nothing, and the watch is another's.
       over = true;
       calls.execute(() -> subscriber.onError(TenureException.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one subscriber, and this one has another already")));
+      return;
     }
+    core.onLoop(() -> {
+      if (!over) {
+        core.parts.add(this);
+        step();
+      }
+      return CompletableFuture.completedFuture(null);
+    }).exceptionally(closed -> {
+      refuse(closed);
+      return null;
+    });
   }
 
   @Override
@@ -46,12 +64,15 @@ final class WatchSubscription implements Flow.Subscription {
       }
       return CompletableFuture.completedFuture(null);
     }).exceptionally(closed -> {
-      if (!over) {
-        over = true;
-        calls.execute(() -> subscriber.onError(Futures.error(closed)));
-      }
+      refuse(closed);
       return null;
     });
+  }
+
+  private void refuse(Throwable closed) {
+    if (!over) {
+      finish(() -> subscriber.onError(Futures.error(closed)));
+    }
   }
 
   @Override
@@ -59,11 +80,27 @@ final class WatchSubscription implements Flow.Subscription {
     if (!over) {
       over = true;
       watch.close();
+      core.loop.run(() -> core.parts.remove(this));
     }
   }
 
-  private void step() {
-    if (over || pulling || demand == 0) {
+  /** The client ends, and the loop with it: who is being told something cannot ask it for more. */
+  @Override
+  public void close() {
+    if (!over) {
+      finish(subscriber::onComplete);
+    }
+  }
+
+  private void finish(Runnable last) {
+    over = true;
+    core.loop.run(() -> core.parts.remove(this));
+    calls.execute(last);
+  }
+
+  /** Goes on to tell the subscriber what it asked for, or the end, for which nobody asks. The loop calls it. */
+  void step() {
+    if (over || pulling || demand == 0 && !watch.isOver()) {
       return;
     }
     pulling = true;
@@ -72,11 +109,9 @@ final class WatchSubscription implements Flow.Subscription {
         return;
       }
       if (error != null) {
-        over = true;
-        calls.execute(() -> subscriber.onError(Futures.error(error)));
+        finish(() -> subscriber.onError(Futures.error(error)));
       } else if (m.isEmpty()) {
-        over = true;
-        calls.execute(subscriber::onComplete);
+        finish(subscriber::onComplete);
       } else {
         demand--;
         calls.execute(() -> tell(m.get()));

@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
+import io.tenure.v1.WatchProgress;
+import io.tenure.v1.WatchResponse;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -61,9 +65,67 @@ final class FlowTest extends WithFakeMember {
   }
 
   @Test
+  void whoAsksForNothingIsToldThatTheClientEndedOrTheWatch() throws Exception {
+    Watch watch = client.watch(WatchOptions.all());
+    Signals<?> ended = Signals.of(watch.publisher(), 0, () -> { });
+    ended.subscription();
+    watch.close();
+    assertEquals(Signals.DONE, ended.next());
+    List<Signals<?>> all = new ArrayList<>();
+    for (Flow.Publisher<?> p : publishers()) {
+      all.add(Signals.of(p, 0, () -> { }));
+    }
+    client.close();
+    for (Signals<?> s : all) {
+      assertEquals(Signals.DONE, s.next());
+    }
+    assertEquals(ErrorKind.CLIENT_CLOSED, Signals.of(client.watch(WatchOptions.all()).publisher(), 0, () -> { }).failure().kind());
+  }
+
+  @Test
+  void whoIsBeingToldSomethingAsTheClientEndsIsToldTheEnd() throws Exception {
+    member.watch = (r, o) -> o.onNext(WatchResponse.newBuilder().setProgress(WatchProgress.getDefaultInstance()).build());
+    CompletableFuture<Void> closed = new CompletableFuture<>();
+    Signals<WatchMessage> s =
+        Signals.of(client.watch(WatchOptions.all()).publisher(), Long.MAX_VALUE, closed::join);
+    assertInstanceOf(WatchMessage.Progress.class, s.next());
+    client.close();
+    closed.complete(null);
+    assertEquals(Signals.DONE, s.next());
+    assertTrue(s.isSilent());
+  }
+
+  @Test
+  void whatIsReadyIsToldBeforeTheEndOfAWatch() throws Exception {
+    WatchResponse progress = WatchResponse.newBuilder().setProgress(WatchProgress.getDefaultInstance()).build();
+    member.watch = (r, o) -> {
+      for (int i = 0; i < 2; i++) {
+        o.onNext(progress);
+      }
+      // The end of history: nothing comes after it.
+      o.onError(FakeMember.refusal(Code.OUT_OF_RANGE_VALUE, "REVISION_COMPACTED"));
+    };
+    Watch watch = client.watch(WatchOptions.all());
+    Signals<WatchMessage> s = Signals.of(watch.publisher(), 1, () -> { });
+    assertInstanceOf(WatchMessage.Progress.class, s.next());
+    s.subscription().request(1);
+    assertInstanceOf(WatchMessage.Progress.class, s.next());
+    assertEquals(ErrorKind.COMPACTED, s.failure().kind());
+    until(() -> client.core().parts.isEmpty());
+  }
+
+  @Test
   void aSubscriberThatThrowsAtTheBeginningIsForgotten() throws Exception {
-    CountDownLatch begun = new CountDownLatch(1);
-    client.election("e").observe().subscribe(new Flow.Subscriber<LeaderChange>() {
+    for (Flow.Publisher<?> p : publishers()) {
+      CountDownLatch begun = new CountDownLatch(1);
+      p.subscribe(throwing(begun));
+      assertTrue(begun.await(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
+      until(() -> client.core().parts.isEmpty());
+    }
+  }
+
+  private static <T> Flow.Subscriber<T> throwing(CountDownLatch begun) {
+    return new Flow.Subscriber<>() {
       @Override
       public void onSubscribe(Flow.Subscription s) {
         begun.countDown();
@@ -71,7 +133,7 @@ final class FlowTest extends WithFakeMember {
       }
 
       @Override
-      public void onNext(LeaderChange item) {
+      public void onNext(T item) {
         throw new AssertionError("was told " + item);
       }
 
@@ -84,12 +146,6 @@ final class FlowTest extends WithFakeMember {
       public void onComplete() {
         throw new AssertionError("completed");
       }
-    });
-    assertTrue(begun.await(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
-    int[] parts = {1};
-    until(() -> {
-      client.core().onLoop(() -> CompletableFuture.completedFuture(parts[0] = client.core().parts.size())).join();
-      return parts[0] == 0;
-    });
+    };
   }
 }

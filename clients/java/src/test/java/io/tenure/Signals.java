@@ -6,17 +6,29 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A subscriber that asks for everything and keeps what it is told. */
+/** A subscriber that keeps what it is told, and asks for everything unless it is said otherwise. */
 final class Signals<T> implements Flow.Subscriber<T> {
   /** That the publisher said that it is done. */
   static final Object DONE = new Object();
 
   private final BlockingQueue<Object> told = new LinkedBlockingQueue<>();
   private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
+  private final long demand;
+  private final Runnable atNext;
+
+  private Signals(long demand, Runnable atNext) {
+    this.demand = demand;
+    this.atNext = atNext;
+  }
 
   /** Subscribes, and asks for everything. */
   static <T> Signals<T> of(Flow.Publisher<T> publisher) {
-    Signals<T> s = new Signals<>();
+    return of(publisher, Long.MAX_VALUE, () -> { });
+  }
+
+  /** Subscribes, asks for so much, and does this whenever it is told something. */
+  static <T> Signals<T> of(Flow.Publisher<T> publisher, long demand, Runnable atNext) {
+    Signals<T> s = new Signals<>(demand, atNext);
     publisher.subscribe(s);
     return s;
   }
@@ -41,12 +53,15 @@ final class Signals<T> implements Flow.Subscriber<T> {
   @Override
   public void onSubscribe(Flow.Subscription s) {
     subscription.complete(s);
-    s.request(Long.MAX_VALUE);
+    if (demand > 0) {
+      s.request(demand);
+    }
   }
 
   @Override
   public void onNext(T item) {
     told.add(item);
+    atNext.run();
   }
 
   @Override
