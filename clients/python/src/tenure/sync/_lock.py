@@ -63,7 +63,7 @@ class Held:
 
     @property
     def safe_until(self) -> float:
-        """Until when it is held even if no renewal succeeds, on CLOCK_BOOTTIME where there is one."""
+        """Until when it is held without a renewal, on CLOCK_BOOTTIME where there is one; -inf when it is not."""
         return self._aio.safe_until
 
     @property

@@ -60,7 +60,7 @@ class Session:
 
     @property
     def safe_until(self) -> float:
-        """Until when it certainly lives, on CLOCK_BOOTTIME where there is one."""
+        """Until when it certainly lives, on CLOCK_BOOTTIME where there is one; -inf once it is over."""
         return self._aio.safe_until
 
     @property
