@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -78,8 +79,11 @@ func (e *environment) withMembers(ctx context.Context, work func(ctx context.Con
 // keyArgument returns the key that an argument means: one leading slash is not part of it.
 func (e *environment) keyArgument(argument string) (string, error) {
 	key := e.prefixArgument(argument)
-	if key == "" {
+	switch {
+	case key == "":
 		return "", usageError("the key is empty")
+	case !utf8.ValidString(key):
+		return "", usageError("the key %s is not valid UTF-8", quoted(key))
 	}
 	return key, nil
 }
