@@ -171,7 +171,7 @@ the environment over the file.`,
 	root.SetVersionTemplate("tenure {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
-	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port, tried in order")
+	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port; short commands try them in order, long ones learn of the others")
 	flags.StringVarP(&env.output, "output", "o", outputText, "what to print: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
 	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newVersionCommand(env))
