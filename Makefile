@@ -113,10 +113,15 @@ test-python: build ## run the tests of the Python stubs and of the Python client
 	TENURE_BINARY=$(TENURE) $(TOOLS)/python-client/bin/python -m pytest
 
 .PHONY: test-java
-test-java: build ## run the tests of the Java client and stubs
+test-java: build ## run the tests of the Java client and stubs, and make the jars with sources and documentation
 	@$(call found,$(JAVA_CHECK)) || { $(call skip,a JDK and Maven,the tests of the Java client and stubs); exit 0; }; \
-	for project in test/stubs/java clients/java; do \
-		(cd $$project && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums test) || exit 1; \
+	rm -f clients/java/target/*.jar; \
+	for project in test/stubs/java:test clients/java:package; do \
+		(cd $${project%:*} && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums $${project#*:}) || exit 1; \
+	done; \
+	for jar in .jar:class -sources.jar:java -javadoc.jar:html; do \
+		jar tf clients/java/target/tenure-client-*[0-9]$${jar%:*} | grep -x "io/tenure/Client.$${jar#*:}" >/dev/null || \
+			{ echo "clients/java makes no $${jar%:*} with io.tenure.Client" >&2; exit 1; }; \
 	done
 
 .PHONY: conformance
