@@ -140,6 +140,28 @@ public final class Client implements AutoCloseable {
    * @param token what {@link Session#export} or {@link Session#token} gave
    * @param wait how long to wait at most
    * @param listener is told, in order, on a thread of the client's pool
+   * @return the session
+   */
+  public Session resume(String token, Duration wait, Consumer<SessionChange> listener) {
+    return Await.of(opening.resume(token, wait, listener));
+  }
+
+  /**
+   * Goes on with a session of another process; see {@link #resume(String)}.
+   *
+   * @param token what {@link Session#export} or {@link Session#token} gave
+   * @return a future of the session
+   */
+  public CompletableFuture<Session> resumeAsync(String token) {
+    return resumeAsync(token, CALL_TIMEOUT, c -> { });
+  }
+
+  /**
+   * Goes on with a session of another process within a time; see {@link #resume(String)}.
+   *
+   * @param token what {@link Session#export} or {@link Session#token} gave
+   * @param wait how long to wait at most
+   * @param listener is told, in order, on a thread of the client's pool
    * @return a future of the session
    */
   public CompletableFuture<Session> resumeAsync(String token, Duration wait, Consumer<SessionChange> listener) {
@@ -307,21 +329,21 @@ public final class Client implements AutoCloseable {
 
   private CompletableFuture<Boolean> checkInner(Sequencer sequencer) {
     Objects.requireNonNull(sequencer);
-    return core.read(LockServiceGrpc.getCheckSequencerMethod(),
-        () -> CheckSequencerRequest.newBuilder().setSequencer(sequencer.wire()).build()).thenApply(r -> r.getHolds());
+    return Futures.map(core.read(LockServiceGrpc.getCheckSequencerMethod(),
+        () -> CheckSequencerRequest.newBuilder().setSequencer(sequencer.wire()).build()), r -> r.getHolds());
   }
 
   private CompletableFuture<Integer> breakInner(String key, String reason) {
     Objects.requireNonNull(key);
     Objects.requireNonNull(reason);
-    return core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
-        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()).thenApply(r -> r.getHolds());
+    return Futures.map(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
+        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()), r -> r.getHolds());
   }
 
   private CompletableFuture<SessionInfo> lookupInner(String id) {
     Objects.requireNonNull(id);
-    return core.read(SessionServiceGrpc.getGetSessionMethod(),
-        () -> GetSessionRequest.newBuilder().setSessionId(id).build()).thenApply(r -> new SessionInfo(id,
+    return Futures.map(core.read(SessionServiceGrpc.getGetSessionMethod(),
+        () -> GetSessionRequest.newBuilder().setSessionId(id).build()), r -> new SessionInfo(id,
             !r.getSession().hasEnd(), r.getSession().getName(), r.getSession().getEpoch(), r.getHoldsCount(),
             r.getSession().hasEnd()
                 ? r.getSession().getEnd().getCause().name().replaceFirst("^SESSION_END_CAUSE_", "") : ""));
@@ -329,18 +351,12 @@ public final class Client implements AutoCloseable {
 
   private CompletableFuture<LockInfo> lockInfoInner(String key) {
     Objects.requireNonNull(key);
-    return core.read(LockServiceGrpc.getGetLockMethod(),
-        () -> GetLockRequest.newBuilder().setKey(core.namespace.key(key)).build()).handle((r, error) -> {
-          if (error == null) {
-            return new LockInfo(r.getLock().getHoldsList().stream().map(h -> new LockInfo.Holder(
-                h.getSequencer().getSessionId(), h.getOwner(), h.getSequencer().getFencingToken())).toList(),
-                r.getLock().getWaiters(), r.getLock().getDelayedHolds());
-          }
-          if (Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.LOCK_NOT_FOUND) {
-            return new LockInfo(List.of(), 0, 0);
-          }
-          throw Futures.rethrow(error);
-        });
+    CompletableFuture<LockInfo> info = Futures.map(core.read(LockServiceGrpc.getGetLockMethod(),
+        () -> GetLockRequest.newBuilder().setKey(core.namespace.key(key)).build()),
+        r -> new LockInfo(r.getLock().getHoldsList().stream().map(h -> new LockInfo.Holder(
+            h.getSequencer().getSessionId(), h.getOwner(), h.getSequencer().getFencingToken())).toList(),
+            r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
+    return Futures.unless(info, ErrorKind.LOCK_NOT_FOUND, new LockInfo(List.of(), 0, 0));
   }
 
   /** Ends what runs; returns the connections, which are being closed. */

@@ -30,7 +30,7 @@ public final class Election {
    * @return the leadership
    */
   public Leadership campaign(String value) {
-    return new Leadership(lock(value, null, position -> {}).acquire());
+    return new Leadership(Await.of(stand(value, Optional.empty(), Optional.empty(), position -> {})));
   }
 
   /**
@@ -42,7 +42,7 @@ public final class Election {
    * @throws TenureException.TimedOut when others led all the time; the candidacy is then given up
    */
   public Leadership campaign(String value, Duration wait) {
-    return new Leadership(lock(value, null, position -> {}).acquire(wait));
+    return new Leadership(Await.of(stand(value, Optional.empty(), Optional.of(wait), position -> {})));
   }
 
   /**
@@ -52,33 +52,44 @@ public final class Election {
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(String value) {
-    return campaignAsync(value, null, Optional.empty(), position -> {});
+    return campaignAsync(value, Optional.empty(), Optional.empty(), position -> {});
+  }
+
+  /**
+   * Stands for at most so long; cancelling the future gives the candidacy up. See {@link #campaign(String, Duration)}.
+   *
+   * @param value what others see of the leader
+   * @param wait how long to wait at most
+   * @return a future of the leadership
+   */
+  public CompletableFuture<Leadership> campaignAsync(String value, Duration wait) {
+    return campaignAsync(value, Optional.empty(), Optional.of(wait), position -> {});
   }
 
   /**
    * Stands under a name within the session, so that another leader can resign in its favour.
    *
    * @param value what others see of the leader
-   * @param owner the name within the session; null for a random one
+   * @param owner the name within the session
    * @param wait how long to wait at most; empty for as long as the session lives
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(String value, String owner, Optional<Duration> wait) {
-    return campaignAsync(value, owner, wait, position -> {});
+    return campaignAsync(value, Optional.of(owner), wait, position -> {});
   }
 
   /**
    * Stands, and tells how many candidates are before this one while it waits.
    *
    * @param value what others see of the leader
-   * @param owner the name within the session; null for a random one
+   * @param owner the name within the session; empty for a random one
    * @param wait how long to wait at most; empty for as long as the session lives
    * @param queued is told, on a thread of the client's pool
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(
-      String value, String owner, Optional<Duration> wait, IntConsumer queued) {
-    return core.loop.shown(lock(value, owner, queued).begin(wait), Leadership::new, Held::unclaim);
+      String value, Optional<String> owner, Optional<Duration> wait, IntConsumer queued) {
+    return core.loop.shown(stand(value, owner, wait, queued), Leadership::new, Held::unclaim);
   }
 
   /**
@@ -92,7 +103,9 @@ public final class Election {
    * @return the run
    */
   public ElectionRun run(String value, Consumer<Leadership> task) {
-    needSession();
+    if (session == null) {
+      throw needsSession();
+    }
     ElectionRun run = new ElectionRun(core, session, this, value, Objects.requireNonNull(task));
     run.start();
     return run;
@@ -116,22 +129,21 @@ public final class Election {
     return subscriber -> new Observation(core, key, Objects.requireNonNull(subscriber)).start();
   }
 
-  private void needSession() {
-    if (session == null) {
-      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
-          "to stand in an election needs a session: take it from session.election()");
-    }
+  private static TenureException needsSession() {
+    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+        "to stand in an election needs a session: take it from session.election()");
   }
 
-  private Lock lock(String value, String owner, IntConsumer queued) {
-    needSession();
+  private CompletableFuture<Held> stand(
+      String value, Optional<String> owner, Optional<Duration> wait, IntConsumer queued) {
     LockOptions o = LockOptions.exclusive().withValue(value.getBytes(StandardCharsets.UTF_8)).onQueued(queued);
-    return new Lock(session, key, owner == null ? o : o.withOwner(owner));
+    return session == null ? CompletableFuture.failedFuture(needsSession())
+        : new Lock(session, key, owner.map(o::withOwner).orElse(o)).begin(wait);
   }
 
   private CompletableFuture<Optional<Leader>> leaderInner() {
-    return core.read(ElectionServiceGrpc.getGetLeaderMethod(),
-        () -> GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build())
-        .thenApply(r -> r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty());
+    return Futures.map(core.read(ElectionServiceGrpc.getGetLeaderMethod(),
+        () -> GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build()),
+        r -> r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty());
   }
 }

@@ -44,7 +44,7 @@ public final class ElectionRun implements AutoCloseable {
       ended.complete(null);
       return;
     }
-    campaign = election.campaignAsync(value, null, Optional.empty());
+    campaign = election.campaignAsync(value);
     campaign.whenComplete((leadership, error) -> {
       if (error == null) {
         core.loop.onPool(() -> lead(leadership));

@@ -44,15 +44,22 @@ final class Futures {
 
   /** Returns the end of a change under a condition: that the condition does not hold is as good as the change. */
   static CompletableFuture<Void> unlessCompareFails(CompletableFuture<?> change) {
-    CompletableFuture<Void> to = new CompletableFuture<>();
-    change.whenComplete((v, error) -> {
-      if (error == null || error(error) instanceof TenureException.CompareFailed) {
-        to.complete(null);
+    return unless(map(change, v -> null), ErrorKind.COMPARE_FAILED, null);
+  }
+
+  /** Returns a future for which an error of this kind is an answer. */
+  static <T> CompletableFuture<T> unless(CompletableFuture<T> from, ErrorKind kind, T answer) {
+    CompletableFuture<T> to = new CompletableFuture<>();
+    from.whenComplete((value, error) -> {
+      if (error == null) {
+        to.complete(value);
+      } else if (error(error) instanceof TenureException e && e.kind() == kind) {
+        to.complete(answer);
       } else {
         to.completeExceptionally(error(error));
       }
     });
-    cancels(to, change);
+    cancels(to, from);
     return to;
   }
 

@@ -29,7 +29,8 @@ import java.util.function.Supplier;
  *
  * <p>A key has 1 to 1 024 bytes in UTF-8 with its namespace, a value at most 512 KiB. Calls of a client's KV fail as {@link
  * TenureException.Unavailable} when no member answers for 30 s; those of a session's KV go on as long as its lease is good and some
- * time after, and fail as {@link TenureException.SessionOver} when it ended. Cancelling a future does not undo a change.
+ * time after, and fail as {@link TenureException.SessionOver} when it ended. Cancelling a future ends
+ * the attempts; it does not undo a change, nor an attempt that is on its way.
  */
 public final class KV {
   private final ClientCore client;
@@ -127,6 +128,28 @@ public final class KV {
    */
   public PutResult put(String key, byte[] value, PutOptions options) {
     return Await.of(putInner(key, value, options));
+  }
+
+  /**
+   * Writes a key.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @return a future of the final key and its revision
+   */
+  public CompletableFuture<PutResult> putAsync(String key, byte[] value) {
+    return putAsync(key, value, PutOptions.defaults());
+  }
+
+  /**
+   * Writes a key, as UTF-8.
+   *
+   * @param key the key, without the namespace
+   * @param value the value
+   * @return a future of the final key and its revision
+   */
+  public CompletableFuture<PutResult> putAsync(String key, String value) {
+    return putAsync(key, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
   }
 
   /**
@@ -264,21 +287,14 @@ public final class KV {
   }
 
   CompletableFuture<Optional<KeyValue>> findInner(String key) {
-    return getInner(key).handle((kv, error) -> {
-      if (error == null) {
-        return Optional.of(kv);
-      }
-      if (Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.KEY_NOT_FOUND) {
-        return Optional.empty();
-      }
-      throw Futures.rethrow(error);
-    });
+    return Futures.unless(Futures.map(getInner(key), Optional::of), ErrorKind.KEY_NOT_FOUND, Optional.empty());
   }
 
   CompletableFuture<KeyValue> getInner(String key) {
     Objects.requireNonNull(key);
-    return read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build())
-        .thenApply(r -> KeyValue.of(r.getKv(), client.namespace));
+    return Futures.map(
+        read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build()),
+        r -> KeyValue.of(r.getKv(), client.namespace));
   }
 
   CompletableFuture<List<KeyValue>> listInner(String prefix) {
@@ -286,8 +302,8 @@ public final class KV {
   }
 
   private CompletableFuture<List<KeyValue>> page(String prefix, String token, List<KeyValue> all) {
-    return read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
-        .setPrefix(client.namespace.full(prefix)).setPageToken(token).build()).thenCompose(r -> {
+    return Futures.compose(read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
+        .setPrefix(client.namespace.full(prefix)).setPageToken(token).build()), r -> {
       r.getKvsList().forEach(kv -> all.add(KeyValue.of(kv, client.namespace)));
       return r.getNextPageToken().isEmpty()
           ? CompletableFuture.completedFuture(all) : page(prefix, r.getNextPageToken(), all);
@@ -301,7 +317,7 @@ public final class KV {
           "an ephemeral key needs a session: put it through session.kv()"));
     }
     ByteString bytes = ByteString.copyFrom(value);
-    return change(KVServiceGrpc.getPutMethod(), options -> {
+    return Futures.map(change(KVServiceGrpc.getPutMethod(), options -> {
       o.guard().ifPresent(g -> options.addGuards(g.guard()));
       PutRequest.Builder r = PutRequest.newBuilder()
           .setKey(client.namespace.key(key)).setValue(bytes).setFlags(o.flags())
@@ -311,12 +327,12 @@ public final class KV {
         r.setBindSession(session.id());
       }
       return r.build();
-    }).thenApply(r -> new PutResult(client.namespace.strip(r.getKv().getKey()), r.getKv().getModRevision()));
+    }), r -> new PutResult(client.namespace.strip(r.getKv().getKey()), r.getKv().getModRevision()));
   }
 
   CompletableFuture<Boolean> deleteInner(String key, Long ifRevision, Held guard) {
     Objects.requireNonNull(key);
-    return change(KVServiceGrpc.getDeleteMethod(), options -> {
+    return Futures.map(change(KVServiceGrpc.getDeleteMethod(), options -> {
       if (guard != null) {
         options.addGuards(guard.guard());
       }
@@ -326,13 +342,13 @@ public final class KV {
         r.setIfRevision(ifRevision);
       }
       return r.build();
-    }).thenApply(r -> r.getDeleted());
+    }), r -> r.getDeleted());
   }
 
   private CompletableFuture<Integer> deletePrefixInner(String prefix) {
     Objects.requireNonNull(prefix);
-    return change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
-        .setPrefix(client.namespace.full(prefix)).setOptions(options).build()).thenApply(r -> r.getDeleted());
+    return Futures.map(change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
+        .setPrefix(client.namespace.full(prefix)).setOptions(options).build()), r -> r.getDeleted());
   }
 
   CompletableFuture<TxnResult> commitInner(Txn txn) {
@@ -340,8 +356,8 @@ public final class KV {
     TxnRequest now = TxnRequest.newBuilder()
         .addAllCompares(txn.compares()).addAllThen(txn.then()).addAllOtherwise(txn.otherwiseOps()).build();
     List<Guard> guards = List.copyOf(txn.guards());
-    return change(KVServiceGrpc.getTxnMethod(), options -> now.toBuilder()
-        .setOptions(options.addAllGuards(guards)).build()).thenApply(this::result);
+    return Futures.map(change(KVServiceGrpc.getTxnMethod(), options -> now.toBuilder()
+        .setOptions(options.addAllGuards(guards)).build()), this::result);
   }
 
   private TxnResult result(TxnResponse r) {

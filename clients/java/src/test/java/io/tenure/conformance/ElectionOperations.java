@@ -24,7 +24,7 @@ final class ElectionOperations {
       case "election.campaign": {
         Election e = things.on(r, Session.class).election(a.text("key"));
         CompletableFuture<Leadership> f = e.campaignAsync(
-            a.maybe("value").orElse(""), a.maybe("owner").orElse(null), a.duration("wait_ms"),
+            a.maybe("value").orElse(""), a.maybe("owner"), a.duration("wait_ms"),
             p -> things.event("held.queued", r.as(), Json.of("position", p)));
         a.finish(r.op());
         return Things.reply(f, l -> {
