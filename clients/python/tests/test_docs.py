@@ -74,7 +74,7 @@ PATH_TRIES = 4
     reason="installs from a package index; the long form and CI do it",
 )
 def test_the_users_path_takes_at_most_five_minutes(tenure_member: Member, tmp_path: Path) -> None:
-    """Runs the page's shell commands from an empty folder, and again if the network fails, within five minutes in all."""
+    """Runs the page's shell commands from an empty folder, once more if the network fails, in five minutes in all."""
     (script,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     script = script.replace("localhost:7400", tenure_member.address)
     environment = {**os.environ, "TENURE": str(PAGE.parents[2])}
