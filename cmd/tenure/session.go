@@ -48,14 +48,14 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
 	return cmd
 }
 
-// renewSession renews a session once.
+// renewSession renews a session once; made twice it does the same, so it needs no key.
 func (e *environment) renewSession(ctx context.Context, c *tenure.Client, secret *secretFlag, id string) error {
 	options, err := secret.options(ctx, e, c, id)
 	if err != nil {
 		return err
 	}
 	var answer *tenurev1.RenewSessionResponse
-	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+	err = c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, _ *tenurev1.CallOptions) (err error) {
 		answer, err = tenurev1.NewSessionServiceClient(member).RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: id, Options: options})
 		return err
 	})
@@ -121,11 +121,11 @@ func (e *environment) destroySession(
 	return e.printf("Success! Session destroyed: %s\n", request.GetSessionId())
 }
 
-// destroySession ends a session; made twice it does the same.
+// destroySession ends a session; made twice it does the same, so it needs no key.
 func destroySession(
 	ctx context.Context, c *tenure.Client, request *tenurev1.DestroySessionRequest,
 ) (answer *tenurev1.DestroySessionResponse, err error) {
-	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+	err = c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, _ *tenurev1.CallOptions) (err error) {
 		answer, err = tenurev1.NewSessionServiceClient(member).DestroySession(ctx, request)
 		return err
 	})
