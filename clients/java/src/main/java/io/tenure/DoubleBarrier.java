@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A barrier that so many pass together, in and out. A party that dies counts as having left.
@@ -109,12 +110,13 @@ public final class DoubleBarrier {
   private CompletableFuture<Void> enterInner(Optional<Duration> wait) {
     CompletableFuture<Void> entered = new CompletableFuture<>();
     CompletableFuture<Map<String, KeyValue>> all = new CompletableFuture<>();
+    AtomicBoolean opening = new AtomicBoolean();
     CompletableFuture<PutResult> put = kv.putInner(own, NOTHING, PutOptions.defaults().ephemeral());
     put.whenComplete((come, error) -> {
       if (error != null) {
         all.completeExceptionally(Futures.error(error));
       } else {
-        waitFor(WatchOptions.key(ready).andPrefix(members), wait).until(keys -> seen(keys, all), all);
+        waitFor(WatchOptions.key(ready).andPrefix(members), wait).until(keys -> seen(keys, opening, all), all);
       }
     });
     all.whenComplete((seen, error) -> {
@@ -145,28 +147,48 @@ public final class DoubleBarrier {
   }
 
   /** Looks whether all have come, and says so to all when this party is the first to see it. */
-  private boolean seen(Map<String, KeyValue> keys, CompletableFuture<?> all) {
+  private boolean seen(Map<String, KeyValue> keys, AtomicBoolean opening, CompletableFuture<?> all) {
     if (keys.containsKey(ready)) {
       return true;
     }
-    if (keys.size() >= count) {
+    if (keys.size() >= count && opening.compareAndSet(false, true)) {
       // That it exists already: another party saw it first.
       Futures.unlessCompareFails(kv.putInner(ready, NOTHING, PutOptions.defaults().ifRevision(0)))
-          .exceptionally(error -> {
-            all.completeExceptionally(Futures.error(error));
-            return null;
+          .whenComplete((v, error) -> {
+            opening.set(false);
+            if (error != null) {
+              all.completeExceptionally(Futures.error(error));
+            }
           });
     }
     return false;
   }
 
   private CompletableFuture<Void> leaveInner(Optional<Duration> wait) {
-    return Futures.compose(kv.deleteInner(own, null, null), gone -> {
-      CompletableFuture<Map<String, KeyValue>> none = new CompletableFuture<>();
-      waitFor(WatchOptions.prefix(members), wait).until(Map::isEmpty, none);
+    CompletableFuture<Void> begun = new CompletableFuture<>();
+    CompletableFuture<Map<String, KeyValue>> none = new CompletableFuture<>();
+    waitFor(WatchOptions.prefix(members), wait).until(keys -> {
+      begun.complete(null);
+      return keys.isEmpty();
+    }, none);
+    none.whenComplete((v, error) -> begun.complete(null));
+    // Who is the last to leave, and looks only then, might see nothing but the next round. Whatever comes of the wait, it leaves.
+    CompletableFuture<Boolean> gone = begun.thenCompose(v -> kv.deleteInner(own, null, null));
+    CompletableFuture<Void> left = new CompletableFuture<>();
+    gone.whenComplete((v, error) -> {
+      if (error != null) {
+        none.completeExceptionally(Futures.error(error));
+      }
       // That it is another one: another party cleaned up, or the next round has begun.
-      return Futures.compose(none, v -> Futures.unlessCompareFails(kv.deleteInner(ready, readyRevision, null)));
+      Futures.connect(Futures.compose(none,
+          empty -> Futures.unlessCompareFails(kv.deleteInner(ready, readyRevision, null))), left);
     });
+    left.whenComplete((v, error) -> {
+      if (left.isCancelled()) {
+        none.cancel(true);
+      }
+    });
+    return left;
   }
 
   private KeysWanted.Wait waitFor(WatchOptions what, Optional<Duration> wait) {

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -89,16 +90,31 @@ final class KeysWanted {
   }
 
   private boolean holds(WatchMessage m) {
-    apply(keys, m);
     if (!(m instanceof WatchMessage.Initial)) {
       losses = 0;
     }
     try {
-      return !(m instanceof WatchMessage.Progress) && wanted.test(keys);
+      if (m instanceof WatchMessage.Events events) {
+        return holds(events.events());
+      }
+      apply(keys, m);
+      return m instanceof WatchMessage.Initial && wanted.test(keys);
     } catch (RuntimeException e) {
       done.completeExceptionally(e);
       return false;
     }
+  }
+
+  /** Looks at the keys after each revision: what one change made whole and the next one broke is not missed. */
+  private boolean holds(List<WatchEvent> events) {
+    for (int i = 0; i < events.size(); i++) {
+      apply(keys, events.get(i));
+      boolean whole = i + 1 == events.size() || events.get(i + 1).revision() != events.get(i).revision();
+      if (whole && wanted.test(keys)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Brings a picture of the keys up to date. */
@@ -107,13 +123,15 @@ final class KeysWanted {
       keys.clear();
       initial.keys().forEach(kv -> keys.put(kv.key(), kv));
     } else if (m instanceof WatchMessage.Events events) {
-      for (WatchEvent e : events.events()) {
-        if (e.type() == WatchEventType.DELETED) {
-          keys.remove(e.key());
-        } else {
-          e.keyValue().ifPresent(kv -> keys.put(kv.key(), kv));
-        }
-      }
+      events.events().forEach(e -> apply(keys, e));
+    }
+  }
+
+  private static void apply(Map<String, KeyValue> keys, WatchEvent e) {
+    if (e.type() == WatchEventType.DELETED) {
+      keys.remove(e.key());
+    } else {
+      e.keyValue().ifPresent(kv -> keys.put(kv.key(), kv));
     }
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.DeleteRequest;
+import io.tenure.v1.DeleteResponse;
 import io.tenure.v1.ErrorReason;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;
@@ -20,6 +21,7 @@ import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** What waits at a barrier, or is in a group, hangs on its session, and can be given up. */
@@ -150,6 +152,40 @@ final class BarrierTest extends WithFakeMember {
     get(left);
     assertEquals("round/members/a", member.next(DeleteRequest.class).getKey());
     assertEquals(5, member.next(DeleteRequest.class).getIfRevision());
+  }
+
+  @Test
+  void theLastToLeaveSeesTheEndThoughTheNextRoundBeginsAtOnce() throws Exception {
+    Session session = client.openSession();
+    AtomicReference<StreamObserver<WatchResponse>> watch = new AtomicReference<>();
+    member.watch = (r, o) -> {
+      // Once it left, it would see the next round only.
+      synchronized (watch) {
+        present(o, member.seen().stream().anyMatch(DeleteRequest.class::isInstance) ? "d/members/other" : "d/members/a");
+        watch.set(o);
+      }
+    };
+    member.delete = (r, o) -> {
+      FakeMember.reply(o, DeleteResponse.newBuilder().setDeleted(true).build());
+      synchronized (watch) {
+        if (watch.get() != null && r.getKey().equals("d/members/a")) {
+          watch.get().onNext(WatchResponse.newBuilder().setEvents(WatchEvents.newBuilder()
+              .addEvents(Event.newBuilder().setType(EventType.EVENT_TYPE_DELETED).setKey("d/members/a").setRevision(8))
+              .addEvents(Event.newBuilder().setType(EventType.EVENT_TYPE_PUT).setRevision(9)
+                  .setKv(KeyValue.newBuilder().setKey("d/members/other").setModRevision(9)))).build());
+        }
+      }
+    };
+    get(session.doubleBarrier("d", 2, "a").leaveAsync());
+  }
+
+  @Test
+  void whoLeavesIsOutThoughItWaitsNoLonger() throws Exception {
+    DoubleBarrier both = client.openSession().doubleBarrier("d", 2, "a");
+    assertEquals(ErrorKind.TIMEOUT, failure(both.leaveAsync(Duration.ofMillis(1))).kind());
+    assertEquals("d/members/a", member.next(DeleteRequest.class).getKey());
+    both.leaveAsync().cancel(true);
+    assertEquals("d/members/a", member.next(DeleteRequest.class).getKey());
   }
 
   @Test
