@@ -49,7 +49,7 @@ type beliefs struct {
 	holding map[int]bool // By agent.
 	losses  int          // Locks that were lost while somebody believed in them.
 	opened  int
-	trouble map[string]int
+	trouble map[string]int // By language and kind.
 }
 
 // contest is the form of a belief test.
@@ -150,6 +150,9 @@ type process struct {
 // answerPatience is how long an answer may take: the process may be paused, the cluster without leader.
 const answerPatience = 3 * time.Minute
 
+// afterTrouble is how long a process rests after an error that faults explain: one that comes at once would come again and again.
+const afterTrouble = 100 * time.Millisecond
+
 func (p *process) run(ctx context.Context) error {
 	if _, err := p.agent.Do("client.open", "", "c", map[string]any{"uri": p.uri}, answerPatience); err != nil {
 		return err
@@ -162,6 +165,7 @@ func (p *process) run(ctx context.Context) error {
 				if err = p.passes(err); err != nil {
 					return err
 				}
+				rest(ctx, afterTrouble)
 				continue
 			}
 			p.count(func() { p.opened++ })
@@ -177,6 +181,7 @@ func (p *process) run(ctx context.Context) error {
 			if err = p.passes(err); err != nil {
 				return err
 			}
+			rest(ctx, afterTrouble)
 		}
 	}
 	return nil
@@ -188,7 +193,7 @@ func (p *process) passes(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	p.count(func() { p.trouble[f.Kind]++ })
+	p.count(func() { p.trouble[p.language+" "+f.Kind]++ })
 	switch f.Kind {
 	case "timeout", "unavailable", "outcome_unknown", "not_held", "stale_token", "cancelled":
 		return nil
