@@ -115,12 +115,12 @@ test-python: build ## run the tests of the Python stubs and of the Python client
 .PHONY: test-java
 test-java: build ## run the tests of the Java client and stubs, and make the jars with sources and documentation
 	@$(call found,$(JAVA_CHECK)) || { $(call skip,a JDK and Maven,the tests of the Java client and stubs); exit 0; }; \
-	rm -f clients/java/target/*.jar; \
+	rm -rf clients/java/target/*.jar clients/java/target/reports clients/java/target/maven-javadoc-plugin-stale-data.txt; \
 	for project in test/stubs/java:test clients/java:package; do \
 		(cd $${project%:*} && TENURE_BINARY=$(TENURE) $(MVN) --batch-mode --no-transfer-progress --strict-checksums $${project#*:}) || exit 1; \
 	done; \
 	for jar in .jar:class -sources.jar:java -javadoc.jar:html; do \
-		jar tf clients/java/target/tenure-client-*[0-9]$${jar%:*} | grep -x "io/tenure/Client.$${jar#*:}" >/dev/null || \
+		jar tf clients/java/target/tenure-client-*[0-9]$${jar%:*} | grep -E "(^|/)io/tenure/Client.$${jar#*:}$$" >/dev/null || \
 			{ echo "clients/java makes no $${jar%:*} with io.tenure.Client" >&2; exit 1; }; \
 	done
 
