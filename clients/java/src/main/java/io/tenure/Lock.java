@@ -173,15 +173,21 @@ public final class Lock {
 
   private CompletableFuture<TryResult> tryInner() {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
-    return session.client.onLoop(result, () -> tryWhenFree(session.client.namespace.key(key), result));
+    return session.client.onLoop(
+        result, () -> tryWhenFree(session.client.namespace.key(key), session.client.clock.nanos(), result));
   }
 
-  private void tryWhenFree(String fullKey, CompletableFuture<TryResult> result) {
+  private void tryWhenFree(String fullKey, long begun, CompletableFuture<TryResult> result) {
     if (result.isDone()) {
       return;
     }
     if (session.state() != SessionState.CLOSED && session.returns.isLeaving(fullKey, owner)) {
-      session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, result));
+      TenureException over = session.endOfPatience(begun, false);
+      if (over == null) {
+        session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, begun, result));
+      } else {
+        result.completeExceptionally(over);
+      }
       return;
     }
     session.inheritance.takeUp(fullKey, owner);
@@ -209,7 +215,7 @@ public final class Lock {
           if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
             held.unclaim();
           }
-        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, result)),
+        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, begun, result)),
             result::completeExceptionally);
       }
     });

@@ -142,6 +142,30 @@ final class LeavingTest extends WithFakeMember {
   }
 
   @Test
+  void aTryInAnOutageEndsThoughWhatWasHeldIsOnItsWayBack() throws Exception {
+    Session session = client.openSession();
+    Lock lock = session.lock("k");
+    CompletableFuture<Held> wait = lock.acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(wait);
+    member.close();
+    until(() -> session.state() != SessionState.CONNECTED);
+    passes(60);
+    assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
+    CompletableFuture<TryResult> attempt = lock.tryAcquireAsync();
+    SessionCore core = client.core().sessions.iterator().next();
+    until(() -> core.state() == SessionState.JEOPARDY);
+    passes(60);
+    TenureException e = failure(attempt);
+    assertEquals(ErrorKind.UNAVAILABLE, e.kind());
+    assertEquals(Applied.NO, e.applied());
+    CompletableFuture<Void> closed = session.closeAsync();
+    passes(60);
+    get(closed);
+  }
+
+  @Test
   void aPlaceThatAnotherWaitOfTheHandleUsedStillIsGivenUpWithThatOne() throws Exception {
     Session session = client.openSession();
     Lock lock = session.lock("k");
