@@ -58,6 +58,9 @@ func explain(timeout time.Duration, err error) error {
 
 // lateText tells what was said before the time was over, and whether something may have been changed.
 func lateText(err error) (said string) {
+	if errors.Is(err, errFellSilent) {
+		return ""
+	}
 	if late := new(lateError); errors.As(err, &late) {
 		said = "; before that: " + printable(errorText(late.before))
 	}

@@ -88,11 +88,11 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 	defer m.close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
+	silence := time.AfterFunc(e.timeout, func() { cancel(errFellSilent) })
 	defer silence.Stop()
 	l, err := m.link(ctx)
 	if err != nil {
-		return err
+		return silenceOr(ctx, err)
 	}
 	stream, err := l.cluster().Backup(ctx, &tenurev1.BackupRequest{})
 	if err != nil {
@@ -105,10 +105,8 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 		case err == nil:
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-			return context.DeadlineExceeded
 		default:
-			return err
+			return silenceOr(ctx, err)
 		}
 		silence.Stop() // A slow disk here is no fault of the member.
 		if _, err = out.Write(part.GetData()); err != nil {

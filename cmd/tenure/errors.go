@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,8 @@ var (
 	errClosed = errors.New("the connection is closed")
 	// errNoAnswer says that a member took a connection, or a request, and said nothing.
 	errNoAnswer = errors.New("no answer")
+	// errFellSilent says that a member from which something long was read said nothing for a while. Nothing was changed.
+	errFellSilent = fmt.Errorf("the member fell silent: %w", context.DeadlineExceeded)
 	// errNotRenewed says that a lease ran out.
 	errNotRenewed = errors.New("it could not be renewed in time")
 	// errOutcomeUnknown says that a change was sent and its answer was lost.

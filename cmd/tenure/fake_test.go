@@ -105,6 +105,17 @@ func closedEndpoint(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// deafEndpoint returns an endpoint that takes connections and says nothing.
+func deafEndpoint(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() }) // Nobody ever took a connection from it.
+	return listener.Addr().String()
+}
+
 // membersAt returns members at endpoints, closed at the test's end.
 func membersAt(t *testing.T, endpoints ...string) *members {
 	t.Helper()

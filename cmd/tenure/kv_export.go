@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,17 +50,17 @@ func (e *environment) exportKeys(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// It may be long; only a member that says nothing for a while is given up.
-	silence := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
+	silence := time.AfterFunc(e.timeout, func() { cancel(errFellSilent) })
 	defer silence.Stop()
 	c, err := e.client(ctx, tenure.WithFixedMembers())
 	if err != nil {
-		return err
+		return silenceOr(ctx, err)
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
 	w := &exportWriter{out: bufio.NewWriter(e.stdout)}
 	for part, err := range c.Watch(ctx, tenure.OnPrefix(prefix), tenure.WithInitial(), tenure.InParts()) {
 		if err != nil {
-			return saidBy(c, err)
+			return silenceOr(ctx, saidBy(c, err))
 		}
 		silence.Stop() // Whoever reads the export may take their time.
 		if err := w.write(part.Initial); err != nil {
@@ -74,6 +75,14 @@ func (e *environment) exportKeys(ctx context.Context, prefix string) error {
 		e.notef("Note: %d ephemeral keys were left out.", w.ephemeral)
 	}
 	return w.out.Flush()
+}
+
+// silenceOr returns errFellSilent if that is why ctx ended, and with it what err tells of.
+func silenceOr(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errFellSilent) {
+		return errFellSilent
+	}
+	return err
 }
 
 // exportWriter writes keys as lines.
