@@ -18,7 +18,11 @@ func (e *environment) client(ctx context.Context, more ...tenure.Option) (*tenur
 	options := append([]tenure.Option{tenure.WithUserAgent("tenure-cli/" + e.version)}, more...)
 	c, err := tenure.Open("tenure://"+strings.Join(e.endpoints, ","), options...)
 	if err != nil {
-		return nil, usageError("--endpoints: %s", printable(err.Error()))
+		text := err.Error()
+		if refused, ok := errors.AsType[*tenure.Error](err); ok {
+			text = refused.Message // Its kind is what an error of usage is.
+		}
+		return nil, usageError("--endpoints: %s", printable(text))
 	}
 	if err := c.Connect(ctx); err != nil {
 		_ = c.Close() // There is nothing to tell.

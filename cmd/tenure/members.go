@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -58,12 +59,14 @@ func newMembers(endpoints []string, userAgent string) (*members, error) {
 	}, nil
 }
 
-// checkEndpoints refuses what is not host:port.
+// checkEndpoints refuses what is not host:port, or would be something else than a member in a connection string of the Go client: there
+// a port is a number.
 func checkEndpoints(endpoints []string) error {
 	for _, endpoint := range endpoints {
 		host, port, err := net.SplitHostPort(endpoint)
-		if err != nil || host == "" || port == "" || strings.Contains(endpoint, "/") {
-			return usageError("--endpoints: %s is not host:port", quoted(endpoint))
+		number, errPort := strconv.ParseUint(port, 10, 16)
+		if err != nil || errPort != nil || number == 0 || host == "" || strings.ContainsAny(host, " @/?,") {
+			return usageError("--endpoints: %s is not host:port, with the port as a number", quoted(endpoint))
 		}
 	}
 	return nil

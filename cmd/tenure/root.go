@@ -196,7 +196,7 @@ func prepare(env *environment, cmd *cobra.Command) {
 	}
 }
 
-// validate checks the global flags.
+// validate checks the global flags, and takes white space off the endpoints: lists are written with it.
 func (e *environment) validate() error {
 	if e.output != outputText && e.output != outputJSON {
 		return usageError("--output is %q; it must be text or json", e.output)
@@ -206,6 +206,9 @@ func (e *environment) validate() error {
 	}
 	if len(e.endpoints) == 0 {
 		return usageError("--endpoints is empty; give at least one host:port")
+	}
+	for i, endpoint := range e.endpoints {
+		e.endpoints[i] = strings.TrimSpace(endpoint)
 	}
 	return nil
 }
