@@ -246,9 +246,9 @@ def test_nothing_is_safe_until_any_time_once_it_is_over(member: FakeMember) -> N
         now = client._clock.now()
         assert session.safe_until > now
         assert held.safe_until > now
-        held._state.doubted = True
+        held._state.doubts += 1
         assert held.safe_until == float("-inf")
-        held._state.doubted = False
+        held._state.doubts -= 1
         client._guard._pid = 0  # As in a forked child.
         try:
             assert (session.safe_until, held.safe_until) == (float("-inf"), float("-inf"))

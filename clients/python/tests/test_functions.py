@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from conftest import Seen, Twin
-from fake import FakeMember, at_once, run
+from fake import PATIENCE, FakeMember, at_once, run
 from test_fork import in_child
 
 import tenure
-from tenure import _rpc, errors
+from tenure import _rpc, aio, errors
+from tenure.aio import _connection
 
 
 def for_twin(twin: Twin, steps: Callable[..., list[Callable[[], Any]]]) -> Callable[..., Any]:
@@ -96,6 +97,100 @@ def test_a_leader_that_gives_leadership_up_may_return_something(twin: Twin, tenu
         ]
 
     assert twin.do(session.election("e").run, for_twin(twin, steps)) == "done"
+
+
+def test_a_leader_whose_resignation_was_refused_is_cancelled_when_leadership_is_lost(
+    tenure_uri: str, seen: Seen
+) -> None:
+    async def use() -> None:
+        async with aio.Client(tenure_uri) as client, client.session() as session:
+
+            async def lead(leadership: Any) -> None:
+                try:
+                    with pytest.raises(errors.CandidateNotFound):
+                        await leadership.resign(to_session=session.id, to_owner="nobody")
+                    seen("refused")
+                    await asyncio.Event().wait()
+                finally:
+                    seen("cancelled")
+
+            running = asyncio.ensure_future(session.election("e").run(lead))
+            await asyncio.to_thread(seen.wait, lambda items: "refused" in items)
+            await client.break_lock("e", "a test")
+            with pytest.raises(errors.HoldLost):
+                await running
+            assert seen.items == ["refused", "cancelled"]
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("how", ["callback", "task"])
+def test_what_a_function_started_is_not_the_function(tenure_uri: str, seen: Seen, how: str) -> None:
+    async def use() -> None:
+        async with aio.Client(tenure_uri) as client, client.session() as session:
+            tasks = []
+
+            async def close(*_: Any) -> None:
+                await elected.close()
+                seen("closed")
+
+            async def lead(leadership: Any) -> None:
+                try:
+                    if how == "callback":
+                        client.on_state(close)
+                    else:
+                        tasks.append(asyncio.ensure_future(close()))
+                    await asyncio.Event().wait()
+                finally:
+                    seen("cancelled")
+
+            elected = session.elect("e")(lead)
+            await elected.wait()
+            await asyncio.to_thread(seen.wait, lambda items: items == ["cancelled", "closed"])
+
+    asyncio.run(use())
+
+
+def test_a_client_that_was_closed_leaves_no_function_running(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_connection, "CLOSERS_SECONDS", 0.01)
+    ended = []
+
+    async def use() -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        leads = asyncio.Event()
+        async with member.client() as client, client.session() as session:
+
+            @session.elect("e")
+            async def lead(leadership: Any) -> None:
+                try:
+                    leads.set()
+                    await asyncio.Event().wait()
+                finally:
+                    try:
+                        await asyncio.Event().wait()  # It cleans up for too long.
+                    finally:
+                        ended.append(leadership.token)
+
+            await leads.wait()
+        assert ended
+
+    asyncio.run(asyncio.wait_for(use(), PATIENCE))
+
+
+def test_a_leader_may_close_another_client(tenure_uri: str, seen: Seen) -> None:
+    with tenure.connect(tenure_uri) as client, client.session() as session:
+
+        @session.elect("e")
+        def lead(leadership: tenure.Leadership) -> None:
+            with tenure.connect(tenure_uri):
+                pass
+            seen(leadership.safe)
+            leadership.lost.wait()
+
+        seen.wait(lambda items: items)
+        assert seen.items == [True]
 
 
 def test_who_is_cancelled_while_it_closes_a_run_is_cancelled_and_the_function_cleans_up_once(

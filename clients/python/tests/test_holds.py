@@ -99,6 +99,29 @@ def test_a_leader_that_passes_leadership_on_is_not_safe_until_the_answer(member:
     run(member, work)
 
 
+def test_a_refused_resignation_says_nothing_of_another_that_has_no_answer(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        leadership = await lead(member, session)
+        go = asyncio.Event()
+
+        async def answer(request: Any) -> Any:
+            if request.to_owner == "nobody":
+                raise errors.CandidateNotFound("no such candidate", applied=False)
+            await go.wait()
+            return election_pb2.ResignResponse(resigned=True)
+
+        member.calls[_rpc.RESIGN.path] = answer
+        passing = asyncio.ensure_future(leadership.resign(to_session=session.id, to_owner="heir"))
+        await member.asked_for(_rpc.RESIGN)
+        with pytest.raises(errors.CandidateNotFound):
+            await leadership.resign(to_session=session.id, to_owner="nobody")
+        assert not leadership.safe
+        go.set()
+        assert await passing
+
+    run(member, work)
+
+
 @pytest.mark.parametrize("how", ["refused", "cancelled"])
 def test_a_leader_that_does_not_know_whether_it_passed_leadership_on_gives_it_back(
     member: FakeMember, how: str

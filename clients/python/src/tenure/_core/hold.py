@@ -19,7 +19,7 @@ class HoldState:
         self._lease = lease
         self._lapses = lease.lapses
         self.safe_from = safe_from
-        self.doubted = False  # Whether it is being given up, with an outcome that is not known yet.
+        self.doubts = 0  # Attempts to give it up whose outcome is not known yet.
         self.cause: EndCause | None = None
 
     @property
@@ -32,21 +32,26 @@ class HoldState:
     @property
     def safe(self) -> bool:
         """Whether it is held, by this process, at this moment."""
-        if self.cause is not None or self.doubted or self._lapses != self._lease.lapses:
-            return False
-        return self.safe_from <= self._clock.now() < self._lease.safe_until
+        # The clock first: a thread that is held up between the two must not take a later lease for that of the hold.
+        believed = self.safe_from <= self._clock.now() < self._lease.safe_until
+        return believed and self._stands
 
     @property
     def safe_for(self) -> float:
         """For how many seconds it is held even if no renewal succeeds; 0 when it is not."""
-        return max(0.0, self._lease.safe_until - self._clock.now()) if self.safe else 0.0
+        seconds = max(0.0, self._lease.safe_until - self._clock.now())
+        return seconds if self.safe else 0.0
 
     @property
     def safe_until(self) -> float:
         """Until when it is held even if no renewal succeeds, on the client's clock; -inf when it is not."""
-        if self.cause is not None or self.doubted or self._lapses != self._lease.lapses:
-            return float("-inf")
-        return self._lease.safe_until
+        until = self._lease.safe_until
+        return until if self._stands else float("-inf")
+
+    @property
+    def _stands(self) -> bool:
+        """Whether nothing but time speaks against it."""
+        return self.cause is None and not self.doubts and self._lapses == self._lease.lapses
 
     def end(self, cause: EndCause) -> bool:
         """Ends it. Returns whether it had not ended before."""

@@ -20,7 +20,7 @@ from tenure._core.namespace import Namespace
 from tenure._core.retry import decide
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
 from tenure.aio._dispatch import Dispatcher, TaskDispatcher
-from tenure.aio._function import ended_from_inside, outside, waits_for_caller
+from tenure.aio._function import ended_from_inside, lend, outside, waits_for_caller
 from tenure.aio._keepalive import Keeper
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link, check_process
@@ -134,7 +134,8 @@ class Connection:
             return
         self._close_begun = True
         ended_from_inside(self)
-        closers = [asyncio.ensure_future(close()) for close in reversed(list(self._closers.values()))]
+        loop = asyncio.get_running_loop()
+        closers = [lend(self, loop.create_task(close())) for close in reversed(list(self._closers.values()))]
         try:
             if closers:
                 await asyncio.wait(closers, timeout=CLOSERS_SECONDS)
@@ -165,7 +166,7 @@ class Connection:
         for closer in closers:
             closer.cancel()
         await asyncio.gather(*closers, return_exceptions=True)
-        spared = (asyncio.current_task(), waits_for_caller())
+        spared = (asyncio.current_task(), *waits_for_caller())
         while tasks := [t for t in self._tasks if t not in spared]:
             for task in tasks:
                 task.cancel()

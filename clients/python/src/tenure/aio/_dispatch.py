@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from tenure.aio._function import outside
+
 log = logging.getLogger("tenure")
 
 
@@ -35,7 +37,7 @@ class TaskDispatcher:
         """Takes a callback."""
         self._queue.put_nowait((callback, args))
         if self._task is None:
-            self._task = asyncio.ensure_future(self._run())
+            self._task = outside(lambda: asyncio.get_running_loop().create_task(self._run()))
 
     async def _run(self) -> None:
         while (item := await self._queue.get()) is not None:

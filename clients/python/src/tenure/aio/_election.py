@@ -12,7 +12,7 @@ from tenure import _convert, errors
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
 from tenure.aio._follow import Follower
-from tenure.aio._function import FunctionCall, ended_from_inside
+from tenure.aio._function import FunctionCall, inside
 from tenure.aio._kv import to_bytes
 from tenure.aio._lock import Held, until_finished
 from tenure.aio._wait import stop
@@ -53,22 +53,27 @@ class Leadership(Held):
             to_session_id=to_session,
             to_owner=to_owner,
         )
-        ended_from_inside(self)
-        self._state.doubted = True
-        return await until_finished(self.session, self._pass_on(request), "resign")
+        self._state.doubts += 1
+        return await until_finished(self.session, self._pass_on(request, inside(self)), "resign")
 
-    async def _pass_on(self, request: election_pb2.ResignRequest) -> bool:
+    async def _pass_on(self, request: election_pb2.ResignRequest, call: FunctionCall | None) -> bool:
         try:
             answer = await self.session._change(RESIGN, request, owner=self.owner)
         except BaseException as error:
             if isinstance(error, errors.TenureError) and error.applied is False:
-                self._state.doubted = False
+                self._state.doubts -= 1
             else:
-                self._end(EndCause.RELEASED, give_back=True)  # It may have been passed on.
+                self._end_inside(call, EndCause.RELEASED, give_back=True)  # It may have been passed on.
             raise
-        self._end(EndCause.RELEASED if answer.resigned else EndCause.TAKEN_AWAY)
+        self._end_inside(call, EndCause.RELEASED if answer.resigned else EndCause.TAKEN_AWAY)
         self.session._holdings.settle()
         return answer.resigned
+
+    def _end_inside(self, call: FunctionCall | None, cause: EndCause, give_back: bool = False) -> None:
+        """Ends it as the function wished that leads, if it did."""
+        if call is not None:
+            call.ends_itself = True
+        self._end(cause, give_back)
 
 
 class Election:
@@ -121,7 +126,7 @@ class Election:
 async def lead(leadership: Leadership, function: Callable[[Leadership], Any], call: FunctionCall) -> asyncio.Task[Any]:
     """Runs a function while leadership lasts. Returns the task, which has ended. Raises HoldLost."""
     lost = asyncio.ensure_future(leadership.lost.wait())
-    work = call.begin(function, leadership)
+    work = call.begin(leadership.session._client, function, leadership)
     try:
         await asyncio.wait({work, lost}, return_when=asyncio.FIRST_COMPLETED)
         if call.ends_itself:

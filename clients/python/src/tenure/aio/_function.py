@@ -6,10 +6,13 @@ import asyncio
 import contextvars
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-# The call in which the present code runs. What a function starts runs in it, too.
-_inside: contextvars.ContextVar[FunctionCall | None] = contextvars.ContextVar("tenure_function_call", default=None)
+if TYPE_CHECKING:
+    from tenure.aio._connection import Connection
+
+# The call in which the present code runs. What a function starts inherits it.
+_call: contextvars.ContextVar[FunctionCall | None] = contextvars.ContextVar("tenure_function_call", default=None)
 
 
 class FunctionCall:
@@ -21,46 +24,59 @@ class FunctionCall:
     def __init__(self, *owners: object, waits: asyncio.Task[Any] | None = None) -> None:
         self._owners = owners
         self._waits = waits  # Who waits until the function has returned.
-        self._running = False
+        self._task: asyncio.Task[Any] | None = None
+        self._lent: set[asyncio.Task[Any]] = set()
         self.ends_itself = False
 
     async def _run(self, function: Callable[..., Any], *args: Any) -> Any:
-        _inside.set(self)
-        self._running = True
-        try:
-            result = function(*args)
-            return await result if inspect.isawaitable(result) else result
-        finally:
-            self._running = False
+        _call.set(self)
+        result = function(*args)
+        return await result if inspect.isawaitable(result) else result
 
-    def begin(self, function: Callable[..., Any], *args: Any) -> asyncio.Task[Any]:
-        """Begins the call."""
-        return asyncio.get_running_loop().create_task(self._run(function, *args))
+    def begin(self, client: Connection, function: Callable[..., Any], *args: Any) -> asyncio.Task[Any]:
+        """Begins the call. The client's close ends it."""
+        self._task = client._start_task(self._run(function, *args), "function")
+        return self._task
 
-    def ends(self, owner: object) -> bool:
-        """Tells whether this function runs, and ends that owner."""
-        if not self._running or not any(owner is o for o in self._owners):
-            return False
-        self.ends_itself = True
-        return True
+    def runs_for(self, owner: object) -> bool:
+        """Tells whether the caller is the function itself, not what it has started, and runs for that owner."""
+        task = asyncio.current_task()
+        return (task is self._task or task in self._lent) and any(owner is o for o in self._owners)
+
+
+def inside(owner: object) -> FunctionCall | None:
+    """Returns the call of the function that runs for an owner, if it is that function that asks."""
+    call = _call.get()
+    return call if call is not None and call.runs_for(owner) else None
 
 
 def ended_from_inside(owner: object) -> bool:
-    """Tells whether something is ended by a function that runs for it: then the function must not be waited for."""
-    call = _inside.get()
-    return call is not None and call.ends(owner)
+    """Notes that something is ended, and tells whether by a function that runs for it: that must not be waited for."""
+    call = inside(owner)
+    if call is not None:
+        call.ends_itself = True
+    return call is not None
 
 
-def waits_for_caller() -> asyncio.Task[Any] | None:
-    """Returns the task that waits for the function that calls; None when no function does."""
-    call = _inside.get()
-    return call._waits if call is not None and call._running else None
+def lend(owner: object, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+    """Makes a task act for the function, if it is that which asks."""
+    call = inside(owner)
+    if call is not None:
+        call._lent.add(task)
+        task.add_done_callback(call._lent.discard)
+    return task
+
+
+def waits_for_caller() -> tuple[asyncio.Task[Any] | None, ...]:
+    """Returns what may wait for the caller: the function that calls, or has started it, and what runs that."""
+    call = _call.get()
+    return (call._task, call._waits) if call is not None else ()
 
 
 def outside(begin: Callable[[], asyncio.Task[Any]]) -> asyncio.Task[Any]:
     """Starts a task that is no part of the function that happens to start it."""
-    token = _inside.set(None)
+    token = _call.set(None)
     try:
         return begin()
     finally:
-        _inside.reset(token)
+        _call.reset(token)

@@ -101,7 +101,7 @@ class Held:
         """Raises HoldLost unless it is held at this moment."""
         self.session._client._guard.check()
         if not self._state.safe:
-            why = "it is being given up" if self._state.doubted else "not yet"
+            why = "it is being given up" if self._state.doubts else "not yet"
             raise errors.HoldLost(f"{self.key!r} is not held: {self._state.ended or why}")
 
     def on_lost(self, callback: Callable[[EndCause], Any]) -> Callable[[EndCause], Any]:

@@ -149,7 +149,7 @@ class KeyWatch(_Run):
     async def _tell(self, kv: KeyValue | None) -> bool:
         """Calls the function. Returns whether to go on."""
         call = FunctionCall(self, self._client, waits=asyncio.current_task())
-        work = call.begin(self._function, kv)
+        work = call.begin(self._client, self._function, kv)
         try:
             await asyncio.wait({work})
         finally:

@@ -16,7 +16,7 @@ from tenure.sync._kv import KV
 from tenure.sync._portal import Portal
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._session import Session
-from tenure.sync._threads import ThreadDispatcher, let_go, runs_for_the_library
+from tenure.sync._threads import ThreadDispatcher, let_go, runs_for
 from tenure.sync._watch import Cache, KeyWatch, Watch
 from tenure.types import (
     Behavior,
@@ -73,9 +73,9 @@ class Client:
         """
         if self._aio._guard.forked or self._portal.closed:
             return
-        let_go()
+        let_go(self._portal)
         if not self._close_begun.acquire(blocking=False):
-            if not runs_for_the_library():  # Whoever closes it may wait for that one.
+            if not (runs_for(self._portal) or self._dispatcher.calls):  # Whoever closes it may wait for that one.
                 self._close_ended.wait()
             return
         try:

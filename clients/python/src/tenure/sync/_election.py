@@ -124,7 +124,7 @@ class ElectionRun:
         self._portal = portal
 
         async def lead(leadership: aio.Leadership) -> None:
-            await in_thread(self, lambda: function(Leadership(portal, leadership)))
+            await in_thread((self, portal), lambda: function(Leadership(portal, leadership)))
 
         self._aio = portal.call(lambda: aio.ElectionRun(session, key, value, lead, resign_first=True))
 

@@ -13,10 +13,6 @@ from typing import Any
 log = logging.getLogger("tenure")
 
 
-class _Callbacks(threading.Thread):
-    """The thread in which callbacks run."""
-
-
 class ThreadDispatcher:
     """Runs callbacks in a thread of its own, so that they may block, and call the client."""
 
@@ -28,8 +24,13 @@ class ThreadDispatcher:
         """Takes a callback. The loop's thread calls this, and no other."""
         self._queue.put((callback, args))
         if self._thread is None:
-            self._thread = _Callbacks(target=self._serve, name="tenure-callbacks", daemon=True)
+            self._thread = threading.Thread(target=self._serve, name="tenure-callbacks", daemon=True)
             self._thread.start()
+
+    @property
+    def calls(self) -> bool:
+        """Whether the caller is one of its callbacks."""
+        return threading.current_thread() is self._thread
 
     def _serve(self) -> None:
         while (item := self._queue.get()) is not None:
@@ -45,16 +46,19 @@ class ThreadDispatcher:
 
     def join(self) -> None:
         """Waits until the thread has ended, unless it is the caller."""
-        if self._thread is not None and threading.current_thread() is not self._thread:
+        if self._thread is not None and not self.calls:
             self._thread.join()
 
 
 class Worker(threading.Thread):
-    """A thread that calls a function which may block. A thread cannot be cancelled: its end is waited for."""
+    """A thread that calls a function which may block. A thread cannot be cancelled: its end is waited for.
 
-    def __init__(self, owner: object, function: Callable[..., Any], *args: Any) -> None:
+    `owners` are what the function may end by itself, and that then do not wait for it.
+    """
+
+    def __init__(self, owners: tuple[object, ...], function: Callable[..., Any], *args: Any) -> None:
         super().__init__(name="tenure-run", daemon=True)
-        self.owner = owner
+        self.owners = owners
         self._function = function
         self._args = args
         self._loop = asyncio.get_running_loop()
@@ -86,7 +90,9 @@ class Worker(threading.Thread):
             self._loop.call_soon_threadsafe(self._settle, value, error)
 
     def _settle(self, value: Any, error: Exception | None) -> None:
-        if self._result.done():
+        if self._result.done():  # It was let go.
+            if error is not None:
+                log.error("a function failed", exc_info=error)
             return
         if error is None:
             self._result.set_result(value)
@@ -102,25 +108,28 @@ class Worker(threading.Thread):
             except asyncio.CancelledError:
                 cancelled = True
         if cancelled:
-            self._result.exception()
+            error = self._result.exception()
+            if error is not None:
+                log.error("a function failed", exc_info=error)
             raise asyncio.CancelledError
         return self._result.result()
 
 
-async def in_thread(owner: object, function: Callable[..., Any], *args: Any) -> Any:
+async def in_thread(owners: tuple[object, ...], function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function that may block in a thread of its own."""
-    worker = Worker(owner, function, *args)
+    worker = Worker(owners, function, *args)
     worker.start()
     return await worker.wait()
 
 
-def runs_for_the_library() -> bool:
-    """Whether the caller is a function of the user that the library runs in a thread: what closes a client waits."""
-    return isinstance(threading.current_thread(), (Worker, _Callbacks))
-
-
-def let_go(owner: object | None = None) -> None:
-    """Lets nobody wait for the caller, if it is a function that the library runs (for this owner, or for any)."""
+def runs_for(owner: object) -> bool:
+    """Tells whether the caller is a function that the library runs in a thread for this owner."""
     thread = threading.current_thread()
-    if isinstance(thread, Worker) and owner in (None, thread.owner):
+    return isinstance(thread, Worker) and any(owner is o for o in thread.owners)
+
+
+def let_go(owner: object) -> None:
+    """Lets nobody wait for the caller, if it is a function that the library runs for this owner."""
+    thread = threading.current_thread()
+    if isinstance(thread, Worker) and runs_for(owner):
         thread.let_go()

@@ -170,7 +170,7 @@ class KeyWatch:
         self._portal = portal
 
         async def tell(kv: KeyValue | None) -> Any:
-            return await in_thread(self, function, kv)
+            return await in_thread((self, portal), function, kv)
 
         self._aio = portal.call(lambda: aio.KeyWatch(client, key, tell))
 
