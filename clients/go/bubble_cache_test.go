@@ -18,6 +18,7 @@ type watchedMember struct {
 	tenurev1.UnimplementedWatchServiceServer
 	requests chan *tenurev1.WatchRequest
 	messages chan *tenurev1.WatchResponse
+	refusals chan error // Ends of watches; nil is none.
 }
 
 func (m *watchedMember) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
@@ -28,6 +29,8 @@ func (m *watchedMember) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStream
 			if err := stream.Send(message); err != nil {
 				return err
 			}
+		case err := <-m.refusals:
+			return err
 		case <-stream.Context().Done():
 			return nil
 		}

@@ -66,8 +66,9 @@ func TestAnObserverLeavesAMemberThatKnowsNothingNew(t *testing.T) {
 			t.Errorf("told %+v, want the leaders of both members, and a gap between that no member told of", told)
 		}
 		if len(breaks) != 2 || breaks[0] == nil || breaks[1] != nil {
-			t.Errorf("told of breaks %v, want one and its end", breaks)
+			t.Fatalf("told of breaks %v, want one and its end", breaks)
 		}
+		isBreak(t, breaks[0], "the member fell silent")
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -29,7 +31,9 @@ func inWatch(t *testing.T, test func(t *testing.T, w *watching), options ...tenu
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &watching{
-			watchedMember: &watchedMember{requests: make(chan *tenurev1.WatchRequest, 10), messages: make(chan *tenurev1.WatchResponse)},
+			watchedMember: &watchedMember{
+				requests: make(chan *tenurev1.WatchRequest, 10), messages: make(chan *tenurev1.WatchResponse), refusals: make(chan error),
+			},
 			cluster:       newFakeCluster(1), seen: make(chan seen, 100),
 		}
 		tenurev1.RegisterWatchServiceServer(w.cluster.members[0].Member, w.watchedMember)
@@ -88,7 +92,47 @@ func TestAWatchTellsABreakAndItsEndOnce(t *testing.T) {
 		if len(w.breaks) != 2 || w.breaks[1] != nil {
 			t.Errorf("told of breaks %v, want one and its end", w.breaks)
 		}
+		isBreak(t, w.breaks[0], "the connection broke")
 	}, tenure.OnKeys("k"))
+}
+
+func TestAWatchTellsThatAMemberFellSilent(t *testing.T) {
+	inWatch(t, func(t *testing.T, w *watching) {
+		<-w.requests
+		w.started(4)
+		pass(time.Minute)
+		<-w.requests
+		if len(w.breaks) != 1 {
+			t.Fatalf("told of breaks %v, want one", w.breaks)
+		}
+		isBreak(t, w.breaks[0], "the member fell silent")
+	}, tenure.OnKeys("k"))
+}
+
+func TestAWatchTellsWhatAMemberSaidOfABreak(t *testing.T) {
+	inWatch(t, func(t *testing.T, w *watching) {
+		<-w.requests
+		w.refusals <- refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "unknown")
+		<-w.requests
+		if len(w.breaks) != 1 {
+			t.Fatalf("told of breaks %v, want one", w.breaks)
+		}
+		isBreak(t, w.breaks[0], "NO_LEADER")
+		if said, ok := errors.AsType[*tenure.Error](w.breaks[0]); !ok || said.Reason != "NO_LEADER" {
+			t.Errorf("told %+v, want the member's reason", w.breaks[0])
+		}
+	}, tenure.OnKeys("k"))
+}
+
+// isBreak tests that a break is told as one: who reads has nothing whose outcome might be unknown.
+func isBreak(t *testing.T, cause error, text string) {
+	t.Helper()
+	if !errors.Is(cause, tenure.ErrUnavailable) || errors.Is(cause, tenure.ErrOutcomeUnknown) || tenure.AppliedOf(cause) != tenure.AppliedNo {
+		t.Errorf("told %v of the kind %v, applied: %s; want ErrUnavailable, and nothing applied", cause, tenure.KindOf(cause), tenure.AppliedOf(cause))
+	}
+	if want := "unavailable: " + text; cause.Error() != want {
+		t.Errorf("told %q, want %q", cause, want)
+	}
 }
 
 func TestTheStateOfAWatchBeginsAnewAfterABreak(t *testing.T) {

@@ -248,7 +248,7 @@ func (o *observer) run(ctx context.Context) error {
 			return errClientClosed()
 		case errors.Is(err, errMoved):
 			continue
-		case !again(err) && !errors.Is(err, errStreamEnded):
+		case !mends(err):
 			return fromRPC(err)
 		}
 		o.breaks.begin(err)
@@ -286,7 +286,7 @@ func (o *observer) once(ctx context.Context, good func()) error {
 	switch cause := context.Cause(reading); {
 	case errors.Is(cause, errSilent):
 		l.Fail()
-		return errStreamEnded
+		return errSilent
 	case errors.Is(err, io.EOF):
 		return errStreamEnded
 	case cause != nil:

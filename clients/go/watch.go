@@ -164,8 +164,8 @@ func InParts() WatchOption {
 	return func(o *watchOptions) { o.inParts = true }
 }
 
-// OnBreak is told why a watch is interrupted, and nil when it goes on where it was: once each, however many attempts lie between. It
-// must not block.
+// OnBreak is told why a watch is interrupted, as an *Error of the kind ErrUnavailable, and nil when it goes on where it was: once each, however
+// many attempts lie between. It must not block.
 func OnBreak(f func(cause error)) WatchOption {
 	return func(o *watchOptions) { o.onBreak = f }
 }
@@ -299,10 +299,22 @@ type breaks struct {
 // begin notes that something broke.
 func (b *breaks) begin(cause error) {
 	if b.tell != nil && !b.broken {
-		b.tell(fromRPC(cause))
+		b.tell(broken(cause))
 	}
 	b.broken = true
 }
+
+// broken returns the error for a break: who reads changes nothing, so nothing is unknown.
+func broken(cause error) error {
+	e := &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: lastText(cause), cause: cause}
+	if info := infoOf(cause); info != nil {
+		e.Reason, e.Facts = info.GetReason(), info.GetMetadata()
+	}
+	return e
+}
+
+// mends tells whether another attempt may mend the break of a stream that is read.
+func mends(err error) bool { return again(err) || isAny(err, errStreamEnded, errSilent) }
 
 // end notes that it goes on.
 func (b *breaks) end() {
@@ -342,7 +354,7 @@ func (w *watcher) run(ctx context.Context) error {
 			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: "the present state broke off: " + lastText(err), cause: err}
 		case errors.Is(err, errMoved), errors.Is(err, errOld):
 			continue
-		case !again(err) && !errors.Is(err, errStreamEnded):
+		case !mends(err):
 			return fromRPC(err)
 		}
 		w.breaks.begin(err)
@@ -400,7 +412,7 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 	switch cause := context.Cause(reading); {
 	case errors.Is(cause, errSilent):
 		l.Fail()
-		return errStreamEnded
+		return errSilent
 	case cause != nil:
 		return cause
 	case errors.Is(err, io.EOF):

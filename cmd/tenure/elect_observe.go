@@ -44,7 +44,11 @@ func (e *environment) noteBreak(broken, mended string) func(cause error) {
 			e.notef("%s", mended)
 			return
 		}
-		e.notef("%s (%s); trying again.", broken, printable(errorText(plainError(cause))))
+		text := cause.Error()
+		if told, ok := errors.AsType[*tenure.Error](cause); ok {
+			text = told.Message // Its kind says no more than broken.
+		}
+		e.notef("%s (%s); trying again.", broken, printable(text))
 	}
 }
 

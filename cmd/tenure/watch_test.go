@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+
+	"google.golang.org/grpc"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// A break is told by what happened: there is no outcome of a watch that could be unknown.
+func TestABreakOfAWatchIsToldByWhatHappened(t *testing.T) {
+	watches := 0
+	member := &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+		if watches++; watches == 1 {
+			return nil
+		}
+		return s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{
+			Events: []*tenurev1.Event{{Type: tenurev1.EventType_EVENT_TYPE_DELETED, Revision: 7, Key: "k"}},
+		}}})
+	}}
+	env, out := environmentAt()
+	code := execute(t.Context(), env, []string{"watch", "k", "--once", "--endpoints", member.serve(t)})
+	want := "The watch was interrupted (the member ended the stream); trying again.\n" +
+		"The watch goes on; nothing was missed.\n7\tdeleted\tk\t\n"
+	if code != exitOK || out.String() != want {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitOK, want)
+	}
+}
