@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,6 +15,7 @@ from test_watch_cuts import HEADER, deleted, initial, put, started
 
 import tenure
 from tenure import EventType, _rpc, aio, errors
+from tenure.aio import _connection
 from tenure.v1 import cluster_pb2, kv_pb2, lock_pb2, watch_pb2
 
 ACQUIRE, TRY, CANCEL, LIST_MEMBERS = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT, _rpc.LIST_MEMBERS
@@ -103,6 +105,27 @@ def test_a_timeout_counts_also_while_there_is_no_room_for_a_request(member: Fake
         await first
 
     run(member, work)
+
+
+def test_a_member_that_answers_slowly_is_reached_in_the_end(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_connection, "CONNECT_SECONDS_MIN", 0.01)
+    monkeypatch.setattr(_connection, "CONNECT_SECONDS_MAX", PATIENCE)
+
+    async def slow(request: Any) -> Any:
+        await asyncio.sleep(0.1)
+        return cluster_pb2.ListMembersResponse()
+
+    async def work() -> None:
+        member.deadlines = True
+        member.calls[LIST_MEMBERS.path] = slow
+        client = member.client()
+        client.address = dataclasses.replace(client.address, ttl=0.03)
+        async with client:
+            await client.wait_connected()
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
 
 
 AT_ONCE: dict[str, Any] = {

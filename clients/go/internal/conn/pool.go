@@ -53,8 +53,8 @@ type Options struct {
 	Members []string
 	// Dial connects to one.
 	Dial Dial
-	// TTL is what most sessions will have: attempts to connect are short enough to try all members within a third of it. Nothing is promised to a
-	// session with a shorter one.
+	// TTL is what most sessions will have: the first attempts to connect are short enough to try all members within a
+	// third of it. Nothing is promised to a session with a shorter one.
 	TTL time.Duration
 	// Fixed tells to try Members in their order, and no others: List is not asked.
 	Fixed bool
@@ -180,13 +180,13 @@ func (p *Pool) Run(ctx context.Context) {
 // connect tries members until one answers, ctx ends, or nobody waits any more.
 func (p *Pool) connect(ctx context.Context, pauses *backoff.Backoff) *Link {
 	round := &UnreachableError{}
-	for p.wanted() {
+	for failed := 0; p.wanted(); failed++ {
 		if p.pause && !pauses.Wait(ctx) {
 			return nil
 		}
 		p.pause = true
 		address := p.pick(len(round.Addresses))
-		link, err := p.dial(ctx, address)
+		link, err := p.dial(ctx, address, failed)
 		if err == nil {
 			p.use(link)
 			return link
@@ -234,13 +234,16 @@ func (p *Pool) wanted() bool {
 	return p.waiting > 0
 }
 
-// dial connects to one member.
-func (p *Pool) dial(ctx context.Context, address string) (*Link, error) {
+// dial connects to one member. After each round over all members that failed it waits twice as long: perhaps they are far away, or busy.
+func (p *Pool) dial(ctx context.Context, address string, failed int) (*Link, error) {
 	p.mu.Lock()
 	members := p.hosts.Len()
 	p.mu.Unlock()
-	patience := min(dialMax, max(dialMin, p.options.TTL/time.Duration(3*members)))
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	patience := max(dialMin, p.options.TTL/time.Duration(3*members))
+	for range failed / members {
+		patience = min(2*patience, dialMax)
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(patience, dialMax))
 	defer cancel()
 	transport, err := p.options.Dial(ctx, address)
 	if err != nil {
@@ -367,7 +370,7 @@ func (p *Pool) rebalance(ctx context.Context, link *Link) *Link {
 		}
 		address := p.hosts.Next()
 		p.mu.Unlock()
-		next, err := p.dial(ctx, address)
+		next, err := p.dial(ctx, address, 0)
 		if err == nil && ctx.Err() == nil {
 			return next
 		}

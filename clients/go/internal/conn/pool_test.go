@@ -137,3 +137,31 @@ func TestWhoWakesAfterAMemberCameAndWentIsToldWhyThereIsNone(t *testing.T) {
 		}
 	})
 }
+
+func TestMembersThatAnswerSlowlyAreReachedInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, end := run(func(ctx context.Context, _ string) (conn.Transport, error) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(time.Second): // Four times as long as the first attempts last.
+				return idle{}, nil
+			}
+		})
+		defer end()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		link, err := p.Get(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		link.Release()
+	})
+}
+
+// idle is a connection over which nothing is called.
+type idle struct{ conn.Transport }
+
+func (idle) Broken() <-chan struct{} { return nil }
+
+func (idle) Close() error { return nil }

@@ -228,9 +228,14 @@ class Connection:
             if link.served:
                 backoff.reset()
 
-    def _connect_seconds(self) -> float:
+    def _connect_seconds(self, rounds: int) -> float:
+        """How long an attempt may take: all members are tried within a third of the TTL.
+
+        Each later round is longer; else nobody would be reached who is far away, or busy.
+        """
         ttls = [s.ttl for s in self._sessions.values() if s.ttl > 0] or [self.address.ttl or CONNECT_SECONDS_MAX]
-        return min(CONNECT_SECONDS_MAX, max(CONNECT_SECONDS_MIN, min(ttls) / (3 * len(self._members.addresses))))
+        first = max(CONNECT_SECONDS_MIN, min(ttls) / (3 * len(self._members.addresses)))
+        return min(CONNECT_SECONDS_MAX, first * 2.0 ** min(rounds, 16))
 
     async def _connect(self, backoff: Backoff, pause: bool) -> Link:
         """Tries members until one answers."""
@@ -242,16 +247,16 @@ class Connection:
             # When not one of the list answered, what the members advertise perhaps cannot be reached from here.
             seed = attempt % (size + 1) == size
             address = self._rng.choice(self.address.endpoints) if seed else self._members.next()
-            link = await self._try_connect(address)
+            link = await self._try_connect(address, attempt // size)
             if link is not None:
                 return link
             attempt, pause = attempt + 1, True
 
-    async def _try_connect(self, address: str) -> Link | None:
+    async def _try_connect(self, address: str, rounds: int = 0) -> Link | None:
         """Returns a connection to a member that has answered; None if it does not."""
         link = Link(address, self._credentials)
         try:
-            answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), self._connect_seconds())
+            answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), self._connect_seconds(rounds))
         except errors.TenureError as error:
             log.debug("no connection to %s: %s", address, error)
             await link.close()

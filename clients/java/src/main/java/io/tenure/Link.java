@@ -225,8 +225,16 @@ final class Link {
   }
 
   private void limit(Connection c, Runnable late) {
-    long nanos = Math.max(CONNECT_MIN_NANOS, ttl.toNanos() / (3L * members.size()));
-    loop.after(Math.min(nanos, CONNECT_MAX_NANOS), late);
+    loop.after(connectNanos(ttl, members.size(), failures), late);
+  }
+
+  /**
+   * Returns how long an attempt to connect may take: all members are tried within a third of the TTL, and longer in each
+   * later round. Else nobody would be reached who is far away, or busy.
+   */
+  static long connectNanos(Duration ttl, int members, int failures) {
+    long first = Math.max(CONNECT_MIN_NANOS, ttl.toNanos() / (3L * members));
+    return Math.min(CONNECT_MAX_NANOS, first << Math.min(failures / members, 16));
   }
 
   /** Watches over a connection from its beginning to its end. */

@@ -127,6 +127,16 @@ final class PartsTest {
   }
 
   @Test
+  void anAttemptToConnectMayTakeLongerInEachRoundOverTheMembers() {
+    Duration ttl = Duration.ofSeconds(2);
+    assertEquals(Duration.ofMillis(250), Duration.ofNanos(Link.connectNanos(ttl, 3, 0)));
+    assertEquals(Duration.ofMillis(250), Duration.ofNanos(Link.connectNanos(ttl, 3, 2)));
+    assertEquals(Duration.ofMillis(500), Duration.ofNanos(Link.connectNanos(ttl, 3, 3)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(ttl, 3, 1_000_000)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofMinutes(1), 3, 0)));
+  }
+
+  @Test
   void pausesAreDrawnFromAGrowingRange() {
     Random random = new Random(1);
     for (int n = 0; n < 20; n++) {
