@@ -13,7 +13,10 @@ import (
 // observe prints who leads, and each change, until Ctrl-C.
 func (e *environment) observe(ctx context.Context, key string) error {
 	c, err := e.client(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err != nil:
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.

@@ -108,7 +108,10 @@ func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenur
 		return err
 	}
 	c, err := e.client(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err != nil:
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.

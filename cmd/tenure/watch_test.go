@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"io"
+	"net"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -25,5 +29,35 @@ func TestABreakOfAWatchIsToldByWhatHappened(t *testing.T) {
 		"The watch goes on; nothing was missed.\n7\tdeleted\tk\t\n"
 	if code != exitOK || out.String() != want {
 		t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitOK, want)
+	}
+}
+
+// Who follows something ends it with Ctrl-C, also when there is nothing to follow yet.
+func TestAnInterruptEndsWhatIsFollowedWellWhileItConnects(t *testing.T) {
+	for _, command := range []string{"watch k", "elect k --observe"} {
+		t.Run(command, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			connecting := make(chan error, 1)
+			go func() {
+				conn, err := listener.Accept()
+				interrupt()
+				if err == nil {
+					_, err = io.Copy(io.Discard, conn) // Until it is given up.
+					_ = conn.Close()
+				}
+				connecting <- err
+			}()
+			env, out := environmentAt()
+			code := execute(ctx, env, append(strings.Fields(command), "--endpoints", listener.Addr().String()))
+			if code != exitOK || out.Len() > 0 {
+				t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitOK)
+			}
+			_ = listener.Close()
+			<-connecting
+		})
 	}
 }
