@@ -20,14 +20,14 @@ func (e *environment) observe(ctx context.Context, key string) error {
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
-	told := ""                       // What was printed last, without revision.
+	ctx, first := e.awaitFirst(ctx, c)
+	defer first.end()
+	told := "" // What was printed last, without revision.
 	for o, err := range c.Observe(ctx, key, tenure.OnBreak(e.noteBreak("The election could not be followed", "The election is followed again."))) {
-		switch {
-		case errors.Is(err, context.Canceled):
-			return nil
-		case err != nil:
-			return saidBy(c, err)
+		if err != nil {
+			return first.ended(ctx, err)
 		}
+		first.came()
 		text := leaderText(o)
 		if text == told {
 			continue

@@ -22,6 +22,7 @@ type fakeMember struct {
 	tenurev1.UnimplementedSessionServiceServer
 	tenurev1.UnimplementedLockServiceServer
 	tenurev1.UnimplementedWatchServiceServer
+	tenurev1.UnimplementedElectionServiceServer
 	tenurev1.UnimplementedClusterServiceServer
 
 	get       func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
@@ -32,6 +33,7 @@ type fakeMember struct {
 	check     func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error)
 	status    func() (*tenurev1.GetStatusResponse, error)
 	watch     func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error
+	observe   func(*tenurev1.ObserveRequest, grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error
 }
 
 func (f *fakeMember) Get(_ context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
@@ -70,6 +72,10 @@ func (f *fakeMember) Watch(r *tenurev1.WatchRequest, s grpc.ServerStreamingServe
 	return f.watch(r, s)
 }
 
+func (f *fakeMember) Observe(r *tenurev1.ObserveRequest, s grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error {
+	return f.observe(r, s)
+}
+
 // serve serves the member and returns its endpoint.
 func (f *fakeMember) serve(t *testing.T, options ...grpc.ServerOption) string {
 	t.Helper()
@@ -82,6 +88,7 @@ func (f *fakeMember) serve(t *testing.T, options ...grpc.ServerOption) string {
 	tenurev1.RegisterSessionServiceServer(server, f)
 	tenurev1.RegisterLockServiceServer(server, f)
 	tenurev1.RegisterWatchServiceServer(server, f)
+	tenurev1.RegisterElectionServiceServer(server, f)
 	tenurev1.RegisterClusterServiceServer(server, f)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -47,6 +47,8 @@ type environment struct {
 	output string
 	// timeout bounds one call of a client command.
 	timeout time.Duration
+	// firstAnswerMin is the least time for which what is followed may say nothing at its beginning; zero is timeoutDefault.
+	firstAnswerMin time.Duration
 
 	// started tells that a command's own code ran, so that an error is not one of usage.
 	started bool

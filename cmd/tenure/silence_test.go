@@ -2,19 +2,28 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// silent is a member that takes watches and says nothing.
+// silent is a member that takes what follows something, and says nothing.
 func silent() *fakeMember {
-	return &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
-		<-s.Context().Done()
-		return nil
-	}}
+	return &fakeMember{
+		watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+			<-s.Context().Done()
+			return nil
+		},
+		observe: func(_ *tenurev1.ObserveRequest, s grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error {
+			<-s.Context().Done()
+			return nil
+		},
+	}
 }
 
 // saysNoAnswer tests that a command ended because nobody answered, and says so and no more than that.
@@ -59,5 +68,44 @@ func TestAnExportThatIsInterruptedSaysNothing(t *testing.T) {
 	code := execute(ctx, env, []string{"kv", "export", "--endpoints", member.serve(t)})
 	if code != exitInterrupted || out.Len() > 0 {
 		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitInterrupted)
+	}
+}
+
+// What is followed goes on over breaks once anything came. Before that, nobody knows that there is anything to wait for.
+func TestWhatIsFollowedEndsIfNothingEverCame(t *testing.T) {
+	refusing := &fakeMember{watch: func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+		return refusal(codes.Unavailable, "NO_LEADER", "no")
+	}}
+	for name, test := range map[string]struct{ command, endpoint string }{
+		"a watch of a member that says nothing":        {"watch k", silent().serve(t)},
+		"a watch of a member that refuses":             {"watch k", refusing.serve(t)},
+		"an observer of a member that does not answer": {"elect k --observe", silent().serve(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, out := environmentAt()
+			env.firstAnswerMin = time.Millisecond
+			code := execute(t.Context(), env, append(strings.Fields(test.command), "--timeout", "300ms", "--endpoints", test.endpoint))
+			_, last, _ := strings.Cut("\n"+out.String(), "\nError!")
+			saysNoAnswer(t, env, code, "Error!"+last)
+		})
+	}
+}
+
+// A watch that began goes on in silence, for longer than the first answer may take.
+func TestAWatchThatBeganWaitsOn(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	over := time.AfterFunc(time.Hour, interrupt)
+	defer over.Stop()
+	member := &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+		err := s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Started{Started: &tenurev1.WatchStarted{AfterRevision: 1}}})
+		over.Reset(2500 * time.Millisecond)
+		<-s.Context().Done()
+		return err
+	}}
+	env, out := environmentAt()
+	env.firstAnswerMin = time.Millisecond
+	code := execute(ctx, env, []string{"watch", "k", "--timeout", "2s", "--endpoints", member.serve(t)})
+	if code != exitOK || out.Len() > 0 {
+		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitOK)
 	}
 }

@@ -115,16 +115,17 @@ func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenur
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
-	options := append(selected, tenure.OnBreak(e.noteBreak("The watch was interrupted", "The watch goes on; nothing was missed.")))
+	ctx, first := e.awaitFirst(ctx, c)
+	defer first.end()
+	options := append(selected, tenure.OnStart(func(uint64) { first.came() }), tenure.OnBreak(e.noteBreak("The watch was interrupted", "The watch goes on; nothing was missed.")))
 	for event, err := range c.Watch(ctx, options...) {
 		if err == nil {
+			first.came()
 			err = showAll(event, show)
 		}
 		switch {
-		case errors.Is(err, context.Canceled):
-			return nil
 		case err != nil:
-			return saidBy(c, err)
+			return first.ended(ctx, err)
 		case f.once:
 			return nil
 		}

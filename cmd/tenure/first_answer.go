@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+)
+
+// errNothingCame ends what is followed if nothing ever came.
+var errNothingCame = errors.New("nothing came")
+
+// firstAnswer bounds how long something that is followed may say nothing from its beginning. Once anything came, breaks are mended for as long as
+// they last.
+type firstAnswer struct {
+	client   *tenure.Client
+	patience time.Duration
+	timer    *time.Timer
+	cancel   context.CancelCauseFunc
+}
+
+// awaitFirst returns a context for following something through a client: it ends if nothing comes for --timeout, and for firstAnswerMin at
+// least. Call end after.
+func (e *environment) awaitFirst(ctx context.Context, c *tenure.Client) (context.Context, *firstAnswer) {
+	least := e.firstAnswerMin
+	if least == 0 {
+		least = timeoutDefault
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	f := &firstAnswer{client: c, patience: max(e.timeout, least), cancel: cancel}
+	f.timer = time.AfterFunc(f.patience, func() { cancel(errNothingCame) })
+	return ctx, f
+}
+
+// came notes that something came.
+func (f *firstAnswer) came() { f.timer.Stop() }
+
+// end frees what belongs to the context.
+func (f *firstAnswer) end() {
+	f.timer.Stop()
+	f.cancel(nil)
+}
+
+// ended returns what a command that followed something ends with: nothing after Ctrl-C.
+func (f *firstAnswer) ended(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(context.Cause(ctx), errNothingCame):
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer within %v: try `tenure status`, or a longer --timeout", f.patience)}
+	case errors.Is(err, context.Canceled):
+		return nil
+	}
+	return saidBy(f.client, err)
+}
