@@ -45,11 +45,12 @@ async def follow(
 
 
 async def _until_gone(client: Client, key: str) -> None:
-    """Waits until a key does not exist."""
+    """Waits until a key does not exist. Raises ClientClosed."""
     async with contextlib.aclosing(follow(client, key=key)) as states:
         async for state in states:
             if key not in state:
                 return
+    raise errors.ClientClosed("the client was closed")  # What follows a key ends with the client only.
 
 
 async def _while_alive(session: Session, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -88,7 +89,7 @@ class Barrier:
         return await self._kv.delete(self.key)
 
     async def wait(self, timeout: float | None = None) -> None:
-        """Waits until the barrier is open. Raises WaitTimeout."""
+        """Waits until the barrier is open. Raises WaitTimeout, or ClientClosed when the client is closed meanwhile."""
         await within(_until_gone(self._client, self.key), timeout, f"barrier {self.key!r}")
 
 
@@ -109,7 +110,7 @@ class DoubleBarrier:
     async def enter(self, timeout: float | None = None) -> None:
         """Enters and waits for the others. Raises WaitTimeout; then this one has not entered.
 
-        It ends with the session, too, as leave does: then SessionClosed tells why.
+        It ends with the session or the client, too, as leave does: then SessionClosed or ClientClosed tells why.
         """
         try:
             await within(_while_alive(self._session, self._enter()), timeout, f"double barrier {self.key!r}")
@@ -127,6 +128,7 @@ class DoubleBarrier:
                 if sum(k.startswith(self._members) for k in state) >= self.count:
                     with contextlib.suppress(errors.CompareFailed):
                         await self._session.kv.put(self._ready, b"", if_revision=0)
+        raise errors.ClientClosed("the client was closed", applied=None)
 
     async def leave(self, timeout: float | None = None) -> None:
         """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
@@ -164,6 +166,8 @@ class DoubleBarrier:
                 await stop(begun)
             while state:
                 state = await anext(states, None)
+        if state is None:  # Others may still be there.
+            raise errors.ClientClosed("the client was closed", applied=None)
         with contextlib.suppress(errors.CompareFailed):
             await self._session.kv.delete(self._ready, if_revision=self._ready_revision)
 
@@ -172,7 +176,8 @@ class DoubleBarrier:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.leave()
+        if not self._session._client._guard.forked:
+            await self.leave()
 
 
 class Membership:

@@ -55,8 +55,11 @@ class Observer:
 
     def __next__(self) -> LeaderInfo | None:
         if not self._answers:
-            with contextlib.suppress(errors.ClientClosed):
+            try:
                 self._portal.run(self._fetch())
+            except errors.ClientClosed:
+                if not self._aio._closed:  # It had not begun, else the client would have closed it.
+                    raise
             if not self._answers:
                 raise StopIteration
         return self._answers.popleft()

@@ -28,7 +28,7 @@ class Barrier:
         return self._portal.run(self._aio.remove())
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until the barrier is open. Raises WaitTimeout."""
+        """Waits until the barrier is open. Raises WaitTimeout, or ClientClosed when the client is closed meanwhile."""
         self._portal.run(self._aio.wait(timeout))
 
 
@@ -53,7 +53,8 @@ class DoubleBarrier:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.leave()
+        if not self._portal._guard.forked:
+            self.leave()
 
 
 class Membership:
@@ -104,9 +105,15 @@ class Presence:
                 return state
             return None
 
+        began = False
         try:
             while (state := self._portal.run(following())) is not None:
+                began = True
                 yield state
+        except errors.ClientClosed:
+            if not began:
+                raise
         finally:
-            with contextlib.suppress(RuntimeError, errors.ClientClosed):
-                self._portal.run(states.aclose())
+            if not self._portal.closed:
+                with contextlib.suppress(RuntimeError, errors.ClientClosed):
+                    self._portal.run(states.aclose())

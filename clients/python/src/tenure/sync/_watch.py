@@ -58,8 +58,11 @@ class Watch:
     def _fill(self) -> None:
         """Waits until there are events, or it is closed."""
         if not self._events and not self._closed:
-            with contextlib.suppress(errors.ClientClosed):
+            try:
                 self._portal.run(self._fetch())
+            except errors.ClientClosed:
+                if not self._aio._closed:  # It had not begun, else the client would have closed it.
+                    raise
 
     async def _fetch(self) -> None:
         """Reads events. They stay here until they are taken, also when who waits for them is interrupted."""

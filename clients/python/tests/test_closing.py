@@ -1,0 +1,166 @@
+"""What becomes of what waits, or is used, when its client is closed, or its session handed over."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from conftest import Twin, until
+from fake import ADDRESS, PATIENCE, Dice, FakeMember, run
+from test_fork import in_child
+from test_watch_cuts import Script, initial, started
+
+import tenure
+from tenure import _rpc, errors
+from tenure.v1 import kv_pb2
+
+ACQUIRE, TRY, CANCEL = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT
+
+
+# What waits for keys.
+
+
+def test_who_waits_at_a_barrier_does_not_pass_when_the_client_closes(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        Script(member, [started(), initial("b", complete=True)])
+        waiting = asyncio.ensure_future(client.barrier("b").wait())
+        await member.asked_for(_rpc.WATCH)
+        await client.close()
+        with pytest.raises(errors.ClientClosed):
+            await waiting
+
+    run(member, work)
+
+
+def test_a_thread_that_waits_at_a_barrier_does_not_pass_when_the_client_closes(member: FakeMember) -> None:
+    Script(member, [started(), initial("b", complete=True)])
+    outcome: list[str] = []
+    client = tenure.Client(f"tenure://{ADDRESS}", rng=Dice())
+
+    def wait() -> None:
+        try:
+            client.barrier("b").wait()
+            outcome.append("passed")
+        except errors.ClientClosed:
+            outcome.append("closed")
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    until(lambda: member.requests(_rpc.WATCH))
+    client.close()
+    waiting.join(PATIENCE)
+    assert outcome == ["closed"]
+
+
+def test_who_waits_for_others_has_not_entered_a_double_barrier_when_the_client_closes(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.calls[_rpc.PUT.path] = lambda r: kv_pb2.PutResponse()
+        member.calls[_rpc.DELETE.path] = lambda r: kv_pb2.DeleteResponse()
+        Script(member, [started(), initial("d/members/me", complete=True)])
+        entering = asyncio.ensure_future(session.double_barrier("d", 5, name="me").enter())
+        await member.asked_for(_rpc.WATCH)
+        await client.close()
+        with pytest.raises((errors.ClientClosed, errors.SessionClosed)):
+            await entering
+
+    run(member, work)
+
+
+class HoldUp:
+    """A function of the user that holds the close of its client up: sessions end after that."""
+
+    def __init__(self, kind: str) -> None:
+        self.began = threading.Event()
+        self.ends: Any = threading.Event() if kind == "sync" else asyncio.Event()
+        self.function = self._block if kind == "sync" else self._clean_up
+
+    def _block(self, _: object) -> None:
+        self.began.set()
+        self.ends.wait(PATIENCE)
+
+    async def _clean_up(self, _: object) -> None:
+        self.began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.ends.wait()
+
+
+def test_who_leaves_a_double_barrier_does_not_end_it_for_others_when_the_client_closes(
+    twin: Twin, tenure_uri: str
+) -> None:
+    client, other = twin.client(tenure_uri), twin.client(tenure_uri)
+    sessions = [twin.do(client.session), twin.do(other.session)]
+    mine, others = (session.double_barrier("d", 2) for session in sessions)
+    entering = twin.spawn(mine.enter)
+    twin.do(others.enter)
+    entering.result(PATIENCE)
+    hold_up = twin.do(HoldUp, twin.name)
+    twin.do(client.on_key("k"), hold_up.function)
+    until(hold_up.began.is_set)
+    leaving = twin.spawn(mine.leave)
+    until(lambda: [kv.key for kv in twin.all(other.kv.list("d/members/"))] == [f"d/members/{sessions[1].id}"])
+    closing = twin.spawn(client.close)
+    try:
+        with pytest.raises((errors.ClientClosed, errors.SessionClosed)):
+            leaving.result(PATIENCE)
+    finally:
+        twin.do(hold_up.ends.set)
+        closing.result(PATIENCE)
+    assert twin.do(other.kv.get, "d/ready") is not None
+
+
+def test_what_has_not_begun_when_the_client_closes_never_begins(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    twin.do(client.kv.put, "k", "1")
+    watch, observer = twin.do(client.watch), twin.do(client.observe, "e")
+    states = twin.do(lambda: client.presence("g").watch())
+    twin.do(client.close)
+    for what in (watch, observer, states):
+        with pytest.raises(errors.ClientClosed):
+            twin.next(what)
+
+
+def test_what_has_begun_ends_with_the_client(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    twin.do(client.kv.put, "k", "1")
+    watch, observer = twin.do(lambda: client.watch(initial=True)), twin.do(client.observe, "e")
+    states = twin.do(lambda: client.presence("g").watch())
+    assert twin.next(watch).key == "k"
+    assert twin.next(observer) is None
+    assert twin.next(states) == {}
+    twin.do(client.close)
+    for what in (watch, observer, states):
+        left = twin.all(what)
+        assert all(event.type is tenure.EventType.SYNCED for event in left)
+
+
+# A forked child.
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_that_leaves_a_double_barrier_does_nothing(tenure_uri: str) -> None:
+    with tenure.connect(tenure_uri) as client, client.session() as session:
+        lock = session.lock("k")
+        with session.double_barrier("d", 1) as barrier, lock:
+            assert in_child(lambda: barrier.__exit__(None, None, None)) == "None"
+            assert in_child(lambda: lock.__exit__(None, None, None)) == "None"
+            assert in_child(barrier.leave) == "ForkedError"  # It cannot say that all have left.
+            assert len([kv.key for kv in client.kv.list("d/")]) == 2
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_of_an_asyncio_client_that_leaves_a_double_barrier_does_nothing(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        barrier = session.double_barrier("d", 1)
+
+        def leave() -> None:
+            leaving = barrier.__aexit__(None, None, None)
+            with pytest.raises(StopIteration):
+                leaving.send(None)
+
+        assert in_child(leave) == "None"
+
+    run(member, work)
