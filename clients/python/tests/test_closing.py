@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from conftest import Twin, until
-from fake import ADDRESS, PATIENCE, Dice, FakeMember, run
+from fake import ADDRESS, PATIENCE, Dice, FakeMember, at_once, cancelled, in_queue, run
 from test_fork import in_child
 from test_watch_cuts import Script, initial, started
 
 import tenure
-from tenure import _rpc, errors
-from tenure.v1 import kv_pb2
+from tenure import CloseCause, _rpc, errors
+from tenure.v1 import kv_pb2, lock_pb2
 
 ACQUIRE, TRY, CANCEL = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT
 
@@ -135,6 +135,71 @@ def test_what_has_begun_ends_with_the_client(twin: Twin, tenure_uri: str) -> Non
     for what in (watch, observer, states):
         left = twin.all(what)
         assert all(event.type is tenure.EventType.SYNCED for event in left)
+
+
+# A session that is handed over.
+
+
+def test_a_leader_that_hands_its_session_over_goes_on_and_has_the_text(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        texts: list[str] = []
+
+        @session.elect("e")  # type: ignore[untyped-decorator]
+        async def lead(leadership: Any) -> None:
+            text = await session.export()
+            for _ in range(10):  # A cancellation would come here.
+                await asyncio.sleep(0)
+            texts.append(text)
+
+        await lead.wait()
+        assert [tenure.Credentials.from_text(text).session_id for text in texts] == [session.id]
+        assert session.cause is CloseCause.EXPORTED
+
+    run(member, work)
+
+
+@pytest.mark.parametrize("value", [None, b"v"])
+def test_a_wait_that_an_export_ended_says_so_though_the_export_was_cancelled(
+    member: FakeMember, value: bytes | None
+) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = in_queue(member)
+        gives_up = asyncio.Event()
+
+        async def cancel_wait(request: Any) -> Any:
+            await gives_up.wait()
+            return lock_pb2.CancelWaitResponse(cancelled=True)
+
+        member.calls[CANCEL.path] = cancel_wait
+        waiting = asyncio.ensure_future(session.lock("k").acquire(value=value))
+        await member.asked_for(ACQUIRE)
+        exporting = asyncio.ensure_future(session.export())
+        await member.asked_for(CANCEL)
+        await cancelled(exporting)
+        gives_up.set()
+        with pytest.raises(errors.SessionClosed, match="handed over") as raised:
+            await waiting
+        assert raised.value.applied is False
+        assert session.cause is None
+
+    run(member, work)
+
+
+def test_an_export_goes_on_without_waits_when_another_is_cancelled(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        member.renewing = False
+        first, second = (asyncio.ensure_future(session.export()) for _ in range(2))
+        await member.until(session._no_waits.is_set)
+        await cancelled(first)
+        with pytest.raises(errors.SessionClosed, match="handed over"):
+            await session.lock("k").acquire()
+        await cancelled(second)
+        assert (await session.lock("k").acquire()).safe
+        member.renewing = True
+
+    run(member, work)
 
 
 # A forked child.

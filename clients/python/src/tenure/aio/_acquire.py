@@ -157,6 +157,7 @@ class _Wait:
             await asyncio.wait({task, over}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
+            handed_over = over.done()
         except asyncio.CancelledError:
             await self._give_up(task)
             raise
@@ -171,6 +172,8 @@ class _Wait:
         applied = False if self._want.value is None else self._applied(leaving)
         try:
             session._check_waits()
+            if handed_over:  # That was cancelled since; the place is gone all the same.
+                raise errors.SessionClosed(f"session {session.id} was being handed over")
         except errors.SessionClosed as error:
             error.applied = applied
             raise

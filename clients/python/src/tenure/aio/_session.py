@@ -49,6 +49,7 @@ class Session(SessionCore):
     ) -> None:
         super().__init__(client, session_id, secret, epoch, instance, lease)
         self._destroying: asyncio.Task[None] | None = None
+        self._exports = 0  # That have begun and not ended.
         self._holdings = Holdings(self)
         self.kv = KV(client, self)
 
@@ -169,19 +170,24 @@ class Session(SessionCore):
     async def export(self) -> str:
         """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time.
 
-        What waits for locks ends, and leaves the queues.
+        What waits for locks ends, and leaves the queues. A function that runs while the session leads and calls
+        this itself goes on.
         """
         self._check_open()
+        self._exports += 1
         self._no_waits.set()
         try:
             await self._prepare_export()
         except BaseException:
-            if self._machine.cause is None:  # Cancelled: it is not handed over.
+            if self._exports == 1 and self._machine.cause is None:  # Cancelled: it is not handed over.
                 self._no_waits.clear()
             raise
+        finally:
+            self._exports -= 1
         # As long as an earlier process may believe in what was inherited, whoever resumes must not.
         handed_over = self._client._clock.now() >= self._inherited_from
         credentials = dataclasses.replace(self.credentials(), handed_over=handed_over)
+        ended_from_inside(self)
         self._stop(CloseCause.EXPORTED)
         return credentials.to_text()
 
