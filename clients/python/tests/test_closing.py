@@ -202,6 +202,69 @@ def test_an_export_goes_on_without_waits_when_another_is_cancelled(member: FakeM
     run(member, work)
 
 
+# Locks that are left by another task or thread than entered them.
+
+
+def test_a_task_that_did_not_enter_a_lock_leaves_for_who_has_ended(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        lock = session.semaphore("k", 5)
+        ended = await asyncio.create_task(lock.__aenter__())
+        entered, leave = asyncio.Event(), asyncio.Event()
+
+        async def stay() -> bool:
+            async with lock as held:
+                entered.set()
+                await leave.wait()
+                return bool(held.safe)
+
+        stays = [asyncio.create_task(stay()) for _ in range(2)]
+        await asyncio.wait_for(entered.wait(), PATIENCE)
+        await member.asked_for(ACQUIRE, 3)
+        await member.until(lambda: len(lock._entered) == 3)
+        await asyncio.create_task(lock.__aexit__(None, None, None))
+        assert ended.ended
+        with pytest.raises(RuntimeError, match="did not enter"):
+            await asyncio.create_task(lock.__aexit__(None, None, None))
+        leave.set()
+        assert await asyncio.gather(*stays) == [True, True]
+        with pytest.raises(RuntimeError, match="did not enter"):
+            await lock.__aexit__(None, None, None)
+
+    run(member, work)
+
+
+def test_a_thread_that_did_not_enter_a_lock_leaves_for_who_has_ended(member: FakeMember) -> None:
+    member.streams[ACQUIRE.path] = at_once(member)
+    with tenure.Client(f"tenure://{ADDRESS}", rng=Dice()) as client, client.session() as session:
+        lock = session.semaphore("k", 5)
+        leave, safe = threading.Event(), []
+
+        def stay() -> None:
+            with lock as held:
+                leave.wait(PATIENCE)
+                safe.append(held.safe)
+
+        stays = [threading.Thread(target=stay) for _ in range(2)]
+        for thread in stays:
+            thread.start()
+        until(lambda: len(lock._entered) == 2)
+        entering = threading.Thread(target=lock.__enter__)  # After the others: its number cannot be used again.
+        entering.start()
+        entering.join(PATIENCE)
+        assert len(session._aio._holdings._helds) == 3
+        lock.__exit__(None, None, None)
+        assert len(session._aio._holdings._helds) == 2
+        with pytest.raises(RuntimeError, match="did not enter"):
+            lock.__exit__(None, None, None)
+        leave.set()
+        for thread in stays:
+            thread.join(PATIENCE)
+        assert safe == [True, True]
+        with pytest.raises(RuntimeError, match="did not enter"):
+            lock.__exit__(None, None, None)
+
+
 # A forked child.
 
 

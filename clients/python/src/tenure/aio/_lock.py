@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from typing_extensions import Self
 
 from tenure import _convert, errors
+from tenure._core.entered import Entered
 from tenure._core.hold import HoldState
 from tenure.aio._acquire import Want, acquire, attempt, new_owner
 from tenure.aio._connection import log_failure
@@ -207,7 +208,7 @@ class Lock:
         self._limit = limit
         self._timeout = timeout
         self._owner = owner
-        self._entered: dict[asyncio.Task[Any] | None, list[Held]] = {}  # Whoever entered last comes last.
+        self._entered = Entered[asyncio.Task[Any] | None, Held](lambda task: task is not None and task.done())
 
     def _want(self, value: bytes | str | None, permits: int | None = None) -> Want:
         return Want(
@@ -253,18 +254,11 @@ class Lock:
 
     async def __aenter__(self) -> Held:
         held = await self.acquire()
-        task = asyncio.current_task()
-        self._entered[task] = [*self._entered.pop(task, ()), held]
+        self._entered.enter(asyncio.current_task(), held)
         return held
 
     async def __aexit__(self, *_: object) -> None:
-        task = asyncio.current_task()
-        if task not in self._entered:  # Another one left than entered: it leaves what was entered last.
-            task = next(reversed(self._entered))
-        held = self._entered[task].pop()
-        if not self._entered[task]:
-            del self._entered[task]
-        await held.release()
+        await self._entered.leave(asyncio.current_task()).release()
 
 
 class ReadWriteLock:

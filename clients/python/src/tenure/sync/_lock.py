@@ -9,6 +9,7 @@ from typing import Any
 from typing_extensions import Self
 
 from tenure import aio
+from tenure._core.entered import Entered
 from tenure.sync._portal import Portal
 from tenure.types import EndCause, Hold, LockInfo, Mode, Place, Sequencer
 from tenure.v1 import types_pb2
@@ -122,7 +123,7 @@ class Lock:
         self._aio = lock
         self.key = lock.key
         self._lock = threading.Lock()  # Guards what follows.
-        self._entered: dict[int, list[Held]] = {}  # By thread; whoever entered last comes last.
+        self._entered = Entered[threading.Thread, Held](lambda thread: not thread.is_alive())
 
     def acquire(
         self,
@@ -158,19 +159,15 @@ class Lock:
 
     def __enter__(self) -> Held:
         held = self.acquire()
-        thread = threading.get_ident()
         with self._lock:
-            self._entered[thread] = [*self._entered.pop(thread, ()), held]
+            self._entered.enter(threading.current_thread(), held)
         return held
 
     def __exit__(self, *_: object) -> None:
-        thread = threading.get_ident()
+        if self._portal._guard.forked:  # Who has taken the lock here may be another thread of the parent.
+            return
         with self._lock:
-            if thread not in self._entered:  # Another one left than entered: it leaves what was entered last.
-                thread = next(reversed(self._entered))
-            held = self._entered[thread].pop()
-            if not self._entered[thread]:
-                del self._entered[thread]
+            held = self._entered.leave(threading.current_thread())
         held.release()
 
 
