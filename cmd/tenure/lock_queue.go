@@ -92,12 +92,22 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 			front.enter(ctx, q)
 		}
 	}
+	return q.persist(ctx, func(options ...tenure.LockOption) (*tenure.Held, error) {
+		return q.lock(append(options, tenure.WithOwner(""), tenure.WithQueuedFunc(queued))...).Acquire(ctx)
+	})
+}
+
+// persist acquires, and again when nobody answers, until the lock is had or the time is over.
+func (q *lockQueue) persist(
+	ctx context.Context, acquire func(options ...tenure.LockOption) (*tenure.Held, error),
+) (*tenure.Held, error) {
+	pauses := backoff{}
 	for {
-		options := []tenure.LockOption{tenure.WithOwner(""), tenure.WithQueuedFunc(queued)}
+		var options []tenure.LockOption
 		if !q.deadline.IsZero() {
 			options = append(options, tenure.WithWait(max(0, time.Until(q.deadline))))
 		}
-		held, err := q.lock(options...).Acquire(ctx)
+		held, err := acquire(options...)
 		switch {
 		case err == nil:
 			return held, nil
@@ -110,6 +120,14 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 		case errors.Is(err, tenure.ErrUnavailable), errors.Is(err, tenure.ErrOutcomeUnknown), errors.Is(err, tenure.ErrLockLost):
 			// Nothing is left of the wait; while the session lives another one may begin.
 			q.say("the cluster does not answer; still trying")
+			// A session in jeopardy may refuse at once.
+			pause := pauses.next()
+			if !q.deadline.IsZero() {
+				pause = min(pause, time.Until(q.deadline))
+			}
+			if !pauseFor(ctx, pause) {
+				return nil, ctx.Err()
+			}
 			continue
 		}
 		return nil, q.refused(err)
