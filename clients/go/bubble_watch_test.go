@@ -34,7 +34,7 @@ func inWatch(t *testing.T, test func(t *testing.T, w *watching), options ...tenu
 			watchedMember: &watchedMember{
 				requests: make(chan *tenurev1.WatchRequest, 10), messages: make(chan *tenurev1.WatchResponse), refusals: make(chan error),
 			},
-			cluster:       newFakeCluster(1), seen: make(chan seen, 100),
+			cluster: newFakeCluster(1), seen: make(chan seen, 100),
 		}
 		tenurev1.RegisterWatchServiceServer(w.cluster.members[0].Member, w.watchedMember)
 		client, err := tenure.Open("tenure://m1:7400/app", tenure.OverMemory(w.cluster.net))

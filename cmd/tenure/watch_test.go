@@ -57,7 +57,9 @@ func TestAnInterruptEndsWhatIsFollowedWellWhileItConnects(t *testing.T) {
 				t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitOK)
 			}
 			_ = listener.Close()
-			<-connecting
+			if err := <-connecting; ctx.Err() == nil {
+				t.Errorf("nobody connected: %v", err)
+			}
 		})
 	}
 }
