@@ -248,7 +248,12 @@ def test_a_thread_that_did_not_enter_a_lock_leaves_for_who_has_ended(member: Fak
         stays = [threading.Thread(target=stay) for _ in range(2)]
         for thread in stays:
             thread.start()
-        until(lambda: len(lock._entered) == 2)
+
+        def entered() -> int:
+            with lock._lock:
+                return len(lock._entered)
+
+        until(lambda: entered() == 2)
         entering = threading.Thread(target=lock.__enter__)  # After the others: its number cannot be used again.
         entering.start()
         entering.join(PATIENCE)
