@@ -138,7 +138,14 @@ func newKVListCommand(env *environment) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&keysOnly, "keys", false, "print keys only")
 	staleFlag(cmd, &stale)
+	acceptPrefixFlag(cmd)
 	return cmd
+}
+
+// acceptPrefixFlag lets a command whose argument is a prefix take --prefix before or after it, as others need it. It changes nothing.
+func acceptPrefixFlag(cmd *cobra.Command) {
+	cmd.Flags().Bool(prefixFlag, false, "the argument is a prefix, as always")
+	cmd.Flags().Lookup(prefixFlag).Hidden = true
 }
 
 // listKeys prints all pages of a list.
@@ -220,10 +227,10 @@ none; every key of the store only with --all.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&prefix, "prefix", false, "delete all keys that begin with KEY")
+	cmd.Flags().BoolVar(&prefix, prefixFlag, false, "delete all keys that begin with KEY")
 	cmd.Flags().BoolVar(&all, "all", false, "with --prefix and an empty KEY: delete every key")
 	cmd.Flags().Uint64Var(&ifRevision, "if-revision", 0, "delete only if the key's mod_revision is this")
-	cmd.MarkFlagsMutuallyExclusive("prefix", "if-revision")
+	cmd.MarkFlagsMutuallyExclusive(prefixFlag, "if-revision")
 	return cmd
 }
 

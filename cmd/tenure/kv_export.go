@@ -23,7 +23,7 @@ type exportedKey struct {
 
 // newKVExportCommand returns `tenure kv export`.
 func newKVExportCommand(env *environment) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "export [PREFIX]",
 		Short: "Print all keys that begin so as lines of JSON, all of one moment",
 		Long: `Print all keys that begin so, with value and flags, one JSON object a line: "key", "value" in base64, "flags". All are of one
@@ -43,6 +43,8 @@ This is for moving keys, not for backups: locks, sessions and revisions are not 
 			return env.exportKeys(cmd.Context(), prefix)
 		},
 	}
+	acceptPrefixFlag(cmd)
+	return cmd
 }
 
 // exportKeys prints what a watch begins with: the state of one revision.

@@ -47,7 +47,7 @@ A lock whose key is "list" is locked with "tenure lock /list -- COMMAND".`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&request.Prefix, "prefix", "", "only keys that begin so")
+	flags.StringVar(&request.Prefix, prefixFlag, "", "only keys that begin so")
 	flags.StringVar(&request.SessionId, "session", "", "only locks that this session holds or waits for")
 	flags.StringVar(&request.HeldBy, "held-by", "", "only locks held by a session whose name begins so")
 	flags.BoolVar(&request.Waiting, "waiting", false, "only locks that somebody waits for")

@@ -13,6 +13,9 @@ import (
 // typoMax is how many letters may differ between what was written and what was probably meant.
 const typoMax = 2
 
+// prefixFlag is a flag of which people often do not remember whether it takes the prefix, or only says that there is one.
+const prefixFlag = "prefix"
+
 // offerChoices has shells complete the values of flags that take one of a few. Other flags take no names of files, unless
 // they are about files.
 func offerChoices(cmd *cobra.Command) {
@@ -85,9 +88,15 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return usageError("%w%s", err, flagMeant(cmd, unknown.GetSpecifiedName()))
 	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && missing.GetSpecifiedName() == prefixFlag {
+		return usageError("%w; want %s --prefix PREFIX", err, cmd.CommandPath())
+	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok {
+	switch {
+	case !ok:
 		return usageError("%w", err)
+	case invalid.GetFlag().Hidden && invalid.GetFlag().Name == prefixFlag:
+		return usageError("want %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 	}
 	var want string
 	switch kind := invalid.GetFlag().Value.Type(); {

@@ -50,7 +50,7 @@ state is left out. If the command fails the watch ends with its exit code.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.prefix, "prefix", "", "watch all keys that begin so; \"\" is every key")
+	flags.StringVar(&f.prefix, prefixFlag, "", "watch all keys that begin so; \"\" is every key")
 	flags.Uint64Var(&f.from, "from", 0, "begin after this revision (default: now)")
 	flags.BoolVar(&f.initial, "initial", false, "begin with the present state")
 	flags.BoolVar(&f.once, "once", false, "end after the first event, or with the present state if that is asked for")
@@ -61,7 +61,7 @@ state is left out. If the command fails the watch ends with its exit code.`,
 
 // options returns the watch that the command line asks for.
 func (f *watchFlags) options(env *environment, cmd *cobra.Command, args []string, command bool) ([]tenure.WatchOption, error) {
-	fromSet, prefixSet := cmd.Flags().Changed("from"), cmd.Flags().Changed("prefix")
+	fromSet, prefixSet := cmd.Flags().Changed("from"), cmd.Flags().Changed(prefixFlag)
 	var options []tenure.WatchOption
 	switch {
 	case fromSet && f.from == 0:
