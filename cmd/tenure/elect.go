@@ -17,8 +17,8 @@ TENURE_ELECTION_KEY, TENURE_ELECTION_SESSION, TENURE_ELECTION_FENCING_TOKEN and 
 and the same as TENURE_LOCK_KEY and so on. Signals, a cluster that does not answer, a SIGSTOP of this program, and exit codes are as for "tenure lock".
 
 With --observe it prints who leads now and each change after, as a line: revision, fencing token or "none", value, leader, separated by
-tabs; with -o json as a line of JSON. Changes between that were missed over a break are marked "gap" in a last column. Ctrl-C
-ends it, with exit code 0.`,
+tabs; with -o json as a line of JSON. Changes between that were missed over a break are marked "gap" in a last column. If
+no member ever answers it ends after --timeout, 10s at least. Ctrl-C ends it, with exit code 0.`,
 		Example: `  tenure elect service/leader --value "$(hostname):8080" -- ./serve.sh
   tenure elect service/leader --value me --wait 1m -- ./serve.sh
   tenure elect service/leader --observe

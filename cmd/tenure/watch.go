@@ -29,7 +29,8 @@ func newWatchCommand(env *environment) *cobra.Command {
 		Short: "Print changes of keys, or run a command on each",
 		Long: `Print each change of a key, or of all keys that begin so, as a line: revision, what happened, key, value or holder, separated
 by tabs; with -o json as a line of JSON. With --initial the present state comes first, as if each key were put just now. The watch goes on
-over breaks and through other members, and misses nothing. Ctrl-C ends it, with exit code 0.
+over breaks and through other members, and misses nothing; only if no member ever answers it ends after --timeout, 10s at least.
+Ctrl-C ends it, with exit code 0.
 
 With COMMAND the command runs on each key of the present state and on each change after, in order and never twice at once.
 It reads the event as JSON from standard input, and finds TENURE_WATCH_TYPE, TENURE_WATCH_KEY, TENURE_WATCH_REVISION
