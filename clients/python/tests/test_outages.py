@@ -252,6 +252,36 @@ def test_who_leaves_a_double_barrier_last_sees_the_end_though_the_next_round_beg
     run(member, work)
 
 
+def test_who_enters_a_double_barrier_again_is_not_taken_out_by_what_it_gave_up(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        async def serve(request: Any) -> AsyncIterator[Any]:
+            yield started()
+            yield initial(*(["d/ready"] if len(member.requests(_rpc.PUT)) > 1 else []), complete=True)
+            await asyncio.Event().wait()
+
+        go = asyncio.Event()
+
+        async def delete(request: Any) -> Any:
+            await go.wait()
+            return kv_pb2.DeleteResponse(deleted=True)
+
+        member.streams[_rpc.WATCH.path] = serve
+        member.calls[_rpc.PUT.path], member.calls[_rpc.DELETE.path] = lambda r: kv_pb2.PutResponse(), delete
+        barrier = session.double_barrier("d", 2, name="me")
+        entering = asyncio.ensure_future(barrier.enter())
+        await member.asked_for(_rpc.WATCH)
+        entering.cancel()
+        await asyncio.wait({entering})
+        again = asyncio.ensure_future(barrier.enter())
+        done, _ = await asyncio.wait({again}, timeout=0.05)
+        assert not done
+        assert len(member.requests(_rpc.PUT)) == 1
+        go.set()
+        await again
+
+    run(member, work)
+
+
 @pytest.mark.parametrize("answers", [True, False])
 def test_who_is_cancelled_while_entering_a_double_barrier_leaves_it_soon(member: FakeMember, answers: bool) -> None:
     async def work(client: Any, session: Any) -> None:

@@ -106,6 +106,7 @@ class DoubleBarrier:
         self._members = f"{key}/members/"
         self._ready = f"{key}/ready"
         self._ready_revision = 0
+        self._removing: asyncio.Task[None] | None = None  # What takes this one out after it gave up.
 
     async def enter(self, timeout: float | None = None) -> None:
         """Enters and waits for the others. Raises WaitTimeout; then this one has not entered.
@@ -119,6 +120,8 @@ class DoubleBarrier:
             raise
 
     async def _enter(self) -> None:
+        if self._removing is not None:  # Else it would take this one out, too.
+            await asyncio.wait({self._removing})
         await self._session.kv.put(self._members + self.name, b"", ephemeral=True)
         async with contextlib.aclosing(follow(self._session._client, prefix=self.key + "/")) as states:
             async for state in states:
@@ -142,8 +145,8 @@ class DoubleBarrier:
 
     async def _give_up(self, error: BaseException) -> None:
         """Leaves without waiting for the others, and before it goes on, unless the caller was interrupted."""
-        removing = self._session._client._spawn(self._undo(), "leave-barrier")
-        await asyncio.wait({removing}, timeout=None if isinstance(error, errors.TenureError) else FINISH_SECONDS)
+        self._removing = self._session._client._spawn(self._undo(), "leave-barrier")
+        await asyncio.wait({self._removing}, timeout=None if isinstance(error, errors.TenureError) else FINISH_SECONDS)
 
     async def _undo(self) -> None:
         with contextlib.suppress(errors.TenureError):  # Then it goes with the session.
