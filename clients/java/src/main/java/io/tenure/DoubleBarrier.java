@@ -6,6 +6,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * A barrier that so many pass together, in and out. A party that dies counts as having left.
@@ -20,6 +21,9 @@ public final class DoubleBarrier {
   private final String own;
   private final int count;
   private volatile long readyRevision;
+  /** Ends when all that takes this party out is done. Who enters again waits for it, or it would be thrown out by that. */
+  private final AtomicReference<CompletableFuture<Void>> leaving =
+      new AtomicReference<>(CompletableFuture.completedFuture(null));
 
   DoubleBarrier(SessionCore session, String key, int count, String name) {
     this.session = session;
@@ -31,10 +35,11 @@ public final class DoubleBarrier {
   }
 
   /**
-   * Waits until all parties have come.
+   * Waits until all parties have come. Whenever this fails, this party has left, or does so as soon as a member answers, and with its
+   * session at the latest. A session without TTL outlives an outage, but no call is tried for more than 45 s of it: who gave up
+   * entering then enters again or {@linkplain #leave(Duration) leaves}.
    *
-   * @throws TenureException.SessionOver when the session ends before. Whenever this fails, this party has left, or does so as soon
-   *     as a member answers
+   * @throws TenureException.SessionOver when the session ends before
    */
   public void enter() {
     Await.of(enterInner(Optional.empty()));
@@ -56,7 +61,7 @@ public final class DoubleBarrier {
    * @return a future that ends when they have; when it is cancelled before, this party leaves
    */
   public CompletableFuture<Void> enterAsync() {
-    return session.client.loop.shown(enterInner(Optional.empty()));
+    return entering(Optional.empty());
   }
 
   /**
@@ -66,7 +71,7 @@ public final class DoubleBarrier {
    * @return a future that ends when they have; when it is cancelled before, this party leaves
    */
   public CompletableFuture<Void> enterAsync(Duration wait) {
-    return session.client.loop.shown(enterInner(Optional.of(wait)));
+    return entering(Optional.of(wait));
   }
 
   /**
@@ -107,11 +112,19 @@ public final class DoubleBarrier {
     return session.client.loop.shown(leaveInner(Optional.of(wait)));
   }
 
-  private CompletableFuture<Void> enterInner(Optional<Duration> wait) {
-    CompletableFuture<Void> entered = new CompletableFuture<>();
+  private CompletableFuture<Void> entering(Optional<Duration> wait) {
+    return session.client.loop.shown(
+        enterInner(wait), put -> null, put -> withdraw(CompletableFuture.completedFuture(put)));
+  }
+
+  /** Enters; returns how this party was put there, which takes it out again if nobody is told. */
+  private CompletableFuture<PutResult> enterInner(Optional<Duration> wait) {
+    CompletableFuture<PutResult> entered = new CompletableFuture<>();
     CompletableFuture<Map<String, KeyValue>> all = new CompletableFuture<>();
     AtomicBoolean opening = new AtomicBoolean();
-    CompletableFuture<PutResult> put = kv.putInner(own, NOTHING, PutOptions.defaults().ephemeral());
+    // Who gives up before the put goes out is not put there.
+    CompletableFuture<PutResult> put = leaving.get().thenCompose(v -> all.isDone()
+        ? CompletableFuture.completedFuture(null) : kv.putInner(own, NOTHING, PutOptions.defaults().ephemeral()));
     put.whenComplete((come, error) -> {
       if (error != null) {
         all.completeExceptionally(Futures.error(error));
@@ -122,7 +135,9 @@ public final class DoubleBarrier {
     all.whenComplete((seen, error) -> {
       if (error == null) {
         readyRevision = seen.get(ready).modRevision();
-        entered.complete(null);
+        if (!entered.complete(put.getNow(null))) {
+          withdraw(put);
+        }
       } else {
         // Whatever kept it from entering; else the others would count one who does not come.
         withdraw(put).whenComplete((gone, e) -> {
@@ -141,9 +156,20 @@ public final class DoubleBarrier {
     return entered;
   }
 
-  /** Takes this party out again, once it is in or cannot be any more. */
-  private CompletableFuture<Boolean> withdraw(CompletableFuture<PutResult> put) {
-    return put.handle((come, error) -> null).thenCompose(v -> kv.deleteInner(own, null, null));
+  /** Takes this party out again, once it is in or cannot be any more, unless it was put there by another enter since. */
+  private CompletableFuture<Void> withdraw(CompletableFuture<PutResult> put) {
+    return leaves(put.handle((come, error) -> {
+      if (error == null && come == null) {
+        return CompletableFuture.<Void>completedFuture(null);
+      }
+      return Futures.unlessCompareFails(kv.deleteInner(own, come == null ? null : come.revision(), null));
+    }).thenCompose(gone -> gone));
+  }
+
+  /** Has who enters later wait for the end of this. */
+  private <T> CompletableFuture<T> leaves(CompletableFuture<T> gone) {
+    leaving.accumulateAndGet(gone.handle((v, error) -> null), (a, b) -> CompletableFuture.allOf(a, b));
+    return gone;
   }
 
   /** Looks whether all have come, and says so to all when this party is the first to see it. */
@@ -173,7 +199,7 @@ public final class DoubleBarrier {
     }, none);
     none.whenComplete((v, error) -> begun.complete(null));
     // Who is the last to leave, and looks only then, might see nothing but the next round. Whatever comes of the wait, it leaves.
-    CompletableFuture<Boolean> gone = begun.thenCompose(v -> kv.deleteInner(own, null, null));
+    CompletableFuture<Boolean> gone = leaves(begun.thenCompose(v -> kv.deleteInner(own, null, null)));
     CompletableFuture<Void> left = new CompletableFuture<>();
     gone.whenComplete((v, error) -> {
       if (error != null) {

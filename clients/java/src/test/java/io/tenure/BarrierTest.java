@@ -3,6 +3,7 @@ package io.tenure;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.DeleteRequest;
 import io.tenure.v1.DeleteResponse;
@@ -131,6 +132,78 @@ final class BarrierTest extends WithFakeMember {
     DeleteRequest left = member.next(DeleteRequest.class);
     assertEquals("group/a", left.getKey());
     assertEquals(7, left.getIfRevision());
+  }
+
+  @Test
+  void whoEntersAgainIsNotThrownOutByWhatItGaveUpBefore() throws Exception {
+    BlockingQueue<StreamObserver<PutResponse>> puts = new LinkedBlockingQueue<>();
+    member.put = (r, o) -> puts.add(o);
+    BlockingQueue<StreamObserver<DeleteResponse>> deletes = new LinkedBlockingQueue<>();
+    member.delete = (r, o) -> deletes.add(o);
+    Session session = client.openSession();
+    DoubleBarrier both = session.doubleBarrier("round", 2, "a");
+    CompletableFuture<Void> first = both.enterAsync();
+    StreamObserver<PutResponse> entering = next(puts);
+    first.cancel(true);
+    both.enterAsync();
+    CompletableFuture<Void> third = both.enterAsync();
+    third.cancel(true);
+    client.kv().find("x");
+    assertTrue(puts.isEmpty());
+    FakeMember.reply(entering, put("round/members/a", 7));
+    StreamObserver<DeleteResponse> leaving = next(deletes);
+    assertEquals(7, member.next(DeleteRequest.class).getIfRevision());
+    client.kv().find("x");
+    assertTrue(puts.isEmpty());
+    // Another handle of the same name was faster.
+    leaving.onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "COMPARE_FAILED"));
+    next(puts);
+    client.kv().find("x");
+    assertTrue(puts.isEmpty() && deletes.isEmpty());
+  }
+
+  @Test
+  void whoEntersAgainIsNotThrownOutByItsLeaving() throws Exception {
+    BlockingQueue<StreamObserver<DeleteResponse>> deletes = new LinkedBlockingQueue<>();
+    member.delete = (r, o) -> deletes.add(o);
+    DoubleBarrier both = client.openSession().doubleBarrier("round", 2, "a");
+    both.leaveAsync().cancel(true);
+    StreamObserver<DeleteResponse> leaving = next(deletes);
+    both.enterAsync();
+    client.kv().find("x");
+    assertTrue(member.seen().stream().noneMatch(PutRequest.class::isInstance));
+    FakeMember.reply(leaving, DeleteResponse.newBuilder().setDeleted(true).build());
+    member.next(PutRequest.class);
+  }
+
+  @Test
+  void whoGivesUpAsTheLastOneComesLeaves() throws Exception {
+    member.put = (r, o) -> FakeMember.reply(o, put(r.getKey(), 7));
+    member.watch = (r, o) -> watches.add(o);
+    Session session = client.openSession();
+    for (int i = 0; i < 20; i++) {
+      CompletableFuture<Void> wait = session.doubleBarrier("round", 2, "a").enterAsync();
+      StreamObserver<WatchResponse> watch = next(watches);
+      CompletableFuture<Boolean> cancelled = new CompletableFuture<>();
+      client.core().loop.execute(() -> cancelOnceSeen(wait, cancelled));
+      present(watch, "round/members/a", "round/members/b", "round/ready");
+      if (get(cancelled)) {
+        assertEquals(7, member.next(DeleteRequest.class).getIfRevision());
+      }
+    }
+  }
+
+  /** Cancels the wait as soon as the loop has seen its end, which most likely nobody was told yet. */
+  private void cancelOnceSeen(CompletableFuture<Void> wait, CompletableFuture<Boolean> cancelled) {
+    if (client.core().parts.isEmpty()) {
+      cancelled.complete(wait.cancel(true));
+    } else {
+      client.core().loop.execute(() -> cancelOnceSeen(wait, cancelled));
+    }
+  }
+
+  private static PutResponse put(String key, long revision) {
+    return PutResponse.newBuilder().setKv(KeyValue.newBuilder().setKey(key).setModRevision(revision)).build();
   }
 
   @Test
