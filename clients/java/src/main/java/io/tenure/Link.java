@@ -234,7 +234,7 @@ final class Link {
    */
   static long connectNanos(Duration ttl, int members, int failures) {
     long first = Math.max(CONNECT_MIN_NANOS, ttl.toNanos() / (3L * members));
-    return Math.min(CONNECT_MAX_NANOS, first << Math.min(failures / members, 16));
+    return Math.min(CONNECT_MAX_NANOS, Math.min(CONNECT_MAX_NANOS, first) << Math.min(failures / members, 16));
   }
 
   /** Watches over a connection from its beginning to its end. */

@@ -134,6 +134,7 @@ final class PartsTest {
     assertEquals(Duration.ofMillis(500), Duration.ofNanos(Link.connectNanos(ttl, 3, 3)));
     assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(ttl, 3, 1_000_000)));
     assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofMinutes(1), 3, 0)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofHours(168), 1, 1_000_000)));
   }
 
   @Test
