@@ -3,6 +3,7 @@ package io.tenure;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Carries the messages of a watch to one subscriber, as many as it asks for, one after another, on the client's pool. */
 final class WatchSubscription implements Flow.Subscription, AutoCloseable {
@@ -13,7 +14,8 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
   final Executor calls;
   private long demand;
   private boolean pulling;
-  private volatile boolean over;
+  /** Set by whoever ends it: several threads may see that there is an end, and it is told once. */
+  private final AtomicBoolean over = new AtomicBoolean();
 
   WatchSubscription(ClientCore core, Watch watch, Flow.Subscriber<? super WatchMessage> subscriber) {
     this.core = core;
@@ -24,6 +26,10 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
 
   void start() {
     boolean first = watch.subscribe(this);
+    // The requests of a second one are for nothing, and the watch that it cancels is another's.
+    if (!first) {
+      over.set(true);
+    }
     calls.execute(() -> {
       try {
         subscriber.onSubscribe(this);
@@ -33,14 +39,12 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
       }
     });
     if (!first) {
-      // Its requests are for nothing, and the watch is another's.
-      over = true;
       calls.execute(() -> subscriber.onError(TenureException.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one subscriber, and this one has another already")));
       return;
     }
     core.onLoop(() -> {
-      if (!over) {
+      if (!over.get()) {
         core.parts.add(this);
         step();
       }
@@ -55,10 +59,12 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
   public void request(long n) {
     // On a client that was closed nothing would ever come.
     core.onLoop(() -> {
-      if (!over && n <= 0) {
-        cancel();
-        calls.execute(() -> subscriber.onError(new IllegalArgumentException("a request must be for more than nothing")));
-      } else if (!over) {
+      if (n <= 0) {
+        if (end()) {
+          watch.close();
+          calls.execute(() -> subscriber.onError(new IllegalArgumentException("a request must be for more than nothing")));
+        }
+      } else if (!over.get()) {
         demand = demand + n < 0 ? Long.MAX_VALUE : demand + n;
         step();
       }
@@ -70,42 +76,45 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
   }
 
   private void refuse(Throwable closed) {
-    if (!over) {
-      finish(() -> subscriber.onError(Futures.error(closed)));
-    }
+    finish(() -> subscriber.onError(Futures.error(closed)));
   }
 
   @Override
   public void cancel() {
-    if (!over) {
-      over = true;
+    if (end()) {
       watch.close();
-      core.loop.run(() -> core.parts.remove(this));
     }
   }
 
   /** The client ends, and the loop with it: who is being told something cannot ask it for more. */
   @Override
   public void close() {
-    if (!over) {
-      finish(subscriber::onComplete);
-    }
+    finish(subscriber::onComplete);
   }
 
   private void finish(Runnable last) {
-    over = true;
-    core.loop.run(() -> core.parts.remove(this));
-    calls.execute(last);
+    if (end()) {
+      calls.execute(last);
+    }
+  }
+
+  /** Ends it; returns whether nobody did before. */
+  private boolean end() {
+    boolean first = over.compareAndSet(false, true);
+    if (first) {
+      core.loop.run(() -> core.parts.remove(this));
+    }
+    return first;
   }
 
   /** Goes on to tell the subscriber what it asked for, or the end, for which nobody asks. The loop calls it. */
   void step() {
-    if (over || pulling || demand == 0 && !watch.isOver()) {
+    if (over.get() || pulling || demand == 0 && !watch.isOver()) {
       return;
     }
     pulling = true;
     watch.pull().whenComplete((m, error) -> core.loop.run(() -> {
-      if (over) {
+      if (over.get()) {
         return;
       }
       if (error != null) {
@@ -122,7 +131,7 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
   /** Tells the subscriber; only then is the next one fetched, whatever it asked for. One that throws is told no more. */
   private void tell(WatchMessage m) {
     try {
-      if (!over) {
+      if (!over.get()) {
         subscriber.onNext(m);
       }
     } catch (RuntimeException | Error e) {

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -65,6 +66,33 @@ final class FlowTest extends WithFakeMember {
   }
 
   @Test
+  void aSecondSubscriberCannotEndTheWatchOfTheFirst() throws Exception {
+    for (int i = 0; i < 200; i++) {
+      Watch watch = client.watch(WatchOptions.all());
+      Signals<WatchMessage> first = Signals.of(watch.publisher());
+      CompletableFuture<Void> told = new CompletableFuture<>();
+      watch.publisher().subscribe(leaving(told));
+      get(told);
+      isTold(first.subscription());
+      assertTrue(first.isSilent());
+      assertFalse(watch.isOver());
+      watch.close();
+      assertEquals(Signals.DONE, first.next());
+    }
+  }
+
+  @Test
+  void theEndIsToldOnceThoughTwoThreadsSeeThatTheClientIsClosed() throws Exception {
+    client.close();
+    for (int i = 0; i < 500; i++) {
+      Signals<WatchMessage> s = Signals.of(client.watch(WatchOptions.all()).publisher());
+      assertEquals(ErrorKind.CLIENT_CLOSED, s.failure().kind());
+      isTold(s.subscription());
+      assertTrue(s.isSilent());
+    }
+  }
+
+  @Test
   void whoAsksForNothingIsToldThatTheClientEndedOrTheWatch() throws Exception {
     Watch watch = client.watch(WatchOptions.all());
     Signals<?> ended = Signals.of(watch.publisher(), 0, () -> { });
@@ -122,6 +150,31 @@ final class FlowTest extends WithFakeMember {
       assertTrue(begun.await(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
       until(() -> client.core().parts.isEmpty());
     }
+  }
+
+  /** Returns a subscriber that cancels at once, and says when it was told the end. */
+  private static <T> Flow.Subscriber<T> leaving(CompletableFuture<Void> told) {
+    return new Flow.Subscriber<>() {
+      @Override
+      public void onSubscribe(Flow.Subscription s) {
+        s.cancel();
+      }
+
+      @Override
+      public void onNext(T item) {
+        told.completeExceptionally(new AssertionError("was told " + item));
+      }
+
+      @Override
+      public void onError(Throwable t) {
+        told.complete(null);
+      }
+
+      @Override
+      public void onComplete() {
+        told.completeExceptionally(new AssertionError("completed"));
+      }
+    };
   }
 
   private static <T> Flow.Subscriber<T> throwing(CountDownLatch begun) {
