@@ -145,7 +145,7 @@ final class ClientCore implements Link.Listener {
       }
       try {
         work.run();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         result.completeExceptionally(e);
       }
     });

@@ -33,7 +33,7 @@ final class Futures {
       } else if (!to.isDone()) {
         try {
           connect(then.apply(value), to);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
           to.completeExceptionally(e);
         }
       }

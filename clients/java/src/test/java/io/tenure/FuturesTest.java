@@ -1,12 +1,14 @@
 package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
@@ -36,6 +38,19 @@ final class FuturesTest extends WithFakeMember {
 
   private int waiting() {
     return client.core().link.waiting();
+  }
+
+  @Test
+  void whatThrowsAnErrorEndsItsFuture() {
+    StackOverflowError deep = new StackOverflowError();
+    CompletableFuture<Object> made = Futures.map(CompletableFuture.completedFuture(1), v -> {
+      throw deep;
+    });
+    assertSame(deep, assertThrows(ExecutionException.class, () -> get(made)).getCause());
+    CompletableFuture<Object> begun = client.core().onLoop(() -> {
+      throw deep;
+    });
+    assertSame(deep, assertThrows(ExecutionException.class, () -> get(begun)).getCause());
   }
 
   @Test
