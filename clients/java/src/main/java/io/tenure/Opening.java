@@ -104,7 +104,7 @@ final class Opening {
       core.ends(settled);
       // The cluster counts from when it made the session, which may be at the first attempt.
       sentAt = core.clock.nanos();
-      call(request).whenComplete((r, error) -> {
+      call(request, this::over).whenComplete((r, error) -> {
         if (error == null) {
           made(r);
           return;
@@ -117,7 +117,7 @@ final class Opening {
         }
         // It was refused, yet an attempt before may have made one. Asked the same again, the cluster tells which it is.
         undo();
-        call(request).whenComplete((late, refused) -> {
+        call(request, sent -> over(true)).whenComplete((late, refused) -> {
           if (refused == null) {
             made(late);
           } else {
@@ -127,8 +127,8 @@ final class Opening {
       });
     }
 
-    private CompletableFuture<CreateSessionResponse> call(CreateSessionRequest request) {
-      return core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, this::over);
+    private CompletableFuture<CreateSessionResponse> call(CreateSessionRequest request, Calls.Patience patience) {
+      return core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, patience);
     }
 
     private void undo() {
@@ -145,7 +145,8 @@ final class Opening {
         opened.completeExceptionally(why);
         undo();
       }
-      return core.clock.nanos() < undoUntil ? null : nobody(sent);
+      // What is known not to have been made is not looked for.
+      return sent && core.clock.nanos() < undoUntil ? null : nobody(sent);
     }
 
     private static TenureException nobody(boolean sent) {

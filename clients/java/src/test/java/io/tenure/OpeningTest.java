@@ -90,6 +90,19 @@ final class OpeningTest extends WithFakeMember {
   }
 
   @Test
+  void aSessionThatIsKnownNotToBeMadeIsNotLookedForOnceItsCallerGaveUp() throws Exception {
+    member.create = (r, o) -> asked.add(o);
+    CompletableFuture<Session> opening = open(Duration.ofSeconds(20));
+    StreamObserver<CreateSessionResponse> refused = next(asked);
+    passes(21);
+    assertEquals(Applied.UNKNOWN, failure(opening).applied());
+    member.next(CreateSessionRequest.class);
+    refused.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "NO_LEADER"));
+    until(() -> client.core().endings.isEmpty());
+    assertTrue(member.seen().stream().noneMatch(CreateSessionRequest.class::isInstance));
+  }
+
+  @Test
   void aSessionThatMayHaveBeenMadeBeforeARefusalIsEnded() throws Exception {
     member.create = (r, o) -> {
       switch (asked.size()) {
