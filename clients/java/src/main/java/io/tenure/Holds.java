@@ -103,7 +103,7 @@ final class Holds {
   /** The lease ran out: what is held has ended, and is given back when a member answers again. */
   void ranOut() {
     for (Held h : List.copyOf(held)) {
-      session.returns.abandonUntilTruth(h.fullKey(), h.owner());
+      session.returns.abandonUntilTruth(h);
       h.end(EndCause.LEASE_RAN_OUT);
     }
   }

@@ -138,7 +138,7 @@ public final class Leadership implements AutoCloseable {
           } else if (!(error instanceof TenureException e && e.applied() == Applied.NO)) {
             // It may have been passed on.
             held.end(EndCause.RELEASED);
-            s.returns.abandon(held.fullKey(), held.owner());
+            s.returns.abandon(held);
           }
           held.undoubt();
           if (error == null) {

@@ -7,11 +7,9 @@ import io.tenure.v1.Place;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.Sequencer;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -24,8 +22,11 @@ final class Returns {
   static final long AGAIN_NANOS = 1_000_000_000L;
 
   private final SessionCore session;
-  /** What the user gave up, or lost the belief in, while nobody could be told; given back with the next truth. */
-  private final Set<String> abandoned = new HashSet<>();
+  /**
+   * What the user gave up, or lost the belief in, while nobody could be told, with its token; given back with the next truth that is
+   * not older than it.
+   */
+  private final Map<String, Long> abandoned = new HashMap<>();
   /** How many calls give back a hold or a place just now. Until they end, nobody else may take it up. */
   private final Map<String, Integer> leaving = new HashMap<>();
   /** What calls may have left under the name of somebody who goes on, until nobody does. */
@@ -45,7 +46,7 @@ final class Returns {
   /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
   boolean isLeaving(String fullKey, String owner) {
     String name = name(fullKey, owner);
-    return abandoned.contains(name) || leaving.containsKey(name);
+    return abandoned.containsKey(name) || leaving.containsKey(name);
   }
 
   /** Whether calls may have left something under this name that is to be given up. */
@@ -54,36 +55,52 @@ final class Returns {
   }
 
   /** Has whatever this owner has of the lock given back as soon as a member answers. */
-  void abandon(String fullKey, String owner) {
-    abandonUntilTruth(fullKey, owner);
+  void abandon(Held h) {
+    abandonUntilTruth(h);
     session.attachAgain();
   }
 
   /** Likewise, when the truth about the session is asked for the next time. */
-  void abandonUntilTruth(String fullKey, String owner) {
-    abandoned.add(name(fullKey, owner));
+  void abandonUntilTruth(Held h) {
+    abandonUntilTruth(h.sequencer().wire(), h.owner());
   }
 
-  private void askTruth(String fullKey, String owner) {
-    if (abandoned.contains(name(fullKey, owner))) {
-      session.attachAgain();
-    }
+  private void abandonUntilTruth(Sequencer hold, String owner) {
+    abandoned.merge(name(hold.getKey(), owner), hold.getFencingToken(),
+        (a, b) -> Long.compareUnsigned(a, b) < 0 ? b : a);
+  }
+
+  private void askTruthLater() {
+    session.client.loop.after(AGAIN_NANOS, () -> {
+      if (!abandoned.isEmpty()) {
+        session.attachAgain();
+      }
+    });
   }
 
   /** Gives back what was abandoned and is there still, by what the cluster says the session has. */
   void reconcile(Truth truth) {
+    Map<String, Long> before = Map.copyOf(abandoned);
+    // One that was asked for before the grant knows nothing of it.
+    abandoned.values().removeIf(token -> Long.compareUnsigned(token, truth.since()) <= 0);
     for (Hold h : truth.holds()) {
-      if (abandoned.contains(name(h.getSequencer().getKey(), h.getOwner()))
+      String name = name(h.getSequencer().getKey(), h.getOwner());
+      abandoned.remove(name);
+      if (before.containsKey(name)
           && !session.holds.isHeld(h) && !session.inheritance.isDoubted(h)) {
         giveBack(h.getSequencer(), h.getOwner());
       }
     }
     for (Place p : truth.places()) {
-      if (abandoned.contains(name(p.getKey(), p.getOwner()))) {
+      String name = name(p.getKey(), p.getOwner());
+      abandoned.remove(name);
+      if (before.containsKey(name)) {
         leave(p.getKey(), p.getOwner(), 0);
       }
     }
-    abandoned.clear();
+    if (!abandoned.isEmpty()) {
+      askTruthLater();
+    }
     List.copyOf(owed.values()).forEach(o -> settle(o.fullKey(), o.owner()));
   }
 
@@ -115,8 +132,8 @@ final class Returns {
           }
           if (session.state() != SessionState.CLOSED) {
             // Before the call is over: nobody may take up in between what is given back later.
-            abandonUntilTruth(hold.getKey(), owner);
-            session.client.loop.after(AGAIN_NANOS, () -> askTruth(hold.getKey(), owner));
+            abandonUntilTruth(hold, owner);
+            askTruthLater();
           }
           released.completeExceptionally(error);
         });

@@ -142,6 +142,22 @@ final class LeavingTest extends WithFakeMember {
   }
 
   @Test
+  void whatCouldNotBeReleasedIsNotForgottenForATruthFromBeforeItsGrant() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(wait);
+    member.release = (r, o) -> o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
+    AtomicBoolean asked = new AtomicBoolean();
+    member.attach = (r, o) ->
+        FakeMember.reply(o, asked.getAndSet(true) ? member.truth(r, stream.hold(7)) : member.truth(r));
+    assertEquals(ErrorKind.INTERNAL, failure(held.releaseAsync()).kind());
+    member.next(ReleaseLockRequest.class);
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  @Test
   void aTryInAnOutageEndsThoughWhatWasHeldIsOnItsWayBack() throws Exception {
     Session session = client.openSession();
     Lock lock = session.lock("k");
