@@ -39,6 +39,7 @@ ATTEMPT_SECONDS = 5.0
 CONNECT_SECONDS_MIN = 0.25
 CONNECT_SECONDS_MAX = 3.0
 MEMBERS_SECONDS = 10.0
+USELESS_SECONDS_MAX = 0.5  # Between connections that answer nothing but the list of members.
 INCOMPLETE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
 DEFAULT_TIMEOUT_SECONDS = 10.0
@@ -213,10 +214,9 @@ class Connection:
 
     async def _manage(self) -> None:
         """Keeps a connection until the client is closed."""
-        backoff = Backoff(self._rng)
-        pause = False
+        pauses = Backoff(self._rng, cap=USELESS_SECONDS_MAX)
         while True:
-            link = await self._connect(backoff, pause)
+            link = await self._connect()
             self._use(link)
             try:
                 await self._follow(link)
@@ -224,9 +224,10 @@ class Connection:
                 link = self._link or link
                 self._lose(link)
                 await link.close()
-            pause = not link.served  # One that only lists members is not worth another connection at once.
             if link.served:
-                backoff.reset()
+                pauses.reset()
+            else:  # One that only lists members is not worth another connection at once.
+                await asyncio.sleep(pauses.next())
 
     def _connect_seconds(self, rounds: int) -> float:
         """How long an attempt may take: all members are tried within a third of the TTL.
@@ -237,11 +238,12 @@ class Connection:
         first = max(CONNECT_SECONDS_MIN, min(ttls) / (3 * len(self._members.addresses)))
         return min(CONNECT_SECONDS_MAX, first * 2.0 ** min(rounds, 16))
 
-    async def _connect(self, backoff: Backoff, pause: bool) -> Link:
+    async def _connect(self) -> Link:
         """Tries members until one answers."""
+        backoff = Backoff(self._rng)
         attempt = 0
         while True:
-            if pause:
+            if attempt > 0:
                 await asyncio.sleep(backoff.next())
             size = len(self._members.addresses)
             # When not one of the list answered, what the members advertise perhaps cannot be reached from here.
@@ -250,7 +252,7 @@ class Connection:
             link = await self._try_connect(address, attempt // size)
             if link is not None:
                 return link
-            attempt, pause = attempt + 1, True
+            attempt += 1
 
     async def _try_connect(self, address: str, rounds: int = 0) -> Link | None:
         """Returns a connection to a member that has answered; None if it does not."""
