@@ -177,6 +177,9 @@ func (c *connection) NewStream(
 		go func() {
 			defer cancel()
 			st.err = d.Handler(s.server, &serverStream{st})
+			if st.err == nil { // How a member ends what was cut off reaches nobody.
+				st.err = inner.Err()
+			}
 			close(st.ended)
 		}()
 		return &clientStream{st}, nil
