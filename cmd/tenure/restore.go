@@ -39,7 +39,7 @@ lock is granted, so that whoever got one after the backup was taken has noticed 
 Afterwards start the member with "tenure serve --data-dir DIR", and let others join it from empty directories.`,
 		Example: `  tenure restore nightly.backup --data-dir /var/lib/tenure
   tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
-  tenure restore nightly.backup --data-dir /tmp/look --keep-sessions --no-freeze`,
+  tenure restore nightly.backup --data-dir ./look --keep-sessions --no-freeze`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return env.restore(cmd.Context(), args[0], flags) },
 	}
