@@ -99,8 +99,8 @@ func forgotten(err error) bool {
 	return isAny(err, ErrCompacted, ErrHistoryChanged, ErrTooSlow, ErrFutureRevision)
 }
 
-// whileAlive returns a context that ends with ctx, and when the session is over: its cause then is the error of calls under the session. Call end
-// after.
+// whileAlive returns a context that ends with ctx, and when the session is over: its cause then is the error of calls
+// under the session. Call end after.
 func (s *Session) whileAlive(ctx context.Context) (alive context.Context, end func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	looked := make(chan struct{})
