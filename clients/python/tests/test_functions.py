@@ -45,10 +45,14 @@ def test_what_runs_as_leader_may_end_itself_and_goes_on(twin: Twin, tenure_uri: 
         if began in seen.items:
             return [lambda: None]  # Stands again after it gave leadership up.
         began(began)
-        owner = {"run": elected, "session": session, "client": client, "leadership": leadership}[what]
         return [
             lambda: asyncio.to_thread(ready.wait) if twin.name == "asyncio" else ready.wait(),
-            lambda: leadership.release() if what == "leadership" else owner.close(),
+            lambda: {  # Not read before ready is set: the function may begin before elect has returned.
+                "run": lambda: elected.close(),
+                "session": lambda: session.close(),
+                "client": lambda: client.close(),
+                "leadership": lambda: leadership.release(),
+            }[what](),
             lambda: asyncio.sleep(0.01) if twin.name == "asyncio" else None,  # A cancellation would come here.
             lambda: seen(("went on", leadership.safe)),
         ]
