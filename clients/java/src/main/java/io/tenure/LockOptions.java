@@ -32,12 +32,31 @@ public final class LockOptions {
   }
 
   /**
+   * {@return the options of a semaphore: one permit of a limit on which all must agree}
+   *
+   * @param limit how many permits there are in all, at least 1
+   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1
+   */
+  public static LockOptions semaphore(int limit) {
+    return semaphore(limit, 1);
+  }
+
+  /**
    * {@return the options of a semaphore: so many permits of a limit on which all must agree}
    *
-   * @param permits how many permits, from 1 to the limit
-   * @param limit how many permits there are in all
+   * @param limit how many permits there are in all, at least 1
+   * @param permits how many of them to take, from 1 to the limit
+   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1, or the permits are not from 1 to the limit
    */
-  public static LockOptions semaphore(int permits, int limit) {
+  public static LockOptions semaphore(int limit, int permits) {
+    if (limit < 1) {
+      throw TenureException.of(
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "the limit of a semaphore is " + limit + "; it is at least 1");
+    }
+    if (permits < 1 || permits > limit) {
+      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+          "the permits of a semaphore are " + permits + "; they are from 1 to its limit, " + limit);
+    }
     return new LockOptions(LockMode.SEMAPHORE, permits, limit, null, null, null);
   }
 

@@ -105,14 +105,26 @@ public final class Session implements AutoCloseable {
   }
 
   /**
+   * {@return a handle to one permit of a limit on which all must agree}
+   *
+   * @param key the key, without the namespace
+   * @param limit how many permits there are in all, at least 1; all holders and waiters must say the same
+   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1
+   */
+  public Lock semaphore(String key, int limit) {
+    return semaphore(key, limit, 1);
+  }
+
+  /**
    * {@return a handle to so many permits of a limit on which all must agree}
    *
    * @param key the key, without the namespace
-   * @param permits how many permits, from 1 to the limit
-   * @param limit how many permits there are in all; all holders and waiters must say the same
+   * @param limit how many permits there are in all, at least 1; all holders and waiters must say the same
+   * @param permits how many of them to take, from 1 to the limit
+   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1, or the permits are not from 1 to the limit
    */
-  public Lock semaphore(String key, int permits, int limit) {
-    return lock(key, LockOptions.semaphore(permits, limit));
+  public Lock semaphore(String key, int limit, int permits) {
+    return lock(key, LockOptions.semaphore(limit, permits));
   }
 
   /**

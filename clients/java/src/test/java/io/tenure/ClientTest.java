@@ -274,8 +274,10 @@ final class ClientTest extends WithMember {
       assertTrue(token > 0);
       assertTrue(a.readWriteLock("rw").writeLock().tryAcquire().held().isPresent());
 
-      Held p = a.semaphore("permits", 2, 3).acquire();
-      assertTrue(b.semaphore("permits", 2, 3).tryAcquire().held().isEmpty());
+      Held p = a.semaphore("permits", 3, 2).acquire();
+      assertTrue(b.semaphore("permits", 3, 2).tryAcquire().held().isEmpty());
+      assertTrue(b.semaphore("permits", 3).tryAcquire().held().isPresent());
+      assertTrue(b.semaphore("permits", 3).tryAcquire().held().isEmpty());
       p.close();
     }
   }

@@ -60,6 +60,19 @@ final class PartsTest {
   }
 
   @Test
+  void aSemaphoreHasALimitAndTakesAtMostThatMany() {
+    LockOptions one = LockOptions.semaphore(3);
+    assertEquals(List.of(3, 1), List.of(one.limit(), one.permits()));
+    LockOptions all = LockOptions.semaphore(3, 3).withOwner("a");
+    assertEquals(List.of(3, 3), List.of(all.limit(), all.permits()));
+    for (List<Integer> bad : List.of(List.of(0, 1), List.of(-1, 1), List.of(3, 0), List.of(3, -1), List.of(1, 3))) {
+      TenureException e = assertThrows(TenureException.class, () -> LockOptions.semaphore(bad.get(0), bad.get(1)));
+      assertEquals(List.of(ErrorKind.INVALID_ARGUMENT, Applied.NO), List.of(e.kind(), e.applied()));
+    }
+    assertThrows(TenureException.class, () -> LockOptions.semaphore(0));
+  }
+
+  @Test
   void aLeaseEndsBeforeTheTtlCountedFromTheSending() {
     Lease l = new Lease();
     assertFalse(l.isSafe(0));

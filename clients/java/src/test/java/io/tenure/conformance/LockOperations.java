@@ -78,7 +78,7 @@ final class LockOperations {
     Args a = r.args();
     Session s = things.on(r, Session.class);
     String key = a.text("key");
-    int permits = a.number("permits").orElse(r.op().equals("semaphore.acquire") ? 1L : 0L).intValue();
+    int permits = a.number("permits").orElse(1L).intValue();
     int limit = a.number("limit").orElse(0L).intValue();
     String mode = switch (r.op()) {
       case "rwlock.read" -> "shared";
@@ -89,7 +89,7 @@ final class LockOperations {
     LockOptions o = switch (mode) {
       case "exclusive" -> LockOptions.exclusive();
       case "shared" -> LockOptions.shared();
-      case "semaphore" -> LockOptions.semaphore(permits, limit);
+      case "semaphore" -> LockOptions.semaphore(limit, permits);
       default -> throw new IllegalArgumentException("unknown mode " + mode);
     };
     Optional<String> owner = a.maybe("owner");
