@@ -28,6 +28,9 @@ import (
 // loses nothing by it.
 const startTimeout = time.Minute
 
+// leaderTimeout bounds one question to a member that may end before it answers. It is longer than members wait for a leader.
+const leaderTimeout = 10 * time.Second
+
 // diskFreeMin is the free space of the disk, in bytes, below which members of tests refuse what makes the state grow.
 const diskFreeMin = 16 << 20
 
@@ -173,11 +176,29 @@ func (m *Member) waitReady(ctx context.Context) error {
 	}
 }
 
+// waitLeader asks until the member answers for a cluster with a leader. A member says after a few seconds that there is none;
+// on a loaded machine the others may need longer to begin.
 func (m *Member) waitLeader(ctx context.Context) error {
 	conn := m.Dial()
 	defer func() { _ = conn.Close() }()
-	_, err := tenurev1.NewKVServiceClient(conn).List(ctx, &tenurev1.ListRequest{PageSize: 1}, grpc.WaitForReady(true))
-	return err
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		call, cancel := context.WithTimeout(ctx, leaderTimeout)
+		_, err := tenurev1.NewKVServiceClient(conn).List(call, &tenurev1.ListRequest{PageSize: 1}, grpc.WaitForReady(true))
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case exit := <-m.done:
+			m.done <- exit
+			return fmt.Errorf("the process ended: %w", exit)
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // Dial returns a new connection to the member, which the caller closes.
