@@ -83,18 +83,35 @@ func documentedMetrics(page string) map[string]bool {
 	return documented
 }
 
+// missing tells whether something that is wanted is not there.
+func missing(wanted, there map[string]bool) bool {
+	for name := range wanted {
+		if !there[name] {
+			return true
+		}
+	}
+	return false
+}
+
 // What a cluster exports is documented, and what is documented is exported.
 func TestMetricsAreDocumented(t *testing.T) {
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 3)
 	c.Leader(ctx)
 	use(ctx, t, c)
-	exported := exportedMetrics(ctx, t, c)
 	page, err := os.ReadFile(operationsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	documented := documentedMetrics(string(page))
+	exported := exportedMetrics(ctx, t, c)
+	// Some are there only once something has been counted.
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for missing(documented, exported) && waiting.Err() == nil {
+		pause(waiting, 100*time.Millisecond)
+		exported = exportedMetrics(ctx, t, c)
+	}
 	for _, name := range slices.Sorted(maps.Keys(exported)) {
 		if !documented[name] {
 			t.Errorf("%s is exported and not in docs/operations.md", name)
