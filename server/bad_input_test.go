@@ -474,11 +474,10 @@ func TestElectionWithCurl(t *testing.T) {
 	if code, got := m.do(t, "POST", "/v1/sessions/"+first+"/renew", ""); code != http.StatusOK {
 		t.Errorf("renew: %d %s", code, got)
 	}
-	code, got := m.do(t, "GET", "/v1/watch?keys=service/leader&initial&wait=0.2s", "")
-	if lines := strings.Split(strings.TrimSpace(string(got)), "\n"); code != http.StatusOK || len(lines) < 2 ||
-		!strings.Contains(lines[0], `"started"`) || !strings.Contains(string(got), text64("node one")) {
-		t.Errorf("watch: %d %s", code, got)
-	}
+	m.watchUntil(t, "keys=service/leader&initial", func(got string) bool {
+		lines := strings.Split(strings.TrimSpace(got), "\n")
+		return len(lines) > 1 && strings.Contains(lines[0], `"started"`) && strings.Contains(got, text64("node one"))
+	})
 	if code, got := m.do(t, "DELETE", "/v1/sessions/"+first, ""); code != http.StatusOK || !strings.Contains(string(got), `"destroyed":true`) {
 		t.Errorf("destroy: %d %s", code, got)
 	}
