@@ -213,6 +213,7 @@ func TestRelayedChanges(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
+			rig.api.relay.patience = patienceOfTests
 			script := &leaderScript{answers: tc.answers}
 			rig.member(2, script)
 			rig.node.elect(2, 5)
