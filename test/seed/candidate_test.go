@@ -35,7 +35,7 @@ type candidate interface {
 // run runs a program and returns its outputs and exit code.
 func run(t *testing.T, stdin, program string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errOut bytes.Buffer

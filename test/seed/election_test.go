@@ -1,18 +1,25 @@
 package seed_test
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/test/rig"
 )
 
 const (
-	// shortTTL is the shortest TTL a member grants.
-	shortTTL = 2 * time.Second
+	// shortTTL is the TTL of sessions that expire. Until they are to, they are renewed every renewInterval: programs may take
+	// their time to start.
+	shortTTL      = 5 * time.Second
+	renewInterval = 500 * time.Millisecond
 	// longTTL outlives every case.
-	longTTL = time.Minute
+	longTTL = 10 * time.Minute
+	// patience is how long the second candidate tries.
+	patience = 2 * time.Minute
 )
 
 func TestElectionOfTheGuide(t *testing.T) {
@@ -23,9 +30,10 @@ func TestElectionOfTheGuide(t *testing.T) {
 	}
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := rig.Start(t.Context(), t, binary)
 			for sentence, handOver := range handOvers {
-				t.Run(sentence, func(t *testing.T) { handOver.run(t, program(t, m)) })
+				t.Run(sentence, func(t *testing.T) { handOver.run(t, m, program(t, m)) })
 			}
 		})
 	}
@@ -66,9 +74,10 @@ var handOvers = map[string]handOver{
 	},
 }
 
-func (h handOver) run(t *testing.T, c candidate) {
+func (h handOver) run(t *testing.T, m *rig.Member, c candidate) {
 	t.Helper()
 	first := c.createSession("first candidate", h.ttl, h.lockDelay)
+	stopRenewing := renew(t, m, first)
 	if ok, printed := c.acquire(first, `{"Node": "first"}`); !ok {
 		t.Fatalf("the first candidate was refused: %s", printed)
 	}
@@ -86,6 +95,7 @@ func (h handOver) run(t *testing.T, c candidate) {
 		t.Errorf("got leader %q (session %s), want the first candidate (session %s)", value, holder, first)
 	}
 
+	stopRenewing()
 	began := time.Now()
 	h.end(c, first)
 	h.untilAcquired(t, c, second, seen)
@@ -103,7 +113,7 @@ func (h handOver) run(t *testing.T, c candidate) {
 // it saw before it tried, so that nothing can happen in between unseen.
 func (h handOver) untilAcquired(t *testing.T, c candidate, session string, seen uint64) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		c.watchNext(seen)
 		_, _, seen = c.get()
@@ -116,4 +126,34 @@ func (h handOver) untilAcquired(t *testing.T, c candidate, session string, seen 
 		}
 	}
 	t.Fatal("the second candidate did not get the lock")
+}
+
+// renew renews a session until stop is called, which returns when no renewal is under way any more.
+func renew(t *testing.T, m *rig.Member, session string) (stop func()) {
+	t.Helper()
+	conn := m.Dial()
+	ctx, cancel := context.WithCancel(t.Context())
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(renewInterval)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			_, err := tenurev1.NewSessionServiceClient(conn).RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: session})
+			if err != nil && ctx.Err() == nil {
+				t.Errorf("renew the first candidate's session: %v", err)
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		renewing.Wait()
+		_ = conn.Close()
+	})
+	t.Cleanup(stop)
+	return stop
 }
