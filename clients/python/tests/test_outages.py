@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fake import ADDRESS, PATIENCE, Dice, FakeMember, at_once, run
-from test_ends import never, unreachable
+from test_ends import Clock, never, unreachable
 from test_watch_cuts import HEADER, deleted, initial, put, started
 
 import tenure
@@ -137,12 +137,20 @@ AT_ONCE: dict[str, Any] = {
 }
 
 
+async def times_out(call: asyncio.Future[Any], clock: Clock) -> None:
+    """Sets the clock forward until a call has ended: not before, however slow the machine is."""
+    while not call.done():
+        clock.time += 1
+        await asyncio.wait({call}, timeout=0.01)
+
+
 @pytest.mark.parametrize("sent", [True, False])
 @pytest.mark.parametrize("case", AT_ONCE)
 def test_what_does_not_wait_ends_within_the_clients_timeout(member: FakeMember, case: str, sent: bool) -> None:
     async def work() -> None:
+        clock = Clock()
         member.calls[_rpc.PUT.path] = lambda r: kv_pb2.PutResponse()
-        async with member.client() as client, client.session(ttl=3600) as session:
+        async with member.client(clock) as client, client.session(ttl=3600) as session:
             membership = await session.presence("g").join()
             client.timeout = 0.05
             if sent:
@@ -150,8 +158,12 @@ def test_what_does_not_wait_ends_within_the_clients_timeout(member: FakeMember, 
                 member.calls[TRY.path] = member.calls[_rpc.DELETE.path] = never
             else:
                 await unreachable(member)
+            calling = asyncio.ensure_future(AT_ONCE[case](session, membership))
+            if sent:
+                await member.until(lambda: member.requests(TRY) or member.requests(_rpc.DELETE))
+            await times_out(calling, clock)
             with pytest.raises(errors.DeadlineExceeded) as raised:
-                await AT_ONCE[case](session, membership)
+                await calling
             assert raised.value.applied is (None if sent else False)
             client.timeout, member.deadlines = 10.0, False
             member.calls[LIST_MEMBERS.path] = lambda r: cluster_pb2.ListMembersResponse()
@@ -162,23 +174,30 @@ def test_what_does_not_wait_ends_within_the_clients_timeout(member: FakeMember, 
 
 
 def test_a_try_does_not_wait_for_a_session_that_cannot_be_renewed(member: FakeMember) -> None:
-    async def work(client: Any, session: Any) -> None:
-        def answer(request: Any) -> Any:
-            session._machine.lease.safe_until = float("-inf")
-            member.renewing = False
-            return lock_pb2.TryAcquireLockResponse(acquired=True, hold=member.hold(request.key, request.options.owner))
+    async def work() -> None:
+        clock = Clock()
+        async with member.client(clock) as client, client.session(ttl=3600) as session:
 
-        await member.asked_for(_rpc.KEEP_ALIVE)
-        member.calls[TRY.path] = answer
-        client.timeout = 0.05
-        with pytest.raises(errors.InJeopardy):
-            await session.lock("k").try_acquire()
-        client.timeout = 10.0
-        member.renewing = True
-        member.cut()
-        await member.asked_for(CANCEL)
+            def answer(request: Any) -> Any:
+                session._machine.lease.safe_until = float("-inf")
+                member.renewing = False
+                hold = member.hold(request.key, request.options.owner)
+                return lock_pb2.TryAcquireLockResponse(acquired=True, hold=hold)
 
-    run(member, work)
+            await member.asked_for(_rpc.KEEP_ALIVE)
+            member.calls[TRY.path] = answer
+            client.timeout = 0.05
+            trying = asyncio.ensure_future(session.lock("k").try_acquire())
+            await member.asked_for(TRY)
+            await times_out(trying, clock)
+            with pytest.raises(errors.InJeopardy):
+                await trying
+            client.timeout = 10.0
+            member.renewing = True
+            member.cut()
+            await member.asked_for(CANCEL)
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), 1e18])
