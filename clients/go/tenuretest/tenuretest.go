@@ -26,6 +26,7 @@ import (
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
+	"github.com/tenure-io/tenure/internal/port"
 )
 
 // startPatience bounds a member's start.
@@ -39,7 +40,8 @@ type Member struct {
 	t     testing.TB
 	dir   string
 	path  string
-	flags []string // Of Start.
+	flags []string   // Of Start.
+	at    *port.Kept // Where it serves clients.
 	log   *logBuffer
 
 	cmd     *exec.Cmd // Nil when it is not running.
@@ -50,14 +52,20 @@ type Member struct {
 // Start starts a cluster of one member and waits until it serves. More flags are those of "tenure serve".
 func Start(t testing.TB, flags ...string) *Member {
 	t.Helper()
-	m := &Member{t: t, path: find(t), flags: flags, dir: filepath.Join(t.TempDir(), "data"), log: &logBuffer{}}
+	path := find(t)
+	at, err := port.Keep(t.Context()) // While it is down nobody else is given its port.
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Member{t: t, path: path, flags: flags, at: at, dir: filepath.Join(t.TempDir(), "data"), log: &logBuffer{}}
 	t.Cleanup(func() {
 		m.Kill()
+		_ = at.Close() // Nothing hangs on it any more.
 		if t.Failed() {
 			t.Logf("log of the member:\n%s", m.log.tail())
 		}
 	})
-	m.start("127.0.0.1:0", nil)
+	m.start(nil)
 	return m
 }
 
@@ -80,14 +88,14 @@ func find(t testing.TB) string {
 }
 
 // start starts the process, with more flags than those of Start, and waits until it serves.
-func (m *Member) start(listen string, more []string) {
+func (m *Member) start(more []string) {
 	m.t.Helper()
 	addresses := filepath.Join(m.dir, "addresses.json")
 	if err := os.Remove(addresses); err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.t.Fatal(err)
 	}
 	arguments := slices.Concat([]string{
-		"serve", "--data-dir", m.dir, "--listen", listen, "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
+		"serve", "--data-dir", m.dir, "--listen", m.at.Address(), "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
 	}, m.flags, more)
 	cmd := exec.CommandContext(context.WithoutCancel(m.t.Context()), m.path, arguments...) //nolint:gosec // The program under test.
 	cmd.Stdout, cmd.Stderr = m.log, m.log
@@ -178,7 +186,7 @@ func (m *Member) Kill() {
 func (m *Member) Restart(more ...string) {
 	m.t.Helper()
 	m.Kill()
-	m.start(m.address, more)
+	m.start(more)
 }
 
 // Pause stops the process, as if the machine stood still, until Resume. Of a member that was killed both fail the test.

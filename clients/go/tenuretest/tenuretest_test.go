@@ -3,6 +3,7 @@ package tenuretest_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -15,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestAMemberServesAndKeepsItsStateOverARestart(t *testing.T) {
 	member := tenuretest.Start(t)
 	c := member.Client(t)
-	s, err := c.OpenSession(t.Context())
+	s, err := c.OpenSession(t.Context(), tenure.WithTTL(time.Minute)) // It outlives the restart.
 	if err != nil {
 		t.Fatal(err)
 	}
