@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Sessions that are opened for somebody who is gone before they are there leave nothing with the cluster. */
@@ -104,13 +105,13 @@ final class OpeningTest extends WithFakeMember {
 
   @Test
   void aSessionThatMayHaveBeenMadeBeforeARefusalIsEnded() throws Exception {
+    AtomicInteger attempts = new AtomicInteger();
     member.create = (r, o) -> {
-      switch (asked.size()) {
+      switch (attempts.getAndIncrement()) {
         case 0 -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
         case 1 -> o.onError(FakeMember.refusal(Code.RESOURCE_EXHAUSTED_VALUE, "QUOTA_EXCEEDED"));
         default -> member.createAtOnce(r, o);
       }
-      asked.add(o);
     };
     TenureException e = failure(open(Duration.ofMinutes(5)));
     assertEquals(Applied.UNKNOWN, e.applied());
