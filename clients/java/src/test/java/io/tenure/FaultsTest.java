@@ -38,10 +38,10 @@ import org.junit.jupiter.api.Test;
 final class FaultsTest extends WithFakeMember {
   @Test
   void aWaitThatTheCallersTimeOutEndsLeavesTheQueue() throws Exception {
-    CompletableFuture<Held> wait =
-        client.openSession().lock("k").acquireAsync().orTimeout(300, TimeUnit.MILLISECONDS);
+    CompletableFuture<Held> wait = client.openSession().lock("k").acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     stream.queued();
+    wait.orTimeout(1, TimeUnit.MILLISECONDS);
     assertInstanceOf(TimeoutException.class, assertThrows(ExecutionException.class, () -> get(wait)).getCause());
     assertEquals(stream.request().getOptions().getOwner(), member.next(CancelWaitRequest.class).getOptions().getOwner());
   }
