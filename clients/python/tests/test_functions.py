@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from conftest import Seen, Twin
 from fake import PATIENCE, FakeMember, at_once, run
 from test_fork import in_child
+from test_watch_cuts import Script, initial, started
 
 import tenure
 from tenure import _rpc, aio, errors
@@ -266,6 +268,28 @@ def test_what_is_told_of_a_key_may_fail_in_any_way(
     twin.do(client.kv.put, "k", "1")
     seen.wait(lambda items: items == [None, "1"])
     twin.do(client.close)
+
+
+@pytest.mark.parametrize("what", ["key", "election"])
+def test_how_a_function_failed_is_logged_though_what_runs_it_is_being_closed(
+    member: FakeMember, caplog: pytest.LogCaptureFixture, what: str
+) -> None:
+    async def work(client: Any, session: Any) -> None:
+        Script(member, [started(), initial("k", complete=True)])
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        closing: asyncio.Future[asyncio.Future[None]] = asyncio.get_running_loop().create_future()
+
+        @(client.on_key("k") if what == "key" else session.elect("k"))  # type: ignore[untyped-decorator]
+        def fail(of: Any) -> None:
+            closing.set_result(asyncio.ensure_future(fail.close()))
+            raise ValueError("on purpose")
+
+        await (await closing)
+
+    run(member, work)
+    gc.collect()
+    (record,) = caplog.records
+    assert (record.name, str(record.exc_info and record.exc_info[1])) == ("tenure", "on purpose")
 
 
 def test_a_watch_of_a_key_that_ended_by_itself_is_forgotten(twin: Twin, tenure_uri: str) -> None:

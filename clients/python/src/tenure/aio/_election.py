@@ -11,6 +11,7 @@ from typing_extensions import Self
 from tenure import _convert, errors
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
+from tenure.aio._connection import log_failure
 from tenure.aio._follow import Follower
 from tenure.aio._function import FunctionCall, inside
 from tenure.aio._kv import to_bytes
@@ -135,6 +136,10 @@ async def lead(leadership: Leadership, function: Callable[[Leadership], Any], ca
             return work
         await stop(work)
         raise errors.HoldLost(f"leadership of {leadership.key!r} was lost: {leadership.cause}")
+    except asyncio.CancelledError:
+        if work.done():  # Nobody else will say how it failed.
+            log_failure(work)
+        raise
     finally:
         lost.cancel()
         if not work.done():

@@ -150,12 +150,15 @@ class KeyWatch(_Run):
         """Calls the function. Returns whether to go on."""
         call = FunctionCall(self, self._client, waits=asyncio.current_task())
         work = call.begin(self._client, self._function, kv)
+        what = f"what watches {self._key!r}"
         try:
             await asyncio.wait({work})
-        finally:
-            if not work.done():
-                await stop(work)
-        failed = _log_failure(work, f"what watches {self._key!r}")
+        except asyncio.CancelledError:
+            await stop(work)
+            if not work.cancelled():
+                _log_failure(work, what)
+            raise
+        failed = _log_failure(work, what)
         return not self._closing and (failed or work.result() is not False)
 
     async def _run(self) -> None:
