@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -166,7 +167,10 @@ class Cluster:
     def __init__(self, size: int = 3, *, flags: Sequence[str] = (), binary: str | None = None) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-test-")
         names = [f"tenure-{i + 1}" for i in range(size)]
-        peers = dict(zip(names, _free_addresses(size), strict=True))
+        self._reserved = [_reserve() for _ in names]
+        peers = {name: "{}:{}".format(*s.getsockname()) for name, s in zip(names, self._reserved, strict=True)}
+        if sys.platform != "linux":  # Elsewhere a member could not listen there.
+            self._release()
         initial = ",".join(f"{name}={peer}" for name, peer in peers.items())
         self.members = [
             Member(
@@ -198,7 +202,12 @@ class Cluster:
         """Stops all members and removes their stores."""
         for member in self.members:
             member.close()
+        self._release()
         self._directory.cleanup()
+
+    def _release(self) -> None:
+        for s in self._reserved:
+            s.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -212,10 +221,12 @@ def _made(directory: Path) -> Path:
     return directory
 
 
-def _free_addresses(count: int) -> list[str]:
-    """Returns addresses that were free a moment ago: members must know each other's before they start."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-    for s in sockets:
-        s.close()
-    return addresses
+def _reserve() -> socket.socket:
+    """Binds a socket to a free port: members must know each other's addresses before they start.
+
+    While it is open and does not listen, Linux gives the port to nobody who asks for any, but to who asks for this one.
+    """
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
