@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Seen, Twin, until
+from conftest import PATIENCE, Seen, Twin, until
 
 import tenure
 from tenure import Compare, EndCause, Event, EventType, Mode, Op, State, errors
+from tenure.aio import _acquire
 
 
 def test_a_session_begins_connecting_is_connected_and_closes_with_its_cause(
@@ -69,7 +70,10 @@ def test_a_lock_passes_on_in_order_and_tokens_rise(twin: Twin, tenure_uri: str, 
     assert [h.sequencer.lock_index for h in (first, second, third)] == [1, 2, 3]
 
 
-def test_a_wait_that_times_out_leaves_nothing_behind(twin: Twin, tenure_uri: str) -> None:
+def test_a_wait_that_times_out_leaves_nothing_behind(
+    twin: Twin, tenure_uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_acquire, "LEAVE_SECONDS", PATIENCE)  # However slow the member is, the caller waits for it.
     client = twin.client(tenure_uri)
     holder, waiter = twin.do(client.session), twin.do(client.session)
     held = twin.do(holder.lock("k").acquire)
@@ -306,7 +310,7 @@ def test_a_session_is_handed_to_another_client_with_what_it_holds(twin: Twin, te
     seen.wait_state(State.CLOSED)
     resumed = twin.do(new.resume, text)
     assert (resumed.id, resumed.epoch, resumed.ttl) == (session.id, 2, 20.0)
-    (inherited,) = twin.do(resumed.holds, 5)
+    (inherited,) = twin.do(resumed.holds, PATIENCE)
     assert inherited.safe
     assert inherited.key == "k"
     assert inherited.token > held.token
@@ -319,7 +323,7 @@ def test_a_session_is_handed_to_another_client_with_what_it_holds(twin: Twin, te
 
 def test_a_session_that_is_taken_over_is_superseded_for_good(twin: Twin, tenure_uri: str, seen: Seen) -> None:
     old, new = twin.client(tenure_uri), twin.client(tenure_uri)
-    session = twin.do(old.session, ttl=2, on_state=seen)
+    session = twin.do(old.session, ttl=5, on_state=seen)
     held = twin.do(session.lock("k").acquire)
     resumed = twin.do(new.resume, session.credentials().to_text())
     seen.wait_state(State.CLOSED)

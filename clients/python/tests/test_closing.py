@@ -14,6 +14,7 @@ from test_watch_cuts import Script, initial, started
 
 import tenure
 from tenure import CloseCause, _rpc, errors
+from tenure.aio import _acquire
 from tenure.v1 import kv_pb2, lock_pb2
 
 ACQUIRE, TRY, CANCEL = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT
@@ -161,8 +162,10 @@ def test_a_leader_that_hands_its_session_over_goes_on_and_has_the_text(member: F
 
 @pytest.mark.parametrize("value", [None, b"v"])
 def test_a_wait_that_an_export_ended_says_so_though_the_export_was_cancelled(
-    member: FakeMember, value: bytes | None
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch, value: bytes | None
 ) -> None:
+    monkeypatch.setattr(_acquire, "LEAVE_SECONDS", PATIENCE)
+
     async def work(client: Any, session: Any) -> None:
         member.streams[ACQUIRE.path] = in_queue(member)
         gives_up = asyncio.Event()

@@ -35,7 +35,7 @@ def in_child(function: Callable[[], object]) -> str:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_the_sync_client_is_refused_and_the_parent_goes_on(tenure_uri: str) -> None:
-    with tenure.connect(tenure_uri) as client, client.session(ttl=2) as session, session.lock("k") as held:
+    with tenure.connect(tenure_uri) as client, client.session() as session, session.lock("k") as held:
         assert in_child(lambda: session.kv.put("k", "child")) == "ForkedError"
         assert in_child(lambda: client.kv.get("k")) == "ForkedError"
         assert in_child(lambda: session.lock("other").acquire()) == "ForkedError"
@@ -74,7 +74,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_the_asyncio_client_is_refused_and_the_parent_goes_on(tenure_uri: str) -> None:
     async def use() -> None:
-        async with aio.Client(tenure_uri) as client, client.session(ttl=2) as session, session.lock("k") as held:
+        async with aio.Client(tenure_uri) as client, client.session() as session, session.lock("k") as held:
 
             def put() -> None:
                 session.kv.put("k", "child").send(None)

@@ -43,7 +43,7 @@ def threads() -> list[str]:
 def assert_ended(before: list[str]) -> None:
     """Waits until no thread is left that was not there before."""
     event = threading.Event()
-    for _ in range(200):
+    for _ in range(600):
         left = list(threads())
         for name in before:
             if name in left:

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fake import FakeMember, at_once, cancelled, in_queue, lost, refuse, run
+from fake import PATIENCE, FakeMember, at_once, cancelled, in_queue, lost, refuse, run
 
 from tenure import EndCause, _rpc, errors
+from tenure.aio import _acquire
 from tenure.v1 import kv_pb2, lock_pb2
 
 ACQUIRE, TRY, CANCEL, RELEASE = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT, _rpc.RELEASE_LOCK
@@ -114,8 +115,12 @@ GIVEN_UP: dict[str, tuple[Any, bytes | None, bool | None]] = {
 
 
 @pytest.mark.parametrize("case", GIVEN_UP)
-def test_a_wait_that_ends_says_whether_its_value_was_written(member: FakeMember, case: str) -> None:
+def test_a_wait_that_ends_says_whether_its_value_was_written(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     answer, value, applied = GIVEN_UP[case]
+    if answer is not None:
+        monkeypatch.setattr(_acquire, "LEAVE_SECONDS", PATIENCE)
 
     async def work(client: Any, session: Any) -> None:
         member.streams[ACQUIRE.path] = in_queue(member)

@@ -110,7 +110,7 @@ def test_a_function_is_called_with_a_key_now_and_whenever_it_changes(twin: Twin,
 
 
 def test_a_callback_may_block_and_call_the_client(tenure_uri: str, seen: Seen) -> None:
-    with tenure.connect(tenure_uri) as client, client.session(ttl=2) as session:
+    with tenure.connect(tenure_uri) as client, client.session() as session:
         go_on = threading.Event()
 
         def called(change: tenure.StateChange) -> None:
