@@ -15,6 +15,7 @@ import (
 type keeping struct {
 	t      *testing.T
 	stream tenurev1.SessionService_KeepAliveClient
+	hinted []*tenurev1.SessionHint // hints that came, and nobody took
 }
 
 func (m *member) keepAlive(t *testing.T) *keeping {
