@@ -21,7 +21,7 @@ from tenure.v1 import (
     watch_pb2_grpc,
 )
 
-SECONDS = 20
+SECONDS = 60
 
 
 def new_session(channel, name):
