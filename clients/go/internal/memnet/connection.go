@@ -2,6 +2,7 @@ package memnet
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -44,6 +45,16 @@ func (c *connection) Close() error {
 	return nil
 }
 
+// cut tells whether the connection broke. Contexts that end with it do so a moment later.
+func (c *connection) cut() bool {
+	select {
+	case <-c.broken:
+		return true
+	default:
+		return false
+	}
+}
+
 // with returns a context that ends with the connection, too.
 func (c *connection) with(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -78,30 +89,32 @@ func (c *connection) Invoke(ctx context.Context, method string, args, reply any,
 		if m.MethodName != name {
 			continue
 		}
-		select {
-		case <-c.broken:
+		if c.cut() {
 			return errBroken
-		default:
 		}
 		inner, cancel := c.with(ctx)
 		defer cancel()
 		if err := c.member.pass(inner); err != nil {
 			return c.failure(ctx, err)
 		}
-		answer, err := handle(inner, m.Handler, s.server, args)
+		answer, err := c.handle(inner, m.Handler, s.server, args)
 		if passed := c.member.pass(inner); passed != nil {
 			return c.failure(ctx, passed)
 		}
+		if errors.Is(err, errBroken) {
+			return err
+		}
 		if err != nil {
-			return c.failure(ctx, err)
+			return told(ctx, err)
 		}
 		return copyMessage(reply, answer)
 	}
 	return errMissing
 }
 
-// handle lets a member answer a unary call. When ctx ends it returns; the member may go on.
-func handle(ctx context.Context, handler grpc.MethodHandler, server, args any) (any, error) {
+// handle lets a member answer a unary call. When ctx ends it returns; the member may go on. What the member answers after the connection
+// broke reaches nobody.
+func (c *connection) handle(ctx context.Context, handler grpc.MethodHandler, server, args any) (any, error) {
 	type result struct {
 		answer any
 		err    error
@@ -114,23 +127,34 @@ func handle(ctx context.Context, handler grpc.MethodHandler, server, args any) (
 	done := make(chan result, 1)
 	go func() {
 		answer, err := handler(server, ctx, func(to any) error { return copyMessage(to, request) }, nil)
+		if c.cut() {
+			err = errBroken
+		}
 		done <- result{answer: answer, err: err}
 	}()
 	select {
 	case r := <-done:
 		return r.answer, r.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+	}
+	select {
+	case r := <-done: // It was answered before.
+		return r.answer, r.err
+	default:
+		return nil, c.failure(ctx, ctx.Err())
 	}
 }
 
 // failure returns what the caller of an interrupted call sees.
 func (c *connection) failure(ctx context.Context, err error) error {
-	select {
-	case <-c.broken:
+	if c.cut() {
 		return errBroken
-	default:
 	}
+	return told(ctx, err)
+}
+
+// told returns what the caller of a call that failed sees.
+func told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return status.FromContextError(ctx.Err()).Err()
 	}
@@ -164,10 +188,8 @@ func (c *connection) NewStream(
 		if d.StreamName != name {
 			continue
 		}
-		select {
-		case <-c.broken:
+		if c.cut() {
 			return nil, errBroken
-		default:
 		}
 		inner, cancel := c.with(ctx)
 		st := &stream{
@@ -176,10 +198,7 @@ func (c *connection) NewStream(
 		}
 		go func() {
 			defer cancel()
-			st.err = d.Handler(s.server, &serverStream{st})
-			if st.err == nil { // How a member ends what was cut off reaches nobody.
-				st.err = inner.Err()
-			}
+			st.err = st.outcome(d.Handler(s.server, &serverStream{st}))
 			close(st.ended)
 		}()
 		return &clientStream{st}, nil
@@ -197,11 +216,25 @@ type stream struct {
 	err          error
 }
 
+// outcome returns what the client is told of a stream whose handler returned an error or nil. How a member ends what was cut off reaches nobody.
+func (s *stream) outcome(err error) error {
+	if err == nil {
+		err = s.inner.Err()
+	}
+	if err == nil && !s.c.cut() {
+		return nil
+	}
+	return s.c.failure(s.outer, err)
+}
+
 // send leaves a message on its way: it does not wait for silence to end, its receiver does.
 func send(ctx context.Context, ch chan<- proto.Message, message any) error {
 	source, ok := message.(proto.Message)
 	if !ok {
 		return errMissing
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	select {
 	case ch <- proto.Clone(source):
@@ -229,7 +262,7 @@ func (s *clientStream) SendMsg(message any) error {
 		return io.EOF
 	default:
 	}
-	if err := send(s.inner, s.up, message); err != nil {
+	if s.c.cut() || send(s.inner, s.up, message) != nil {
 		return io.EOF // As gRPC does: the reader is told why.
 	}
 	return nil
@@ -250,7 +283,7 @@ func (s *clientStream) RecvMsg(message any) error {
 	return copyMessage(message, m)
 }
 
-// receive returns the next message, or why there is none.
+// receive returns the next message, or why there is none. What was sent before the end comes before it.
 func (s *clientStream) receive() (proto.Message, error) {
 	select {
 	case m := <-s.down:
@@ -261,11 +294,6 @@ func (s *clientStream) receive() (proto.Message, error) {
 	case m := <-s.down:
 		return m, nil
 	case <-s.inner.Done():
-		select {
-		case <-s.ended:
-		default:
-			return nil, s.c.failure(s.outer, s.inner.Err())
-		}
 	case <-s.ended:
 	}
 	select {
@@ -273,10 +301,15 @@ func (s *clientStream) receive() (proto.Message, error) {
 		return m, nil
 	default:
 	}
+	select {
+	case <-s.ended:
+	default:
+		return nil, s.c.failure(s.outer, s.inner.Err())
+	}
 	if s.err == nil {
 		return nil, io.EOF
 	}
-	return nil, s.c.failure(s.outer, s.err)
+	return nil, s.err
 }
 
 type serverStream struct{ *stream }
@@ -286,6 +319,9 @@ func (s *serverStream) SetHeader(metadata.MD) error  { return nil }
 func (s *serverStream) SendHeader(metadata.MD) error { return nil }
 func (s *serverStream) SetTrailer(metadata.MD)       {}
 func (s *serverStream) SendMsg(message any) error {
+	if s.c.cut() {
+		return errBroken
+	}
 	return send(s.inner, s.down, message)
 }
 
