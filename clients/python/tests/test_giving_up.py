@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled, lost, refuse
+from test_ends import Clock
 
 from tenure import State, _rpc, errors
 from tenure._core.clock import system_clock
@@ -93,6 +94,27 @@ def test_the_state_of_a_session_goes_by_the_clock(member: FakeMember) -> None:
             await member.until(lambda: told)
             assert told == [State.JEOPARDY]
             member.renewing = True
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_a_session_of_which_nothing_is_heard_is_suspended_before_its_lease_ends(member: FakeMember) -> None:
+    async def work() -> None:
+        clock = Clock()
+        states: list[State] = []
+        async with member.client(clock) as client, client.session() as session:
+            lease = session._machine.lease
+            await member.until(lambda: lease.number > 0 and not lease.outstanding)
+            session.on_state(lambda change: states.append(change.new))
+            member.renewing = False
+            session._renew_now()
+            await member.until(lambda: lease.outstanding)
+            clock.time += lease.silence
+            await member.until(lambda: State.SUSPENDED in states)
+            clock.time += lease.ttl - lease.silence
+            await member.until(lambda: State.JEOPARDY in states)
+            member.renewing = True
+        assert states == [State.CONNECTED, State.SUSPENDED, State.JEOPARDY, State.CLOSED]
 
     asyncio.run(asyncio.wait_for(work(), PATIENCE))
 
