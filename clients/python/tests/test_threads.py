@@ -155,7 +155,7 @@ assert portal.call(lambda: 7) == 7
 portal.close()
 print("ok" if interrupts > 100 else interrupts)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.strip() == "ok"
 
 
