@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -22,8 +23,9 @@ import (
 const (
 	// patience is how long a client waits for one answer.
 	patience = 3 * time.Second
-	// attemptsMax bounds the attempts of one call that may be repeated.
-	attemptsMax = 30
+	// curedWithin is for how long a call that may be repeated is: what is broken in these tests is whole again before. It is a
+	// time and not a number of attempts, because those at a member that is starting again fail at once.
+	curedWithin = time.Minute
 )
 
 // recorder writes down what clients see.
@@ -101,7 +103,8 @@ func (c *caller) follow(members []*rig.Member) {
 		address := m.Addresses.GRPC
 		c.at = append(c.at, address)
 		if c.conns[address] == nil {
-			conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+			conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+				grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects()}))
 			if err != nil {
 				panic(err)
 			}
@@ -109,6 +112,13 @@ func (c *caller) follow(members []*rig.Member) {
 		}
 	}
 	c.next = rand.IntN(len(c.at)) // Not rng, which is the client's own goroutine's.
+}
+
+// reconnects is how soon a client connects again to a member that was away: within a second.
+func reconnects() backoff.Config {
+	b := backoff.DefaultConfig
+	b.BaseDelay, b.MaxDelay = 200*time.Millisecond, time.Second
+	return b
 }
 
 func (c *caller) conn(advance bool) *grpc.ClientConn {
@@ -158,7 +168,7 @@ func (c *caller) call(ctx context.Context, op *check.Op, repeatable bool, attemp
 	unknown := false
 	var err error
 	var last said
-	for op.Attempts < attemptsMax && ctx.Err() == nil {
+	for c.rec.now()-time.Duration(op.Call) < curedWithin && ctx.Err() == nil {
 		op.Attempts++
 		tryCtx, cancel := context.WithTimeout(ctx, c.patience)
 		err = attempt(tryCtx, c.conn(op.Attempts > 1))
@@ -195,6 +205,20 @@ func (c *caller) call(ctx context.Context, op *check.Op, repeatable bool, attemp
 	}
 	c.rec.done(op)
 	return err
+}
+
+// persist makes a call that may be repeated again and again until it succeeds or no attempt can, and returns how it ended.
+func (c *caller) persist(ctx context.Context, attempt func(context.Context, *grpc.ClientConn) error) error {
+	until := c.rec.now() + curedWithin
+	for n := 0; ; n++ {
+		call, cancel := context.WithTimeout(ctx, c.patience)
+		err := attempt(call, c.conn(n > 0))
+		cancel()
+		if err == nil || !read(err).passing() || c.rec.now() > until || ctx.Err() != nil {
+			return err
+		}
+		c.pause(ctx, n)
+	}
 }
 
 // pause waits a moment that grows with the attempts, with full jitter.

@@ -117,15 +117,13 @@ func TestFullDisk(t *testing.T) {
 
 	fill(t, m, little)
 	putUntil(ctx, t, c, "quota_exceeded")
-	conn := c.Leader(ctx).Dial()
-	goesOn(ctx, t, conn)
-	closeConn(t, conn)
+	goesOn(ctx, t, c)
 	empty(t, m)
 	putUntil(ctx, t, c, "")
 
 	// The reserve keeps the alarm from coming too late, so it has to go for the disk to be full to the brim.
 	fill(t, m, 0)
-	conn = c.Leader(ctx).Dial()
+	conn := c.Leader(ctx).Dial()
 	defer closeConn(t, conn)
 	stop := keepDeleting(ctx, conn)
 	err := m.AwaitExit(ctx)
@@ -136,7 +134,7 @@ func TestFullDisk(t *testing.T) {
 	if log := m.Log(); !strings.Contains(log, "no space left") {
 		t.Errorf("the log does not say why:\n%s", log)
 	}
-	goesOn(ctx, t, conn)
+	goesOn(ctx, t, c)
 
 	// What is full stays full: it starts on what the reserve held, or waits.
 	m.Launch(ctx)
@@ -146,13 +144,25 @@ func TestFullDisk(t *testing.T) {
 }
 
 // goesOn demands that what frees room, or needs none, is served.
-func goesOn(ctx context.Context, t *testing.T, conn *grpc.ClientConn) {
+func goesOn(ctx context.Context, t *testing.T, c *rig.Cluster) {
 	t.Helper()
-	if _, err := tenurev1.NewKVServiceClient(conn).Delete(ctx, &tenurev1.DeleteRequest{Key: "grows"}); err != nil {
-		t.Errorf("delete: %v", err)
-	}
-	if _, err := tenurev1.NewKVServiceClient(conn).List(ctx, &tenurev1.ListRequest{}); err != nil {
-		t.Errorf("list: %v", err)
+	caller := newCaller(t, newRecorder(), "goes on", 1, c.Running())
+	for what, call := range map[string]func(context.Context, tenurev1.KVServiceClient) error{
+		"delete": func(ctx context.Context, kv tenurev1.KVServiceClient) error {
+			_, err := kv.Delete(ctx, &tenurev1.DeleteRequest{Key: "grows"})
+			return err
+		},
+		"list": func(ctx context.Context, kv tenurev1.KVServiceClient) error {
+			_, err := kv.List(ctx, &tenurev1.ListRequest{})
+			return err
+		},
+	} {
+		err := caller.persist(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+			return call(ctx, tenurev1.NewKVServiceClient(conn))
+		})
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

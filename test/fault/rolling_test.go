@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -17,6 +18,9 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/test/rig"
 )
+
+// steadyTTL is the TTL of sessions that must live.
+const steadyTTL = 6 * time.Second
 
 // steady is a session with a lock, which must live and hold through everything.
 type steady struct {
@@ -31,14 +35,19 @@ type steady struct {
 func holdSteady(ctx context.Context, t *testing.T, c *caller, n int, working *sync.WaitGroup) *steady {
 	t.Helper()
 	s := &steady{c: c, key: fmt.Sprintf("steady%d", n)}
-	created, err := tenurev1.NewSessionServiceClient(c.conn(false)).CreateSession(ctx,
-		&tenurev1.CreateSessionRequest{Name: s.key, Ttl: durationpb.New(4 * time.Second)})
-	if err != nil {
-		t.Fatal(err)
+	var got *tenurev1.TryAcquireLockResponse
+	err := c.persist(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+		created, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx,
+			&tenurev1.CreateSessionRequest{Name: s.key, Ttl: durationpb.New(steadyTTL)})
+		s.id = created.GetSessionId()
+		return err
+	})
+	if err == nil {
+		err = c.persist(ctx, func(ctx context.Context, conn *grpc.ClientConn) (err error) {
+			got, err = tenurev1.NewLockServiceClient(conn).TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: s.key, SessionId: s.id})
+			return err
+		})
 	}
-	s.id = created.GetSessionId()
-	got, err := tenurev1.NewLockServiceClient(c.conn(false)).TryAcquireLock(ctx,
-		&tenurev1.TryAcquireLockRequest{Key: s.key, SessionId: s.id})
 	if err != nil || !got.GetAcquired() {
 		t.Fatalf("acquire: %v %v", got, err)
 	}
@@ -53,7 +62,7 @@ func holdSteady(ctx context.Context, t *testing.T, c *caller, n int, working *sy
 }
 
 func (s *steady) renew(ctx context.Context, n int) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, steadyTTL/3)
 	defer cancel()
 	_, err := tenurev1.NewSessionServiceClient(s.c.conn(n > 0)).RenewSession(ctx,
 		&tenurev1.RenewSessionRequest{SessionId: s.id})
@@ -72,13 +81,10 @@ func (s *steady) verify(ctx context.Context, t *testing.T) {
 		t.Errorf("%s: a renewal was refused: %s", s.key, *why)
 	}
 	var got *tenurev1.GetLockResponse
-	var err error
-	for n := range attemptsMax {
-		if got, err = tenurev1.NewLockServiceClient(s.c.conn(n > 0)).GetLock(ctx, &tenurev1.GetLockRequest{Key: s.key}); err == nil {
-			break
-		}
-		s.c.pause(ctx, n)
-	}
+	err := s.c.persist(ctx, func(ctx context.Context, conn *grpc.ClientConn) (err error) {
+		got, err = tenurev1.NewLockServiceClient(conn).GetLock(ctx, &tenurev1.GetLockRequest{Key: s.key})
+		return err
+	})
 	holds := got.GetLock().GetHolds()
 	if err != nil || len(holds) != 1 || holds[0].GetSequencer().GetFencingToken() != s.token {
 		t.Errorf("%s: got %v %v, want the hold with token %d", s.key, holds, err, s.token)
@@ -148,19 +154,14 @@ func countUp(ctx context.Context, c *caller, key string) int {
 		if options == nil {
 			continue
 		}
-		for attempt := 0; ; attempt++ {
-			tryCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
-			_, err := tenurev1.NewKVServiceClient(c.conn(attempt > 0)).Put(tryCtx, &tenurev1.PutRequest{
+		err := c.persist(context.WithoutCancel(ctx), func(ctx context.Context, conn *grpc.ClientConn) error {
+			_, err := tenurev1.NewKVServiceClient(conn).Put(ctx, &tenurev1.PutRequest{
 				Key: key, Content: &tenurev1.PutRequest_Text{Text: fmt.Sprint(n)}, Options: options,
 			})
-			cancel()
-			if err == nil {
-				break
-			}
-			if !read(err).passing() || attempt > attemptsMax {
-				panic(fmt.Sprintf("put %s=%d: %v", key, n, err))
-			}
-			c.pause(context.WithoutCancel(ctx), attempt)
+			return err
+		})
+		if err != nil {
+			panic(fmt.Sprintf("put %s=%d: %v", key, n, err))
 		}
 		n++
 		if ctx.Err() != nil {
