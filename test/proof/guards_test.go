@@ -195,7 +195,7 @@ func TestALostLockGuardsNothing(t *testing.T) {
 		t.Helper()
 		create := &tenurev1.CreateSessionRequest{Name: name, LockDelay: durationpb.New(0)}
 		if name == "expiry" {
-			create.Ttl = durationpb.New(2 * time.Second)
+			create.Ttl = durationpb.New(6 * time.Second) // Nobody renews it, and it has to be good for a dozen calls first.
 		}
 		s, err := c.CreateSession(ctx, create)
 		if err != nil {
