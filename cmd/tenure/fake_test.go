@@ -14,6 +14,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/port"
 )
 
 // fakeMember answers as a test tells it; what it is not told is UNIMPLEMENTED.
@@ -104,12 +105,12 @@ func (f *fakeMember) serve(t *testing.T, options ...grpc.ServerOption) string {
 // closedEndpoint returns an endpoint where nobody listens.
 func closedEndpoint(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	kept, err := port.Keep(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // Only the address matters.
-	return listener.Addr().String()
+	t.Cleanup(func() { _ = kept.Close() }) // Nothing hangs on it any more.
+	return kept.Address()
 }
 
 // deafEndpoint returns an endpoint that takes connections and says nothing.

@@ -69,11 +69,11 @@ func TestACommandThatIsCutOffWritesNothingOnceAnotherHasTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(goOn) }) // It goes with its directory at the latest.
-	first := launched(t, proxy.Address(), "lock", "job", "--ttl", "2s", "--lock-delay", "0s", "--",
+	first := launched(t, proxy.Address(), "lock", "job", "--ttl", "9s", "--lock-delay", "0s", "--",
 		"sh", "-c", `trap "echo told" TERM; echo runs; while [ -e "$0-on" ]; do echo line >>"$0"; done`, file)
 	expect(t, first, "(?m)^runs$")
 	proxy.Block("both")
-	second := launched(t, address, "lock", "job", "--wait", "25s", "--", "sh", "-c", `echo "found $(wc -c <"$0")"`, file)
+	second := launched(t, address, "lock", "job", "--wait", "1m", "--", "sh", "-c", `echo "found $(wc -c <"$0")"`, file)
 	found, err := strconv.ParseInt(strings.TrimSpace(expect(t, second, `(?m)^found +([0-9]+)$`)[1]), 10, 64)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -15,15 +16,21 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tenure-io/tenure/internal/port"
 )
 
-// scriptPatience bounds every wait of a script.
-const scriptPatience = 30 * time.Second
+// scriptPatience bounds every wait of a script, and each call of a client in it. It is generous: machines are loaded.
+const scriptPatience = time.Minute
+
+// outputPatience bounds how long the output of a program that ended is waited for: what outlives it may have it open, and must not hold the test up.
+const outputPatience = 10 * time.Second
 
 // TestScripts runs testdata/*.txtar: dialogues with the real program, as a user would have them. Beside the usual commands
 // a script has
 //
-//	serve NAME [ARGS]      start a member and set TENURE_ENDPOINTS; $NAME_grpc and $NAME_http are its addresses
+//	serve NAME [ARGS]      start a member and set TENURE_ENDPOINTS; $NAME_grpc, $NAME_http and $NAME_peer are its addresses, and stay so
+//	                       while it is down
 //	start NAME CMD [ARGS]  start a program in the background
 //	expect NAME REGEXP     wait until its output, after what was expected before, has this
 //	signal NAME SIGNAL     send it a signal
@@ -34,6 +41,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Values[backgroundKey{}] = map[string]*background{}
+			e.Setenv("TENURE_TIMEOUT", scriptPatience.String())
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -123,14 +131,13 @@ func startBackground(dir, endpoints string, argv []string) (*background, error) 
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, err
 	}
-	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "TENURE_TIMEOUT="+scriptPatience.String())
 	if endpoints != "" {
 		b.cmd.Env = append(b.cmd.Env, "TENURE_ENDPOINTS="+endpoints)
 	}
 	b.cmd.Stdout, b.cmd.Stderr = b, b
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// What outlives the program must not hold the test up.
-	b.cmd.WaitDelay = time.Second
+	b.cmd.WaitDelay = outputPatience
 	if err := b.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -171,12 +178,18 @@ func program(ts *testscript.TestScript, args []string) *background {
 	return programs(ts)[args[0]]
 }
 
-var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)`)
+var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)\n`)
 
 func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	name := args[0]
-	argv := append([]string{"tenure", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0"},
-		args[1:]...)
+	argv := []string{"tenure", "serve"}
+	for _, flag := range []string{"--listen", "--http", "--peer"} {
+		kept, err := port.Keep(context.Background())
+		ts.Check(err)
+		ts.Defer(func() { _ = kept.Close() }) // Nothing hangs on it any more.
+		argv = append(argv, flag, kept.Address())
+	}
+	argv = append(argv, args[1:]...)
 	if len(args) == 1 {
 		argv = append(argv, "--dev")
 	}

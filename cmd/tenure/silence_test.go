@@ -98,13 +98,13 @@ func TestAWatchThatBeganWaitsOn(t *testing.T) {
 	defer over.Stop()
 	member := &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 		err := s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Started{Started: &tenurev1.WatchStarted{AfterRevision: 1}}})
-		over.Reset(2500 * time.Millisecond)
+		over.Reset(5500 * time.Millisecond)
 		<-s.Context().Done()
 		return err
 	}}
 	env, out := environmentAt()
 	env.firstAnswerMin = time.Millisecond
-	code := execute(ctx, env, []string{"watch", "k", "--timeout", "2s", "--endpoints", member.serve(t)})
+	code := execute(ctx, env, []string{"watch", "k", "--timeout", "5s", "--endpoints", member.serve(t)})
 	if code != exitOK || out.Len() > 0 {
 		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitOK)
 	}
