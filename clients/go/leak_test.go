@@ -3,8 +3,6 @@ package tenure_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"regexp"
 	"runtime"
@@ -94,28 +92,19 @@ func settle(t *testing.T, look func() string) {
 	}
 }
 
-// leftAt returns what a member still has of its clients: sessions, watches, and by its metrics streams, too.
+// leftAt returns what a member still has of its clients: sessions, watches, and by its metrics streams, too; or why it does not say so yet.
 func leftAt(t *testing.T, member *rig.Member) string {
 	t.Helper()
 	status, err := member.Status(t.Context())
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	if status.GetSessions() != 0 || status.GetWatches() != 0 {
 		return fmt.Sprintf("%d sessions and %d watches are left", status.GetSessions(), status.GetWatches())
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+member.Addresses.HTTP+"/metrics", nil)
+	_, text, err := member.Fetch(t.Context(), "/metrics")
 	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	for _, gauge := range []string{"tenure_server_streams", "tenure_watch_watchers", "tenure_sessions_live"} {
 		if !regexp.MustCompile(`(?m)^` + gauge + ` 0$`).Match(text) {
