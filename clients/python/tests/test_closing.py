@@ -15,6 +15,7 @@ from test_watch_cuts import Script, initial, started
 import tenure
 from tenure import CloseCause, _rpc, errors
 from tenure.aio import _acquire
+from tenure.sync._portal import Portal
 from tenure.v1 import kv_pb2, lock_pb2
 
 ACQUIRE, TRY, CANCEL = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT
@@ -136,6 +137,33 @@ def test_what_has_begun_ends_with_the_client(twin: Twin, tenure_uri: str) -> Non
     for what in (watch, observer, states):
         left = twin.all(what)
         assert all(event.type is tenure.EventType.SYNCED for event in left)
+
+
+CLOSES: dict[str, Any] = {
+    "session": lambda client, session: session,
+    "watch": lambda client, session: client.watch(key="k"),
+    "cache": lambda client, session: client.cache("k"),
+    "key": lambda client, session: client.on_key("k")(lambda kv: None),
+    "observer": lambda client, session: client.observe("e"),
+    "election": lambda client, session: session.elect("e")(lambda leadership: leadership.lost.wait()),
+}
+
+
+@pytest.mark.parametrize("what", CLOSES)
+def test_what_is_closed_while_its_client_closes_is_closed(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """The thread that closes it has looked whether the client is closed just before it was."""
+    Script(member, [started(), initial(complete=True)])
+    member.streams[ACQUIRE.path] = at_once(member)
+    with tenure.Client(f"tenure://{ADDRESS}", rng=Dice()) as client:
+        opened = CLOSES[what](client, client.session())
+        client.close()
+        monkeypatch.setattr(Portal, "closed", False)
+        monkeypatch.setattr(tenure.aio.Session, "cause", None)
+        opened.close()
+        if what == "cache":
+            assert opened.keys() == []
 
 
 # A session that is handed over.

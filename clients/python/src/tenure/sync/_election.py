@@ -71,8 +71,7 @@ class Observer:
 
     def close(self) -> None:
         """Ends it. A read that waits in another thread ends, too."""
-        if not self._portal.closed:
-            self._portal.run(self._aio.close())
+        self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
         return self
@@ -148,7 +147,7 @@ class ElectionRun:
         """
         if not self._portal.closed:
             let_go(self)
-            self._portal.run(self._aio.close())
+            self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
         return self

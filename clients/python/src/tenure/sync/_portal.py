@@ -96,6 +96,12 @@ class Portal:
 
         return self.run(call())
 
+    def end(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Closes something of the client. A client that is closed, or closes meanwhile, has done that itself."""
+        if not self.closed:
+            with contextlib.suppress(errors.ClientClosed):
+                self.run(close())
+
     @property
     def closed(self) -> bool:
         """Whether nothing runs in it any more, as in a forked child."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import Self
 
-from tenure import aio, errors
+from tenure import aio
 from tenure.aio._wait import within
 from tenure.sync._election import Election, ElectionRun, Leadership
 from tenure.sync._kv import KV
@@ -130,13 +129,8 @@ class Session:
 
         That goes on when the caller is interrupted; closing again waits for it.
         """
-        if self._portal.closed or self._aio.cause is CloseCause.FORKED:
-            return
-        if self._aio.cause is None:
-            self._portal.run(self._aio.close())
-        elif self._aio.closing:
-            with contextlib.suppress(errors.ClientClosed):  # The client waited for it, too.
-                self._portal.run(self._aio.close())
+        if self._aio.cause is None or self._aio.closing:
+            self._portal.end(self._aio.close)
 
     def __repr__(self) -> str:
         return repr(self._aio)

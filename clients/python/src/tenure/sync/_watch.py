@@ -83,8 +83,7 @@ class Watch:
     def close(self) -> None:
         """Ends it. A read that waits in another thread ends, too."""
         self._closed = True
-        if not self._portal.closed:
-            self._portal.run(self._aio.close())
+        self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
         self.start()
@@ -145,7 +144,10 @@ class Cache:
 
     def keys(self) -> list[str]:
         """Returns the keys, in order."""
-        return self._portal.call(self._aio.keys) if not self._portal.closed else self._aio.keys()
+        if not self._portal.closed:
+            with contextlib.suppress(errors.ClientClosed):
+                return self._portal.call(self._aio.keys)
+        return self._aio.keys()
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """Registers a callback for every event from now on. Also a decorator."""
@@ -154,8 +156,7 @@ class Cache:
 
     def close(self) -> None:
         """Ends the watch; the copy stays as it is."""
-        if not self._portal.closed:
-            self._portal.run(self._aio.close())
+        self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
         return self
@@ -186,7 +187,7 @@ class KeyWatch:
         """Ends it, and waits for a call that runs. The function itself ends it by returning False, or by this."""
         if not self._portal.closed:
             let_go(self)
-            self._portal.run(self._aio.close())
+            self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
         return self
