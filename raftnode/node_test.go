@@ -50,7 +50,7 @@ func start(t testing.TB, o raftnode.Options) *member {
 // ready waits until the node proves that it leads.
 func ready(t testing.TB, n *raftnode.Node) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// A plain read waits for a leader, and this member is the only one.
 	if err := n.ReadIndex(ctx); err != nil {
