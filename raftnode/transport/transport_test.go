@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -125,6 +126,16 @@ func (e *end) note(change func()) {
 	e.changed = make(chan struct{})
 }
 
+// refusal returns why the member was first refused for good; nil if it was not. It tries again, and may be told more often.
+func (e *end) refusal() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.fenced) == 0 {
+		return nil
+	}
+	return e.fenced[0]
+}
+
 // await waits until something is so for what the member has seen.
 func (e *end) await(what string, is func() bool) {
 	e.t.Helper()
@@ -183,8 +194,11 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	}
 	b.await("all messages", func() bool { return len(b.received) == 2*count })
 	a.await("all answers", func() bool { return len(a.received) == count })
+	b.mu.Lock()
+	received, described := slices.Clone(b.received), slices.Clone(b.described)
+	b.mu.Unlock()
 	next := map[raftpb.MessageType]uint64{}
-	for _, m := range b.received {
+	for _, m := range received {
 		if m.GetIndex() != next[m.GetType()] {
 			t.Fatalf("%v %d came as number %d", m.GetType(), m.GetIndex(), next[m.GetType()])
 		}
@@ -193,8 +207,8 @@ func TestMessagesArriveInOrder(t *testing.T) {
 			t.Fatalf("entry of %d bytes", len(m.GetEntries()[0].GetData()))
 		}
 	}
-	if len(b.described) == 0 || b.described[0].GetName() != "a" {
-		t.Errorf("described: got %v", b.described)
+	if len(described) == 0 || described[0].GetName() != "a" {
+		t.Errorf("described: got %v", described)
 	}
 	b.await("a round trip", func() bool { return b.Peers()[0].RoundTrip > 0 })
 }
@@ -226,8 +240,11 @@ func TestSilentConnectionsAreMadeAgain(t *testing.T) {
 	a.await("lost", func() bool { return !a.connected(2) })
 	wall.block(false)
 	a.awaitConnected(2)
-	a.Send([]*raftpb.Message{message(raftpb.MsgVote, 1, 2, 5)})
-	b.await("a message after it", func() bool { return len(b.received) > 0 })
+	b.await("a message after it", func() bool {
+		// On a loaded machine the connection may be given up once more, and what is sent just then is lost.
+		a.Send([]*raftpb.Message{message(raftpb.MsgVote, 1, 2, 5)})
+		return len(b.received) > 0
+	})
 }
 
 // firewall swallows what is written while it blocks, as a network does that lost its route.
@@ -328,7 +345,7 @@ func TestAnUnknownMemberOfTheClusterIsAnswered(t *testing.T) {
 		t.Errorf("peers: got %v", a.Peers())
 	}
 	b.await("fenced", func() bool { return len(b.fenced) > 0 })
-	if err := b.fenced[0]; !errors.Is(err, transport.ErrRemoved) {
+	if err := b.refusal(); !errors.Is(err, transport.ErrRemoved) {
 		t.Errorf("got %v, want ErrRemoved", err)
 	}
 }
@@ -393,10 +410,11 @@ func TestTheNewerOfTwoRunsStays(t *testing.T) {
 	newer.SetPeers([]transport.Peer{a.peer()}, nil)
 	newer.awaitConnected(1)
 	old.await("fenced", func() bool { return len(old.fenced) > 0 })
-	if err := old.fenced[0]; !errors.Is(err, transport.ErrStaleIncarnation) {
+	if err := old.refusal(); !errors.Is(err, transport.ErrStaleIncarnation) {
 		t.Errorf("got %v, want ErrStaleIncarnation", err)
 	}
-	if !newer.connected(1) || len(newer.fenced) > 0 {
-		t.Errorf("the newer run: connected %v, fenced %v", newer.connected(1), newer.fenced)
+	newer.awaitConnected(1)
+	if err := newer.refusal(); err != nil {
+		t.Errorf("the newer run was refused: %v", err)
 	}
 }
