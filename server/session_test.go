@@ -14,10 +14,12 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
 )
 
 func TestSessionGetsWhatTheRulesGrant(t *testing.T) {
-	m := start(t)
+	// The shortest TTL is that of the defaults.
+	m := start(t, func(c *server.Config) { c.Tick = min(c.Tick, 50*time.Millisecond) })
 	tests := map[string]struct {
 		request   *tenurev1.CreateSessionRequest
 		ttl       time.Duration
