@@ -78,7 +78,12 @@ func TestLockDelayIsToldAndEnds(t *testing.T) {
 	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: alice.GetSessionId()}); err != nil {
 		t.Fatal(err)
 	}
-	lost, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "slow", Acquire: bob})
+	var lost *tenurev1.PutResponse
+	waitUntil(t, func() bool { // What only the leader knows is left out of an answer that would have to wait for it.
+		lost, err = m.Put(t.Context(), &tenurev1.PutRequest{Key: "slow", Acquire: bob})
+		delayed := lost.GetLock().GetDelayed()
+		return err != nil || len(delayed) == 0 || delayed[0].GetDelayLeft().AsDuration() > 0
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
