@@ -65,7 +65,7 @@ func startMember(t *testing.T, adjust ...func(*server.Config)) *member {
 		HTTPAddr:   "127.0.0.1:0",
 		PeerAddr:   "127.0.0.1:0",
 		Tick:       5 * time.Millisecond,
-		StopGrace:  time.Second,
+		StopGrace:  patience, // Whoever is to be told that it stops is told, on any machine.
 		Logger:     zap.New(core),
 	}
 	for _, a := range adjust {
