@@ -2,6 +2,7 @@ package queries_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -13,16 +14,18 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/test/rig"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 const (
 	// roundsMin is how many scrapes there are at least: more than the longest interval of a query needs.
 	roundsMin = 6
-	// expiryWait bounds the wait for a session to expire.
-	expiryWait = time.Minute
+	// expiryWait bounds the wait for a session to expire, and all that is asked then.
+	expiryWait = 5 * time.Minute
 	// firingWait bounds the wait for an alert, and scrapeEvery is how often there is a scrape meanwhile.
-	firingWait, scrapeEvery = time.Minute, 10 * time.Millisecond
+	firingWait, scrapeEvery = 5 * time.Minute, 10 * time.Millisecond
 )
 
 // Every query of the dashboard has numbers to show on a running cluster, and every metric that an alert looks at is there.
@@ -31,13 +34,18 @@ func TestQueriesReturnDataOnARunningCluster(t *testing.T) {
 	c := rig.StartCluster(ctx, t, binary, 3)
 	c.Leader(ctx)
 	r, e := newRecorded(), newEngine(t)
-	abandonSession(ctx, t, c.Members[0])
 	r.scrape(ctx, t, c)
 	ctx, cancel := context.WithTimeout(ctx, expiryWait)
 	defer cancel()
-	// What is counted now and then, such as an expiry, has to have happened between two scrapes of the last minute.
+	for round := 1; round < roundsMin; round++ {
+		use(ctx, t, c, round)
+		r.scrape(ctx, t, c)
+	}
+	// What is counted now and then, such as an expiry, has to have happened between two scrapes of the last minute. So it happens only now, and
+	// each scrape from here on is looked at.
+	abandonSession(ctx, t, c.Members[0])
 	expired := "sum(increase(tenure_sessions_expired_total[" + rateInterval + "])) > 0"
-	for round := 1; round < roundsMin || len(r.ask(ctx, t, e, expired, r.last())) == 0; round++ {
+	for round := roundsMin; len(r.ask(ctx, t, e, expired, r.last())) == 0; round++ {
 		use(ctx, t, c, round)
 		r.scrape(ctx, t, c)
 	}
@@ -152,7 +160,10 @@ func abandonSession(ctx context.Context, t *testing.T, m *rig.Member) {
 	t.Helper()
 	conn := m.Dial()
 	defer func() { _ = conn.Close() }()
-	_, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Second)})
+	err := untilLed(ctx, func() error {
+		_, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Second)})
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,27 +173,57 @@ func abandonSession(ctx context.Context, t *testing.T, m *rig.Member) {
 func use(ctx context.Context, t *testing.T, c *rig.Cluster, round int) {
 	t.Helper()
 	for i, m := range c.Members {
-		conn := m.Dial()
-		kv, sessions := tenurev1.NewKVServiceClient(conn), tenurev1.NewSessionServiceClient(conn)
-		put, err := kv.Put(ctx, &tenurev1.PutRequest{Key: fmt.Sprint("k", i, round)})
-		if err != nil {
+		if err := useMember(ctx, m, fmt.Sprint("k", i, round)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := sessions.CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Hour)})
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+// useMember does a little of everything on a member. One that is busy may know of no leader for a while.
+func useMember(ctx context.Context, m *rig.Member, key string) error {
+	conn := m.Dial()
+	kv, sessions := tenurev1.NewKVServiceClient(conn), tenurev1.NewSessionServiceClient(conn)
+	err := untilLed(ctx, func() error {
+		s, failed := sessions.CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Hour)})
+		if failed == nil {
+			_, failed = sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: s.GetSessionId()})
 		}
-		if _, err = sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: s.GetSessionId()}); err != nil {
-			t.Fatal(err)
+		return failed
+	})
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	var revision uint64 // Behind that of the session: a watch after revision 0 would wait for what comes.
+	err = untilLed(ctx, func() error {
+		put, failed := kv.Put(ctx, &tenurev1.PutRequest{Key: key})
+		revision = put.GetHeader().GetRevision()
+		return failed
+	})
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	watch, err := tenurev1.NewWatchServiceClient(conn).Watch(ctx, &tenurev1.WatchRequest{
+		Prefixes: []string{""}, AfterRevision: revision - 1, Limit: 1,
+	})
+	for err == nil {
+		_, err = watch.Recv()
+	}
+	return conn.Close()
+}
+
+// untilLed calls again while there is no leader.
+func untilLed(ctx context.Context, call func() error) error {
+	tick := time.NewTicker(scrapeEvery)
+	defer tick.Stop()
+	for {
+		err := call()
+		if status.Code(err) != codes.Unavailable {
+			return err
 		}
-		watch, err := tenurev1.NewWatchServiceClient(conn).Watch(ctx, &tenurev1.WatchRequest{
-			Prefixes: []string{""}, AfterRevision: put.GetHeader().GetRevision() - 1, Limit: 1,
-		})
-		for err == nil {
-			_, err = watch.Recv()
-		}
-		if err := conn.Close(); err != nil {
-			t.Error(err)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
 		}
 	}
 }
