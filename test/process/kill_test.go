@@ -20,6 +20,8 @@ const (
 	killRounds  = 5
 	// killAfter is how many acknowledged writes of a round precede the kill.
 	killAfter = 2000
+	// writesTime bounds the wait for them.
+	writesTime = 3 * time.Minute
 )
 
 // acked is what one client was promised. Only its own client writes it, and the test reads it between rounds.
@@ -75,8 +77,8 @@ func runUntilKilled(ctx context.Context, t *testing.T, m *rig.Member, clients []
 	}
 	select {
 	case <-enough:
-	case <-time.After(time.Minute):
-		t.Error("the clients did not get enough writes acknowledged in a minute")
+	case <-time.After(writesTime):
+		t.Errorf("the clients did not get enough writes acknowledged in %v", writesTime)
 	}
 	m.Kill()
 	cancel()
