@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from conftest import until
 from fake import ADDRESS, PATIENCE, Dice, FakeMember
 
 import tenure
@@ -235,8 +236,9 @@ def test_a_read_that_waits_for_a_member_ends_when_it_is_closed(member: FakeMembe
     asyncio.run(follow())
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["", "late"])
 @pytest.mark.parametrize("what", ["watch", "batch", "observer"])
-def test_what_an_interrupt_kept_from_its_reader_comes_again(member: FakeMember, what: str) -> None:
+def test_what_an_interrupt_kept_from_its_reader_comes_again(member: FakeMember, what: str, late: bool) -> None:
     async def observed(request: Any) -> AsyncIterator[Any]:
         yield election_pb2.ObserveResponse(header=HEADER)
         await asyncio.Event().wait()
@@ -255,6 +257,8 @@ def test_what_an_interrupt_kept_from_its_reader_comes_again(member: FakeMember, 
         async def interrupted(*_: Any) -> Any:
             result = await real()
             os.kill(os.getpid(), signal.SIGUSR1)
+            if late:  # What was interrupted, its end, and what reads again.
+                until(lambda: len(client._portal._calls) >= 3)
             return result
 
         before = signal.signal(signal.SIGUSR1, interrupt)
@@ -272,3 +276,11 @@ def test_what_an_interrupt_kept_from_its_reader_comes_again(member: FakeMember, 
             assert [e.key for e in (again if what == "batch" else [again])] == ["a"]
             assert opened.resume_token == "t8"
             assert next(opened).key == "b"
+
+
+def test_a_thread_that_read_a_part_of_a_message_goes_on_before_it(member: FakeMember) -> None:
+    Script(member, [started(), deleted("a", 8, put("b", 8))])
+    with tenure.Client(f"tenure://{ADDRESS}", rng=Dice()) as client:
+        watch = client.watch(prefix="")
+        assert (next(watch).key, watch.resume_token) == ("a", "t7")
+        assert (next(watch).key, watch.resume_token) == ("b", "t8")

@@ -66,6 +66,8 @@ class Observer:
 
     async def _fetch(self) -> None:
         """Reads an answer. It stays here until it is taken, also when who waits is interrupted."""
+        if self._answers:  # Of a read that was interrupted; it came meanwhile.
+            return
         with contextlib.suppress(StopAsyncIteration):
             self._answers.append(await self._aio.__anext__())
 

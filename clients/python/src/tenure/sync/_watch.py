@@ -66,6 +66,11 @@ class Watch:
 
     async def _fetch(self) -> None:
         """Reads events. They stay here until they are taken, also when who waits for them is interrupted."""
+        if self._events:  # Of a read that was interrupted; they came meanwhile.
+            return
+        await self._aio.start()
+        if not self._aio._events:
+            self._token = self._aio.resume_token
         self._events.extend(await self._aio.batch())
 
     def __iter__(self) -> Iterator[Event]:
