@@ -188,6 +188,19 @@ func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord
 	return w.hold(l.name, binary.BigEndian.Uint64(value))
 }
 
+// listedHold returns the lock and the hold that a row among the objects of a session is of.
+func (c *command) listedHold(id SessionID, o object) (*lock, *storev1.HoldRecord, error) {
+	l, err := c.lock(o.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := c.ownHold(l, id, o.owner)
+	if err == nil && h == nil {
+		err = fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, o.name.key)
+	}
+	return l, h, err
+}
+
 // sessionHolds returns all valid holds of a session on a key, by owner.
 func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error) {
 	from := ownerRow(id, objectHold, l.name, "")

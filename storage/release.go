@@ -21,15 +21,7 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 		ref = &storev1.SessionRef{SessionId: ref.GetSessionId()}
 		how.cause, how.reason = storev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED, r.GetReason()
 	}
-	s, err := c.session(ref)
-	if err != nil {
-		return nil, err
-	}
-	l, err := c.lock(n)
-	if err != nil {
-		return nil, err
-	}
-	h, err := c.namedHold(l, s.id, r.GetOwner(), r.GetLockIndex())
+	l, h, err := c.namedHold(n, ref, r.GetOwner(), r.GetLockIndex())
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +42,24 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 	return &storev1.ReleaseLockResult{Released: true, Granted: uint32(c.granted - before)}, nil
 }
 
-// namedHold returns the valid hold of a session's owner, if it is the one of that number; zero is any.
-func (c *command) namedHold(l *lock, id SessionID, owner string, lockIndex uint64) (*storev1.HoldRecord, error) {
-	h, err := c.ownHold(l, id, owner)
-	if err != nil || h == nil || (lockIndex != 0 && lockIndex != h.GetLockIndex()) {
-		return nil, err
+// namedHold returns a lock, and the valid hold that a live session's owner has of it, if it is the one of that number; zero
+// is any. There may be no such hold.
+func (c *command) namedHold(
+	n name, ref *storev1.SessionRef, owner string, lockIndex uint64,
+) (*lock, *storev1.HoldRecord, error) {
+	s, err := c.session(ref)
+	if err != nil {
+		return nil, nil, err
 	}
-	return h, nil
+	l, err := c.lock(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := c.ownHold(l, s.id, owner)
+	if err != nil || h == nil || (lockIndex != 0 && lockIndex != h.GetLockIndex()) {
+		return l, nil, err
+	}
+	return l, h, nil
 }
 
 // notReleased answers that there was nothing to release.
@@ -96,15 +99,7 @@ func (c *command) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.session(r.GetSession())
-	if err != nil {
-		return nil, err
-	}
-	l, err := c.lock(n)
-	if err != nil {
-		return nil, err
-	}
-	h, err := c.namedHold(l, s.id, r.GetOwner(), r.GetLockIndex())
+	l, h, err := c.namedHold(n, r.GetSession(), r.GetOwner(), r.GetLockIndex())
 	if err != nil {
 		return nil, err
 	}

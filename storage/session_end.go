@@ -245,16 +245,9 @@ func (c *command) dropPlaces(s *endingSession) error {
 // dropHolds ends all holds of an ending session.
 func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
 	for _, o := range s.holds {
-		l, err := c.lock(o.name)
+		l, h, err := c.listedHold(s.id, o)
 		if err != nil {
 			return err
-		}
-		h, err := c.ownHold(l, s.id, o.owner)
-		if err != nil {
-			return err
-		}
-		if h == nil {
-			return fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, s.id, o.name.key)
 		}
 		end := ending{cause: how.holdCause, reason: how.reason, released: how.clean}
 		if !how.clean && !planted.Is(planted.NoLockDelay) {

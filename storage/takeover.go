@@ -66,16 +66,9 @@ func tookOver(r *storev1.SessionRecord, t *storev1.TakeOverSession) bool {
 
 // renewHold ends a hold and makes a new one of it in the same step; nobody can come between.
 func (c *command) renewHold(s session, o object) error {
-	l, err := c.lock(o.name)
+	l, h, err := c.listedHold(s.id, o)
 	if err != nil {
 		return err
-	}
-	h, err := c.ownHold(l, s.id, o.owner)
-	if err != nil {
-		return err
-	}
-	if h == nil {
-		return fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, s.id, o.name.key)
 	}
 	ask := request{session: s, owner: h.GetOwner(), mode: h.GetMode(), permits: h.GetPermits(), limit: l.head.GetLimit()}
 	ask.remade = true
