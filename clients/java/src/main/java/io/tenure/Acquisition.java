@@ -42,6 +42,9 @@ final class Acquisition {
   private int failures;
   private boolean refused;
   private boolean leaving;
+  /** What the caller is told when no member says in time what became of the place that was given up, and when. */
+  private TenureException unheard;
+  private long unheardAt;
 
   /** Begins to wait; without a time, for as long as the session lives. */
   Acquisition(SessionCore session, String fullKey, String owner, LockOptions options, Optional<Duration> wait) {
@@ -78,6 +81,10 @@ final class Acquisition {
     if (future.isDone()) {
       return;
     }
+    if (unheard != null && now >= unheardAt) {
+      future.completeExceptionally(unheard);
+      return;
+    }
     if (now >= deadline) {
       giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key() + " was not granted in time"));
       return;
@@ -102,7 +109,9 @@ final class Acquisition {
     stopWaiting();
     // A grant wrote the value, whatever becomes of the hold.
     Applied doubt = sent && options.value().isPresent() ? Applied.UNKNOWN : Applied.NO;
-    session.client.loop.after(LEAVE_NANOS, () -> future.completeExceptionally(why.with(doubt)));
+    unheard = why.with(doubt);
+    unheardAt = session.client.clock.nanos() + LEAVE_NANOS;
+    arm(unheardAt);
     leave().whenComplete((hold, error) -> {
       boolean granted = error == null && options.value().isPresent() && hold.isPresent();
       Applied applied = granted ? Applied.YES : error == null ? Applied.NO : doubt;

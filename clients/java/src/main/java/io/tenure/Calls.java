@@ -18,9 +18,6 @@ import java.util.concurrent.TimeUnit;
  * carries a request id or an idempotency key. Only the loop touches it.
  */
 final class Calls {
-  /** How long one attempt may take before another one is made. */
-  static final long ATTEMPT_NANOS = 5_000_000_000L;
-
   private static final long TICK_NANOS = 100_000_000L;
 
   /** Decides how long a call may go on. */
@@ -32,23 +29,21 @@ final class Calls {
   private final Loop loop;
   private final Link link;
   private final Random random;
+  /** How long one attempt may take before another one is made. */
+  private final long attemptNanos;
   private final Set<Open<?, ?>> open = new HashSet<>();
 
-  Calls(Loop loop, Link link, Random random) {
+  Calls(Loop loop, Link link, Random random, long attemptNanos) {
     this.loop = loop;
     this.link = link;
     this.random = random;
+    this.attemptNanos = attemptNanos;
     loop.every(TICK_NANOS, this::look);
   }
 
   /** Makes a call. The future ends on the loop. */
   <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience) {
-    return call(method, request, patience, ATTEMPT_NANOS);
-  }
-
-  <Q, R> CompletableFuture<R> call(
-      MethodDescriptor<Q, R> method, Q request, Patience patience, long attemptNanos) {
-    Open<Q, R> call = new Open<>(method, request, patience, attemptNanos);
+    Open<Q, R> call = new Open<>(method, request, patience);
     open.add(call);
     call.future.whenComplete((r, e) -> loop.run(() -> {
       open.remove(call);
@@ -106,18 +101,16 @@ final class Calls {
     private final MethodDescriptor<Q, R> method;
     private final Q request;
     private final Patience patience;
-    private final long attemptNanos;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final Runnable next = this::attempt;
     private CompletableFuture<R> attempt;
     private boolean sent;
     private int failures;
 
-    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, long attemptNanos) {
+    Open(MethodDescriptor<Q, R> method, Q request, Patience patience) {
       this.method = method;
       this.request = request;
       this.patience = patience;
-      this.attemptNanos = attemptNanos;
     }
 
     void look() {

@@ -19,6 +19,7 @@ import java.util.function.Consumer;
  */
 public final class Client implements AutoCloseable {
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(30);
+  private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final ClientCore core;
@@ -26,8 +27,9 @@ public final class Client implements AutoCloseable {
   /** Ends when the client is closed; null before that begins. */
   private final AtomicReference<CompletableFuture<Void>> closing = new AtomicReference<>();
 
-  Client(ConnectionString at, BootClock clock) {
-    this.core = new ClientCore(at, CALL_TIMEOUT, clock);
+  /** A client with a clock of its own, which makes another attempt at a call when one had no answer for so long. */
+  Client(ConnectionString at, BootClock clock, Duration attemptTimeout) {
+    this.core = new ClientCore(at, CALL_TIMEOUT, attemptTimeout, clock);
     this.opening = new Opening(core);
   }
 
@@ -49,7 +51,7 @@ public final class Client implements AutoCloseable {
    * @return the client
    */
   public static Client connect(ConnectionString at) {
-    return new Client(at, new BootClock());
+    return new Client(at, new BootClock(), ATTEMPT_TIMEOUT);
   }
 
   /** {@return the namespace of all keys; empty for none} */

@@ -51,13 +51,13 @@ final class ClientCore implements Link.Listener {
   private final Map<String, ByteString> takers = new LinkedHashMap<>();
   private volatile boolean ended;
 
-  ClientCore(ConnectionString at, Duration callTimeout, BootClock clock) {
+  ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock) {
     this.at = at;
     this.clock = clock;
     this.namespace = Namespace.of(at.namespace());
     this.callTimeout = callTimeout;
     this.link = new Link(loop, at, random);
-    this.calls = new Calls(loop, link, random);
+    this.calls = new Calls(loop, link, random, attemptTimeout.toNanos());
     this.keeper = new Keeper(loop, link, clock, random);
     loop.execute(() -> {
       link.listen(this);

@@ -96,7 +96,7 @@ final class CacheTest {
           }
         }).build().start();
     // The clock stands still unless it is put forward.
-    client = new Client(ConnectionString.parse("tenure://127.0.0.1:" + server.getPort()), new BootClock(ahead::get, () -> 0));
+    client = WithFakeMember.client("tenure://127.0.0.1:" + server.getPort(), ahead::get);
   }
 
   @AfterEach

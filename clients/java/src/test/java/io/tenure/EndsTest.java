@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -52,6 +53,31 @@ final class EndsTest extends WithFakeMember {
         () -> client.openSessionAsync(null), () -> client.resume(null))) {
       assertThrows(NullPointerException.class, call);
     }
+  }
+
+  /** A process that was stopped asks before the library's own thread had its turn. */
+  @Test
+  void aHeldWhoseLeaseRanOutSaysSoThoughTheLibraryDidNotLookYet() throws Exception {
+    Held held = held(client.openSession());
+    assertTrue(held.isSafe());
+    CompletableFuture<Void> stopped = new CompletableFuture<>();
+    CompletableFuture<Void> goOn = new CompletableFuture<>();
+    client.core().loop.execute(() -> {
+      stopped.complete(null);
+      goOn.join();
+    });
+    try {
+      get(stopped);
+      jumps(FakeMember.LAPSE_SECONDS);
+      assertFalse(held.isSafe());
+      assertEquals(Duration.ZERO, held.safeFor());
+      assertEquals(Optional.of(EndCause.LEASE_RAN_OUT), held.cause());
+    } finally {
+      goOn.complete(null);
+    }
+    assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
+    assertFalse(held.release());
+    assertEquals(Optional.of(EndCause.LEASE_RAN_OUT), held.cause());
   }
 
   @Test
@@ -137,16 +163,16 @@ final class EndsTest extends WithFakeMember {
       assertTrue(onLoop(client.core().link::waiting) > 0);
       observed.subscription().cancel();
     }
-    passes(60);
+    passes(FakeMember.LAPSE_SECONDS);
     // As the library has it: its time runs from there.
     SessionCore core = client.core().sessions.iterator().next();
     until(() -> core.state() == SessionState.JEOPARDY);
-    passes(60);
+    passes(FakeMember.LAPSE_SECONDS);
     for (CompletableFuture<?> f : calls.subList(0, calls.size() - 1)) {
       assertTrue(failure(f).applied() != Applied.YES);
     }
     CompletableFuture<Void> closed = session.closeAsync();
-    passes(60);
+    passes(FakeMember.LAPSE_SECONDS);
     get(closed);
     assertEquals(0, onLoop(client.core().link::waiting));
   }

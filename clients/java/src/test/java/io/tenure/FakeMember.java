@@ -71,15 +71,20 @@ import java.util.function.Consumer;
 
 /** A member that does what a test says, for what a real one does only at an unlucky moment. */
 final class FakeMember implements AutoCloseable {
-  static final long SOON_SECONDS = 30;
+  static final long SOON_SECONDS = 60;
+  /** More than the TTL of sessions: once the client's clock was put forward by it, a lease that was not renewed is over. */
+  static final long LAPSE_SECONDS = 61;
 
   private final Server server;
   private final BlockingQueue<Object> seen = new LinkedBlockingQueue<>();
   private final List<SessionHint> hints = new ArrayList<>();
+  // Guarded by renewals: the streams that are open, whether they are answered, and what is answered later.
   private final List<StreamObserver<KeepAliveResponse>> renewals = new ArrayList<>();
-  private volatile boolean silent;
-  volatile Duration ttl = Duration.ofSeconds(10);
-  volatile Duration renewEvery = Duration.ofMillis(100);
+  private final List<Runnable> withheld = new ArrayList<>();
+  private boolean silent;
+  volatile Duration ttl = Duration.ofSeconds(60);
+  /** By the client's clock, which is slow. */
+  volatile Duration renewEvery = Duration.ofMillis(10);
   volatile BiConsumer<CreateSessionRequest, StreamObserver<CreateSessionResponse>> create = this::createAtOnce;
   volatile BiConsumer<AttachSessionRequest, StreamObserver<AttachSessionResponse>> attach = (r, o) -> reply(o, truth(r));
   volatile BiConsumer<DestroySessionRequest, StreamObserver<DestroySessionResponse>> destroy =
@@ -169,12 +174,18 @@ final class FakeMember implements AutoCloseable {
 
   /** Answers no renewals any more. */
   void fallSilent() {
-    silent = true;
+    synchronized (renewals) {
+      silent = true;
+    }
   }
 
-  /** Answers renewals again. */
+  /** Answers renewals again, first those that came meanwhile. */
   void speak() {
-    silent = false;
+    synchronized (renewals) {
+      silent = false;
+      withheld.forEach(Runnable::run);
+      withheld.clear();
+    }
   }
 
   /** Breaks what renews sessions, so that the client connects anew and asks what they have. */
@@ -273,8 +284,17 @@ final class FakeMember implements AutoCloseable {
             answer.addAllHints(hints);
             hints.clear();
           }
-          if (!silent) {
-            out.onNext(answer.build());
+          Runnable send = () -> {
+            if (renewals.contains(out)) {
+              out.onNext(answer.build());
+            }
+          };
+          synchronized (renewals) {
+            if (silent) {
+              withheld.add(send);
+            } else {
+              send.run();
+            }
           }
         }
 

@@ -211,18 +211,22 @@ final class FaultsTest extends WithFakeMember {
   @Test
   void aTimeOutSaysWhetherTheValueWasWritten() throws Exception {
     Session session = client.openSession();
-    assertEquals(Applied.NO, timeOut(session, (r, o) -> FakeMember.reply(o, CancelWaitResponse.getDefaultInstance())));
+    assertEquals(Applied.NO, timeOut(session, (r, o) -> FakeMember.reply(o, CancelWaitResponse.getDefaultInstance()), 0));
     assertEquals(Applied.YES, timeOut(session, (r, o) -> FakeMember.reply(o, CancelWaitResponse.newBuilder()
-        .setHold(Hold.newBuilder().setOwner(r.getOptions().getOwner())).build())));
-    assertEquals(Applied.UNKNOWN, timeOut(session, (r, o) -> { }));
+        .setHold(Hold.newBuilder().setOwner(r.getOptions().getOwner())).build()), 0));
+    assertEquals(Applied.UNKNOWN, timeOut(session, (r, o) -> { }, 3));
   }
 
   private Applied timeOut(Session session,
-      java.util.function.BiConsumer<CancelWaitRequest, StreamObserver<CancelWaitResponse>> leave) throws Exception {
+      java.util.function.BiConsumer<CancelWaitRequest, StreamObserver<CancelWaitResponse>> leave, long waits)
+      throws Exception {
     member.cancelWait = leave;
     LockOptions options = LockOptions.exclusive().withValue("v".getBytes(StandardCharsets.UTF_8));
-    CompletableFuture<Held> wait = session.lock("k", options).acquireAsync(Duration.ofMillis(500));
+    CompletableFuture<Held> wait = session.lock("k", options).acquireAsync(Duration.ofSeconds(20));
     member.next(FakeMember.Acquire.class).queued();
+    passes(21);
+    member.next(CancelWaitRequest.class);
+    passes(waits);
     TenureException e = failure(wait);
     assertEquals(ErrorKind.TIMEOUT, e.kind());
     return e.applied();

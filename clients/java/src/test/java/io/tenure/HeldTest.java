@@ -6,13 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What a hold says of itself at the moment that it ends. */
-@Timeout(120)
+@Timeout(240)
 final class HeldTest {
   /** What happens while a thread is between two looks; only for the thread that asks. */
   private final ThreadLocal<Runnable> pause = new ThreadLocal<>();
@@ -28,8 +27,8 @@ final class HeldTest {
 
   private void whileItIsAsked(Consumer<Held> question) throws Exception {
     try (FakeMember member = new FakeMember();
-        Client client = new Client(ConnectionString.parse(member.uri()),
-            new BootClock(this::nanos, () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())))) {
+        Client client = WithFakeMember.client(member.uri(), this::nanos)) {
+      member.ttl = Duration.ofHours(1);
       CompletableFuture<Held> wait = client.openSession().lock("k").acquireAsync();
       FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
       stream.grant(stream.hold(7));

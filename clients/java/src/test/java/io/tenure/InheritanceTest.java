@@ -17,10 +17,8 @@ import org.junit.jupiter.api.TestInfo;
 
 /** What a session brings along when another process goes on with it, against a real member. */
 final class InheritanceTest extends WithMember {
-  private static final Duration TTL = Duration.ofSeconds(2);
-
   private static Client client(TestInfo info) {
-    return client(info, TTL);
+    return client(info, SOON);
   }
 
   private static LockOptions named() {
@@ -29,7 +27,8 @@ final class InheritanceTest extends WithMember {
 
   @Test
   void aLockOfAProcessThatMayStillRunIsNotHadUnderItsNameBeforeItsLeaseIsOver(TestInfo info) {
-    try (Client one = client(info); Client two = client(info)) {
+    Duration ttl = Duration.ofSeconds(6);
+    try (Client one = client(info, ttl); Client two = client(info, ttl)) {
       Session old = one.openSession();
       old.lock("k", named()).acquire();
       String token = old.token();
@@ -39,7 +38,7 @@ final class InheritanceTest extends WithMember {
         assertThrows(TenureException.TimedOut.class, () -> resumed.lock("k", named()).acquire(Duration.ofMillis(50)));
         assertEquals(1, two.lockInfo("k").holders().size());
         Held held = resumed.lock("k", named()).acquire(SOON);
-        assertTrue(System.nanoTime() - begun >= TTL.toNanos());
+        assertTrue(System.nanoTime() - begun >= ttl.toNanos());
         assertTrue(held.isSafe());
         assertTrue(two.check(held.sequencer()));
         assertEquals(1, resumed.inherited().size());
@@ -68,7 +67,7 @@ final class InheritanceTest extends WithMember {
 
   @Test
   void aPlaceThatNobodyTakesUpIsGivenUpAndOneThatIsTakenUpIsKept(TestInfo info) throws Exception {
-    try (Client one = client(info, SOON); Client two = client(info)) {
+    try (Client one = client(info); Client two = client(info)) {
       Session holder = two.openSession();
       Held a = holder.lock("a").acquire();
       Held b = holder.lock("b").acquire();
@@ -92,7 +91,7 @@ final class InheritanceTest extends WithMember {
 
   @Test
   void aPlaceThatWasGrantedMeanwhileIsAmongTheHolds(TestInfo info) throws Exception {
-    try (Client one = client(info, SOON); Client two = client(info)) {
+    try (Client one = client(info); Client two = client(info)) {
       Session holder = two.openSession();
       Held a = holder.lock("a").acquire();
       Session old = one.openSession();

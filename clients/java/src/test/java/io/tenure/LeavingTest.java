@@ -19,7 +19,6 @@ import io.tenure.v1.ReleaseLockResponse;
 import io.tenure.v1.Sequencer;
 import io.tenure.v1.TryAcquireLockRequest;
 import io.tenure.v1.TryAcquireLockResponse;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -167,17 +166,17 @@ final class LeavingTest extends WithFakeMember {
     Held held = get(wait);
     member.close();
     until(() -> session.state() != SessionState.CONNECTED);
-    passes(60);
+    passes(FakeMember.LAPSE_SECONDS);
     assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
     CompletableFuture<TryResult> attempt = lock.tryAcquireAsync();
     SessionCore core = client.core().sessions.iterator().next();
     until(() -> core.state() == SessionState.JEOPARDY);
-    passes(60);
+    passes(FakeMember.LAPSE_SECONDS);
     TenureException e = failure(attempt);
     assertEquals(ErrorKind.UNAVAILABLE, e.kind());
     assertEquals(Applied.NO, e.applied());
     CompletableFuture<Void> closed = session.closeAsync();
-    passes(60);
+    passes(FakeMember.LAPSE_SECONDS);
     get(closed);
   }
 
@@ -279,7 +278,6 @@ final class LeavingTest extends WithFakeMember {
 
   @Test
   void aLapseGivesBackWhatWasHeldAndNothingElseOfItsOwner() throws Exception {
-    member.ttl = Duration.ofSeconds(3);
     Session session = client.openSession();
     LockOptions named = LockOptions.exclusive().withOwner("worker-1");
     CompletableFuture<Held> a = session.lock("a", named).acquireAsync();
@@ -296,15 +294,20 @@ final class LeavingTest extends WithFakeMember {
         s.queued();
       }
     };
-    CompletableFuture<Held> wait = session.lock("b", named).acquireAsync();
-    member.next(FakeMember.Acquire.class);
+    CompletableFuture<Void> queued = new CompletableFuture<>();
+    CompletableFuture<Held> wait = session.lock("b", named.onQueued(p -> queued.complete(null))).acquireAsync();
+    get(queued);
     member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, stream.hold(7), b));
     BlockingQueue<Long> released = new LinkedBlockingQueue<>();
     member.release = (r, o) -> {
       released.add(r.getLockIndex());
       FakeMember.reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
     };
+    member.next(FakeMember.Renewal.class);
     member.fallSilent();
+    member.breakOff();
+    member.next(FakeMember.Acquire.class);
+    passes(FakeMember.LAPSE_SECONDS);
     assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
     member.speak();
     assertEquals(8, get(wait).token());

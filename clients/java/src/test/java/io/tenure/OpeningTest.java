@@ -59,10 +59,10 @@ final class OpeningTest extends WithFakeMember {
 
   @Test
   void anOpeningThatNeverWentOutEndsWithTheClientAtOnce() throws Exception {
-    ConnectionString at = ConnectionString.parse(member.uri());
+    String uri = member.uri();
     member.close();
     client.close();
-    client = new Client(at, new BootClock());
+    client = client(uri);
     CompletableFuture<Session> opening = open(Duration.ofMinutes(5));
     until(() -> !told.isEmpty());
     get(CompletableFuture.runAsync(client::close));

@@ -38,6 +38,7 @@ final class TakeoverTest extends WithFakeMember {
 
   private void assertIsRenewed(Session session) throws Exception {
     member.seen();
+    passes(11);
     assertEquals(session.id(), member.next(FakeMember.Renewal.class).session());
     assertEquals(SessionState.CONNECTED, session.state());
     assertTrue(session.isSafe());

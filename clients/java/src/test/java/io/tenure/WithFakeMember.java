@@ -5,19 +5,29 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of a client with a member that does what it is told. The client's clock can be put forward. */
-@Timeout(120)
+/**
+ * Tests of a client with a member that does what it is told. The client's clock is slow, and can be put forward: what the library
+ * does after a while it does when the test says so, and not because a thread had to wait for its turn.
+ */
+@Timeout(240)
 abstract class WithFakeMember {
+  /** How much slower the client's clock is than the machine's. */
+  private static final int SLOWER = 10;
+  /** What is done so much later is done after all that looks at the clock again and again. */
+  private static final long LOOKED_NANOS = 150_000_000L;
+
   private final AtomicLong ahead = new AtomicLong();
   FakeMember member;
   Client client;
@@ -25,8 +35,17 @@ abstract class WithFakeMember {
   @BeforeEach
   void start() throws IOException {
     member = new FakeMember();
-    client = new Client(ConnectionString.parse(member.uri()),
-        new BootClock(() -> System.nanoTime() + ahead.get(), () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())));
+    client = client(member.uri());
+  }
+
+  /** Returns a client with the slow clock, which makes no other attempt at a call because of the time that the first one takes. */
+  Client client(String uri) {
+    return client(uri, () -> System.nanoTime() / SLOWER + ahead.get());
+  }
+
+  /** Likewise, with that clock. */
+  static Client client(String uri, LongSupplier nanos) {
+    return new Client(ConnectionString.parse(uri), new BootClock(nanos, () -> 0), Duration.ofHours(1));
   }
 
   @AfterEach
@@ -35,9 +54,17 @@ abstract class WithFakeMember {
     member.close();
   }
 
-  /** Lets so much time pass for the client's clock, once what was asked of the client has begun. */
+  /** Lets so much time pass for the client's clock once what was asked of it has begun, and waits until it looked at the clock. */
   void passes(long seconds) throws Exception {
     turn();
+    jumps(seconds);
+    CompletableFuture<Void> looked = new CompletableFuture<>();
+    client.core().loop.after(LOOKED_NANOS, () -> looked.complete(null));
+    get(looked);
+  }
+
+  /** Lets so much time pass for the client's clock at once. */
+  void jumps(long seconds) {
     ahead.addAndGet(TimeUnit.SECONDS.toNanos(seconds));
   }
 

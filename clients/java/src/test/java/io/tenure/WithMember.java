@@ -1,5 +1,7 @@
 package io.tenure;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.tenure.testing.TenureServer;
 import java.io.IOException;
 import java.time.Duration;
@@ -7,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -14,7 +17,7 @@ import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
 /** Tests with a real member, each in a namespace of its own. */
-@Timeout(120)
+@Timeout(240)
 abstract class WithMember {
   static final Duration SOON = Duration.ofSeconds(30);
 
@@ -40,6 +43,14 @@ abstract class WithMember {
     CompletableFuture<Map<String, KeyValue>> done = new CompletableFuture<>();
     new KeysWanted.Wait(client.core(), null, what, Optional.empty()).until(wanted, done);
     get(done);
+  }
+
+  /** Waits until something is so; looks again and again. */
+  static void until(BooleanSupplier so) {
+    long end = System.nanoTime() + SOON.toNanos();
+    while (!so.getAsBoolean()) {
+      assertTrue(System.nanoTime() < end);
+    }
   }
 
   static <T> T get(CompletableFuture<T> f) throws Exception {

@@ -153,6 +153,8 @@ final class WithoutTtlTest extends WithFakeMember {
     TenureException e = failure(first);
     assertEquals(ErrorKind.UNAVAILABLE, e.kind());
     assertEquals(Applied.NO, e.applied());
+    // Nobody says what became of its place.
+    passes(3);
     assertInstanceOf(TenureException.Unavailable.class, failure(wait));
     assertFalse(second.isDone());
     passes(30);
