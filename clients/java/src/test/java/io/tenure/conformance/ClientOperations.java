@@ -86,7 +86,7 @@ final class ClientOperations {
 
   private JsonObject leaks() throws InterruptedException {
     JsonArray what = new JsonArray();
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 300; i++) {
       what = new JsonArray();
       for (Thread t : Thread.getAllStackTraces().keySet()) {
         if (!PLATFORM.matcher(t.getName()).matches() && t.isAlive() && (before == null || !before.contains(t))) {

@@ -77,7 +77,7 @@ final class ElectionOperations {
   /** Tells who leads. */
   private final class Observer implements Flow.Subscriber<LeaderChange>, AutoCloseable {
     private final String as;
-    private volatile Flow.Subscription subscription;
+    private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
 
     Observer(String as) {
       this.as = as;
@@ -85,7 +85,7 @@ final class ElectionOperations {
 
     @Override
     public void onSubscribe(Flow.Subscription s) {
-      subscription = s;
+      subscription.complete(s);
       s.request(Long.MAX_VALUE);
     }
 
@@ -106,7 +106,7 @@ final class ElectionOperations {
 
     @Override
     public void close() {
-      subscription.cancel();
+      subscription.join().cancel(); // It is told of the subscription by another thread.
     }
   }
 }
