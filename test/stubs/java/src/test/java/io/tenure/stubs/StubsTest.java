@@ -55,7 +55,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The generated Java stubs, by real calls against the real program. */
 class StubsTest {
-  private static final int SECONDS = 20;
+  private static final int SECONDS = 60;
 
   @TempDir static Path folder;
   private static Member member;
