@@ -237,6 +237,10 @@ func javaAgent(t *testing.T) *driver.Language {
 	return &driver.Language{Name: "java", Command: []string{path, "-cp", classPath, "io.tenure.conformance.Agent"}}
 }
 
+// dependencyPlugin is Maven's plugin that tells the class path, as the Makefile names it, too: by its short name alone Maven would look for it
+// in the network.
+const dependencyPlugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+
 // buildJava builds the Java client with its tests, and returns the class path.
 func buildJava(t *testing.T) string {
 	t.Helper()
@@ -253,7 +257,7 @@ func buildJava(t *testing.T) string {
 	}
 	list := filepath.Join(work, "classpath")
 	build := exec.CommandContext(t.Context(), maven, "--quiet", "--batch-mode", "--no-transfer-progress", "test-compile",
-		"dependency:build-classpath", "-Dmdep.outputFile="+list)
+		dependencyPlugin+":build-classpath", "-Dmdep.outputFile="+list)
 	build.Dir = dir
 	if out, failed := build.CombinedOutput(); failed != nil {
 		t.Fatalf("build the agent of Java: %v\n%s", failed, out)
