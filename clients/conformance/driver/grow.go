@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -27,8 +28,10 @@ func (c *Cluster) join(ctx context.Context, t *testing.T, refuse bool) error {
 	return nil
 }
 
-// remove takes a member out of the cluster for good, and ends it.
+// remove takes a member out of the cluster for good, and ends it. The cluster may be busy with another change, or without leader.
 func (c *Cluster) remove(ctx context.Context, m *rig.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, withinDefault)
+	defer cancel()
 	other := c.Rig.Members[0]
 	if other == m {
 		other = c.Rig.Members[1]
@@ -36,20 +39,42 @@ func (c *Cluster) remove(ctx context.Context, m *rig.Member) error {
 	connection := other.Dial()
 	defer func() { _ = connection.Close() }()
 	cluster := tenurev1.NewClusterServiceClient(connection)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for tried := false; ; {
+		err := removeNamed(ctx, cluster, m.Name())
+		if err == nil || tried && errors.Is(err, errNoMember) {
+			m.Kill()
+			return nil
+		}
+		if errors.Is(err, errNoMember) {
+			return err
+		}
+		tried = true
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// errNoMember says that there is nobody to remove.
+var errNoMember = errors.New("no member has this name")
+
+// removeNamed removes the member of a name.
+func removeNamed(ctx context.Context, cluster tenurev1.ClusterServiceClient, name string) error {
 	answer, err := cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
 	if err != nil {
 		return err
 	}
 	for _, member := range answer.GetMembers() {
-		if member.GetName() == m.Name() {
-			if _, err = cluster.RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: member.GetId()}); err != nil {
-				return err
-			}
-			m.Kill()
-			return nil
+		if member.GetName() == name {
+			_, err = cluster.RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: member.GetId()})
+			return err
 		}
 	}
-	return fmt.Errorf("%s is no member", m.Name())
+	return fmt.Errorf("%s: %w", name, errNoMember)
 }
 
 // awaitUsed waits until clients have so many connections to members that joined, in all, or to each member there is.

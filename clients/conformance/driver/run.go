@@ -17,7 +17,7 @@ import (
 // Patience of a run. It is generous: machines are loaded.
 const (
 	// withinDefault is how long a request or event may take, unless the scenario says otherwise.
-	withinDefault = 60 * time.Second
+	withinDefault = 2 * time.Minute
 	greetPatience = 2 * time.Minute
 )
 
@@ -220,10 +220,35 @@ func (r *run) until(s *Step) error {
 		if err != nil {
 			return err
 		}
-		if err = r.finish(p, s); err == nil || time.Now().After(deadline) {
+		err = r.finish(p, s)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		if s.Unless == nil {
+			continue
+		}
+		if excused, err := r.happened(s.Unless); excused || err != nil {
 			return err
 		}
 	}
+}
+
+// happened tells whether there was an event.
+func (r *run) happened(written *Step) (bool, error) {
+	s, err := r.named(written)
+	if err != nil {
+		return false, err
+	}
+	a, err := r.agent(s.Agent)
+	if err != nil {
+		return false, err
+	}
+	want, err := expand(s.Expect, r.variables)
+	if err != nil {
+		return false, err
+	}
+	fits := func(value any) bool { return want == nil || match(want, value, "value") == "" }
+	return a.never(s.Await, s.Of, fits, 0) != nil, nil
 }
 
 func within(s *Step) time.Duration {
@@ -335,10 +360,13 @@ func (r *run) fault(s *Step) error {
 		err := r.cluster.join(r.t.Context(), r.t, s.Way == "refuse")
 		r.nameHosts()
 		return err
-	case "session.destroy":
+	case "session.destroy", "session.ended":
 		id, err := expandText(s.Session, r.variables)
 		if err != nil {
 			return err
+		}
+		if s.Fault == "session.ended" {
+			return r.cluster.awaitSessionEnd(r.t.Context(), plain(id))
 		}
 		return r.cluster.destroySession(r.t.Context(), plain(id))
 	case "proxy.used":

@@ -43,6 +43,8 @@ type Step struct {
 	Least time.Duration `yaml:"least"`
 	// Until repeats the request until it answers as expected, within the time.
 	Until bool `yaml:"until"`
+	// Unless is an event, as one that is awaited, after which the answer of such a request may be another one.
+	Unless *Step `yaml:"unless"`
 	// Events.
 	Await string `yaml:"await"`
 	Never string `yaml:"never"`
