@@ -20,6 +20,9 @@ Operation = Callable[[Agent, Any, str, Json], Awaitable[Json]]
 
 OPS: dict[str, Operation] = {}
 
+# A call without `wait_ms` may wait without end: for longer than the driver has patience.
+CALL_SECONDS = 600.0
+
 _MODES = {"exclusive": Mode.EXCLUSIVE, "shared": Mode.SHARED, "semaphore": Mode.SEMAPHORE}
 
 
@@ -102,10 +105,10 @@ async def _agent_fork(a: Agent, on: Any, name: str, args: Json) -> Json:
 async def _client_open(a: Agent, on: Any, name: str, args: Json) -> Json:
     only(args, "uri")
     if a.asyncio:
-        client: Any = tenure.aio.Client(args["uri"])
+        client: Any = tenure.aio.Client(args["uri"], timeout=CALL_SECONDS)
         await client.__aenter__()
     else:
-        client = await a.do(tenure.Client, args["uri"])
+        client = await a.do(tenure.Client, args["uri"], timeout=CALL_SECONDS)
     a.objects[name] = client
     a.clients.append(client)
     address = parse_address(args["uri"])

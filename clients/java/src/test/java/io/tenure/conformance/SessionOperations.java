@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 
 /** What an agent can be told to do with sessions. */
 final class SessionOperations {
-  private static final Duration OPEN_WAIT = Duration.ofSeconds(30);
+  private static final Duration OPEN_WAIT = Duration.ofMinutes(2);
 
   private final Things things;
 
