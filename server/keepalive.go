@@ -22,8 +22,6 @@ const (
 	renewalsMax = 1024
 	// renewalMessagesMax is how many messages of a stream may wait; beyond that the stream is not read.
 	renewalMessagesMax = 16
-	// parkedMax is how many renewals of a stream may wait for the outcome of an Expire.
-	parkedMax = 64 << 10
 	// hintsWaitingMax is how many hints of a stream may wait; more are dropped.
 	hintsWaitingMax = 1024
 	// hintsMax is how many hints an answer carries.
@@ -40,6 +38,7 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 		news:   make(chan struct{}, 1),
 		slots:  make(chan struct{}, renewalMessagesMax),
 		done:   make(chan struct{}),
+		parked: parkedRenewals{timers: a.timers},
 	}
 	defer k.close()
 	go k.read() // It ends when gRPC ends the stream, which is right after this method returns.
@@ -78,18 +77,10 @@ type keeper struct {
 	ended  error // why no more messages come
 	closed bool
 
-	parked     []parkedRenewal // belongs to serve, as what follows
-	parkedTerm uint64
-	relayed    int // renewals that wait for another member's verdict
-	ttl        time.Duration
-	ttlProto   *durationpb.Duration
-}
-
-// parkedRenewal waits for the outcome of an Expire.
-type parkedRenewal struct {
-	renewal expiry.Renewal
-	id      string
-	number  uint64
+	parked   parkedRenewals // belongs to serve, as what follows
+	relayed  int            // renewals that wait for another member's verdict
+	ttl      time.Duration
+	ttlProto *durationpb.Duration
 }
 
 // read takes messages from the stream until it ends.
@@ -182,9 +173,7 @@ func (k *keeper) close() {
 	for _, m := range queue {
 		k.api.timers.Release(m.renewals)
 	}
-	for i := range k.parked {
-		k.api.timers.Release([]expiry.Renewal{k.parked[i].renewal})
-	}
+	k.parked.release()
 }
 
 // take returns the messages and hints that wait, and why no more messages come, if so.
@@ -237,12 +226,12 @@ func (k *keeper) answerAll(ctx context.Context, messages []*renewalMessage, hint
 func (k *keeper) serve(ctx context.Context) error {
 	for {
 		var changed <-chan struct{}
-		if len(k.parked) > 0 {
+		if len(k.parked.waiting) > 0 {
 			changed = k.api.timers.Changed()
 			if err := k.settleParked(); err != nil {
 				return err
 			}
-			if len(k.parked) == 0 {
+			if len(k.parked.waiting) == 0 {
 				continue
 			}
 		}
@@ -254,7 +243,7 @@ func (k *keeper) serve(ctx context.Context) error {
 			continue
 		}
 		switch {
-		case errors.Is(ended, io.EOF) && len(k.parked)+k.relayed == 0:
+		case errors.Is(ended, io.EOF) && len(k.parked.waiting)+k.relayed == 0:
 			return nil
 		case ended != nil && !errors.Is(ended, io.EOF):
 			return ended
@@ -312,7 +301,7 @@ func (k *keeper) answerOne(m *renewalMessage, term uint64, proofErr error) error
 			}
 		}
 	}
-	k.parkedTerm = max(k.parkedTerm, term)
+	k.parked.term = max(k.parked.term, term)
 	return k.send(m, lazy, 0)
 }
 
@@ -349,8 +338,7 @@ func (k *keeper) send(m *renewalMessage, lazy *lazySnapshot, all tenurev1.ErrorR
 		v := &slab[i]
 		v.SessionId, v.Number = asked.GetSessionId(), asked.GetNumber()
 		if reason == 0 {
-			if r.Verdict == expiry.Expiring && len(k.parked) < parkedMax {
-				k.parked = append(k.parked, parkedRenewal{renewal: r.Move(), id: asked.GetSessionId(), number: asked.GetNumber()})
+			if k.parked.park(r, asked.GetSessionId(), asked.GetNumber()) {
 				continue
 			}
 			if err := k.decide(v, r, lazy); err != nil {
@@ -434,24 +422,14 @@ func (k *keeper) settleParked() error {
 	lazy := &lazySnapshot{}
 	defer lazy.close(k.api)
 	var verdicts []*tenurev1.RenewalVerdict
-	still := k.parked[:0]
-	for i := range k.parked {
-		p := k.parked[i]
-		one := []expiry.Renewal{p.renewal}
-		k.api.timers.Settle(k.parkedTerm, one)
-		p.renewal = one[0]
-		if p.renewal.Verdict == expiry.Expiring {
-			still = append(still, p)
-			continue
-		}
+	err := k.parked.settle(func(p *parkedRenewal) error {
 		v := &tenurev1.RenewalVerdict{SessionId: p.id, Number: p.number}
-		if err := k.decide(v, &p.renewal, lazy); err != nil {
-			return err
-		}
 		verdicts = append(verdicts, v)
+		return k.decide(v, &p.renewal, lazy)
+	})
+	if err != nil {
+		return err
 	}
-	clear(k.parked[len(still):])
-	k.parked = still
 	for len(verdicts) > 0 {
 		n := min(len(verdicts), renewalsMax)
 		if err := k.sendVerdicts(verdicts[:n]); err != nil {

@@ -31,6 +31,7 @@ func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest
 		news:    make(chan struct{}, 1),
 		slots:   make(chan struct{}, renewalMessagesMax),
 		done:    make(chan struct{}),
+		parked:  parkedRenewals{timers: a.timers},
 	}
 	defer p.close()
 	go p.read() // It ends when gRPC ends the stream, which is right after this method returns.
@@ -44,12 +45,6 @@ func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest
 type peerMessage struct {
 	asked    []*peerv1.Renewal
 	renewals []expiry.Renewal
-}
-
-// parkedPeerRenewal waits for the outcome of an Expire.
-type parkedPeerRenewal struct {
-	renewal expiry.Renewal
-	number  uint64
 }
 
 // peerRenewals serves one stream of another member.
@@ -66,8 +61,7 @@ type peerRenewals struct {
 	ended  error // why no more messages come
 	closed bool
 
-	parked     []parkedPeerRenewal // belongs to serve
-	parkedTerm uint64
+	parked parkedRenewals // belongs to serve
 }
 
 // read takes messages from the stream until it ends.
@@ -134,16 +128,14 @@ func (p *peerRenewals) close() {
 	for _, m := range queue {
 		timers.Release(m.renewals)
 	}
-	for i := range p.parked {
-		timers.Release([]expiry.Renewal{p.parked[i].renewal})
-	}
+	p.parked.release()
 }
 
 // serve answers until the stream or the leadership ends.
 func (p *peerRenewals) serve(ctx context.Context) error {
 	for {
 		var changed <-chan struct{}
-		if len(p.parked) > 0 {
+		if len(p.parked.waiting) > 0 {
 			changed = p.api.timers.Changed()
 			if err := p.settleParked(); err != nil {
 				return err
@@ -198,7 +190,7 @@ func (p *peerRenewals) answerOne(m *peerMessage, term uint64) error {
 	a := p.api
 	lazy := &lazySnapshot{}
 	defer lazy.close(a)
-	p.parkedTerm = max(p.parkedTerm, term)
+	p.parked.term = max(p.parked.term, term)
 	slab := make([]peerv1.RenewalVerdict, len(m.renewals))
 	answer := &peerv1.RenewResponse{Verdicts: make([]*peerv1.RenewalVerdict, 0, len(m.renewals))}
 	for i := range m.renewals {
@@ -213,8 +205,7 @@ func (p *peerRenewals) answerOne(m *peerMessage, term uint64) error {
 			v.Refused = tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG
 		} else {
 			a.timers.Settle(term, m.renewals[i:i+1])
-			if r.Verdict == expiry.Expiring && len(p.parked) < parkedMax {
-				p.parked = append(p.parked, parkedPeerRenewal{renewal: r.Move(), number: v.GetNumber()})
+			if p.parked.park(r, "", v.GetNumber()) {
 				continue
 			}
 			if err := p.decide(v, r, lazy); err != nil {
@@ -253,23 +244,14 @@ func (p *peerRenewals) settleParked() error {
 	lazy := &lazySnapshot{}
 	defer lazy.close(a)
 	answer := &peerv1.RenewResponse{}
-	still := p.parked[:0]
-	for _, w := range p.parked {
-		one := []expiry.Renewal{w.renewal}
-		a.timers.Settle(p.parkedTerm, one)
-		w.renewal = one[0]
-		if w.renewal.Verdict == expiry.Expiring {
-			still = append(still, w)
-			continue
-		}
+	err := p.parked.settle(func(w *parkedRenewal) error {
 		v := &peerv1.RenewalVerdict{Number: w.number}
-		if err := p.decide(v, &w.renewal, lazy); err != nil {
-			return err
-		}
 		answer.Verdicts = append(answer.Verdicts, v)
+		return p.decide(v, &w.renewal, lazy)
+	})
+	if err != nil {
+		return err
 	}
-	clear(p.parked[len(still):])
-	p.parked = still
 	if len(answer.GetVerdicts()) == 0 {
 		return nil
 	}
