@@ -137,7 +137,8 @@ PROCESS_TESTS_RACE := TestWritesThroughAFollowerSurviveDyingLeaders|TestRollingR
 race: build ## run the Go tests with the race detector
 	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) \
 		$$($(GO) list ./... | grep -v $(foreach tests,$(PROCESS_TESTS),-e '/$(tests)$$'))
-	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) -run '^($(PROCESS_TESTS_RACE))$$' $(addprefix ./,$(PROCESS_TESTS))
+	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) -run '^($(PROCESS_TESTS_RACE))$$' $(addprefix ./,$(PROCESS_TESTS)) | \
+		awk '{ print } /no tests to run/ { none = 1 } END { exit none }'
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_TIME (30s)
