@@ -270,9 +270,10 @@ def test_what_is_told_of_a_key_may_fail_in_any_way(
     twin.do(client.close)
 
 
+@pytest.mark.parametrize("when", ["by itself", "when it is cancelled"])
 @pytest.mark.parametrize("what", ["key", "election"])
 def test_how_a_function_failed_is_logged_though_what_runs_it_is_being_closed(
-    member: FakeMember, caplog: pytest.LogCaptureFixture, what: str
+    member: FakeMember, caplog: pytest.LogCaptureFixture, what: str, when: str
 ) -> None:
     async def work(client: Any, session: Any) -> None:
         Script(member, [started(), initial("k", complete=True)])
@@ -280,9 +281,13 @@ def test_how_a_function_failed_is_logged_though_what_runs_it_is_being_closed(
         closing: asyncio.Future[asyncio.Future[None]] = asyncio.get_running_loop().create_future()
 
         @(client.on_key("k") if what == "key" else session.elect("k"))  # type: ignore[untyped-decorator]
-        def fail(of: Any) -> None:
+        async def fail(of: Any) -> None:
             closing.set_result(asyncio.ensure_future(fail.close()))
-            raise ValueError("on purpose")
+            try:
+                if when == "when it is cancelled":
+                    await asyncio.Event().wait()
+            finally:
+                raise ValueError("on purpose")
 
         await (await closing)
 

@@ -135,10 +135,11 @@ async def lead(leadership: Leadership, function: Callable[[Leadership], Any], ca
         if work.done():
             return work
         await stop(work)
+        log_failure(work)  # Nobody else will say how.
         raise errors.HoldLost(f"leadership of {leadership.key!r} was lost: {leadership.cause}")
     except asyncio.CancelledError:
-        if work.done():  # Nobody else will say how it failed.
-            log_failure(work)
+        await stop(work)
+        log_failure(work)
         raise
     finally:
         lost.cancel()
