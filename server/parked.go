@@ -41,6 +41,7 @@ func (p *parkedRenewals) settle(decided func(*parkedRenewal) error) error {
 			continue
 		}
 		if err := decided(&w); err != nil {
+			p.waiting = append(still, p.waiting[i+1:]...) // This one waits no more; it must not be released, too.
 			return err
 		}
 	}

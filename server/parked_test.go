@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,33 +41,37 @@ func TestAParkedRenewalWaitsForTheOutcome(t *testing.T) {
 		go func() { led <- timers.Lead(ctx, 1) }()
 		<-time.After(3 * time.Second) // The session's time is up.
 		synctest.Wait()
-		renewals := []expiry.Renewal{{ID: session}}
+		renewals := []expiry.Renewal{{ID: session}, {ID: session}, {ID: session}}
 		timers.Receive(renewals)
 		timers.Settle(1, renewals)
 		parked := parkedRenewals{timers: timers, term: 1}
-		if !parked.park(&renewals[0], "s", 7) {
-			t.Fatalf("got verdict %v, want that the renewal waits", renewals[0].Verdict)
-		}
-		var told []uint64
-		settle := func() {
-			if err := parked.settle(func(p *parkedRenewal) error {
-				if p.renewal.Verdict != expiry.Missing || p.id != "s" {
-					t.Errorf("got %+v, want that the session is gone", p)
-				}
-				told = append(told, p.number)
-				return nil
-			}); err != nil {
-				t.Fatal(err)
+		for i := range renewals {
+			if !parked.park(&renewals[i], "s", uint64(7+i)) {
+				t.Fatalf("got verdict %v, want that the renewal waits", renewals[i].Verdict)
 			}
 		}
-		if settle(); len(told) > 0 || len(parked.waiting) != 1 {
-			t.Errorf("got verdicts on %v before the outcome", told)
+		var told []uint64
+		failure := errors.New("the second cannot be told")
+		decided := func(p *parkedRenewal) error {
+			if p.renewal.Verdict != expiry.Missing || p.id != "s" {
+				t.Errorf("got %+v, want that the session is gone", p)
+			}
+			if told = append(told, p.number); p.number == 8 {
+				return failure
+			}
+			return nil
+		}
+		if err := parked.settle(decided); err != nil || len(told) > 0 || len(parked.waiting) != 3 {
+			t.Errorf("got verdicts on %v and error %v before the outcome", told, err)
 		}
 		close(apply)
 		<-applied
 		synctest.Wait()
-		if settle(); len(told) != 1 || told[0] != 7 || len(parked.waiting) > 0 {
-			t.Errorf("got verdicts on %v, want on 7", told)
+		if err := parked.settle(decided); !errors.Is(err, failure) || len(parked.waiting) != 1 {
+			t.Errorf("got error %v and %d that wait, want that who comes after the failure waits", err, len(parked.waiting))
+		}
+		if err := parked.settle(decided); err != nil || !slices.Equal(told, []uint64{7, 8, 9}) || len(parked.waiting) > 0 {
+			t.Errorf("got verdicts on %v and error %v, want each told once", told, err)
 		}
 		stop()
 		if err := <-led; err != nil {
