@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -115,9 +114,15 @@ func TestStreamHintsWhatHappensToLocks(t *testing.T) {
 	if hint.GetSessionId() != two || hint.GetLost().GetLostTime() == nil {
 		t.Errorf("got %v, want when %s lost it", hint, two)
 	}
-	for _, hint := range slices.Concat(first.rest(one), second.rest(two)) {
-		if hint.GetContended() == nil { // That somebody queues is told again after a second.
-			t.Errorf("got %v, want that the release of its own is no news, and a loss is told once", hint)
+	for sequencer, hints := range map[*tenurev1.Sequencer][]*tenurev1.SessionHint{
+		held.GetSequencer(): first.rest(one), granted.GetSequencer(): second.rest(two),
+	} {
+		for _, hint := range hints {
+			if hint.GetContended() == nil {
+				t.Errorf("got %v, want that the release of its own is no news, and a loss is told once", hint)
+				continue
+			}
+			wantHold(t, "contended once more, after a second", hint.GetContended(), sequencer)
 		}
 	}
 }
