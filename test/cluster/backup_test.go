@@ -167,6 +167,7 @@ func writeInPairs(ctx context.Context, t *testing.T, cl *client) (before *sync.W
 		writing.Go(func() {
 			started := sync.OnceFunc(before.Done)
 			defer started()
+			answered := time.Now()
 			for n, left := 0, loadAfter; left > 0; n++ {
 				value := &tenurev1.PutRequest_Text{Text: fmt.Sprint(n)}
 				_, err := cl.Txn(ctx, &tenurev1.TxnRequest{Then: []*tenurev1.Op{
@@ -175,14 +176,16 @@ func writeInPairs(ctx context.Context, t *testing.T, cl *client) (before *sync.W
 					{Kind: &tenurev1.Op_Put{Put: &tenurev1.PutRequest{Key: fmt.Sprintf("new/%d/%d", i, n), Content: value}}},
 					{Kind: &tenurev1.Op_Delete{Delete: &tenurev1.DeleteRequest{Key: fmt.Sprintf("new/%d/%d", i, n-5)}}},
 				}})
-				if status.Code(err) == codes.Unavailable && ctx.Err() == nil {
+				if status.Code(err) == codes.Unavailable && time.Since(answered) < noLeaderPatience {
+					pause(ctx, 20*time.Millisecond)
 					continue // The leader changes. The next transaction says as much as this one, whatever became of it.
 				}
 				if err != nil {
 					t.Errorf("load: %v", err)
 					return
 				}
-				if n == loadBefore {
+				answered = time.Now()
+				if n >= loadBefore {
 					started()
 				}
 				select {

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -30,15 +31,22 @@ func run(ctx context.Context, t *testing.T, m *rig.Member, fails bool, args ...s
 	return out
 }
 
+// exitUnavailable is the exit code of a command that had no answer.
+const exitUnavailable = 3
+
 // runUntil runs a command on a member again and again until something is so. A change of members or of the leader is refused
 // until the leader has heard from everybody lately, which it may not have on a loaded machine.
 func runUntil(ctx context.Context, t *testing.T, m *rig.Member, done func() bool, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for {
+	for first := true; ; first = false {
 		out, err := try(ctx, m, args...)
 		if done() {
+			var exit *exec.ExitError
+			if unanswered := errors.As(err, &exit) && exit.ExitCode() == exitUnavailable; first && err != nil && !unanswered {
+				t.Errorf("tenure %s did what it says it did not do: %v\n%s", strings.Join(args, " "), err, out)
+			}
 			return
 		}
 		if ctx.Err() != nil {
@@ -48,10 +56,18 @@ func runUntil(ctx context.Context, t *testing.T, m *rig.Member, done func() bool
 	}
 }
 
-// lists tells whether a member is listed.
+// lists tells whether a member is listed, as soon as somebody leads who can say so.
 func lists(ctx context.Context, t *testing.T, m *rig.Member, name string) bool {
 	t.Helper()
-	return strings.Contains(run(ctx, t, m, false, "member", "list"), "\n"+name+" ")
+	for began := time.Now(); ; pause(ctx, 200*time.Millisecond) {
+		out, err := try(ctx, m, "member", "list")
+		if err == nil {
+			return strings.Contains(out, "\n"+name+" ")
+		}
+		if time.Since(began) > noLeaderPatience {
+			t.Fatalf("tenure member list: %v\n%s", err, out)
+		}
+	}
 }
 
 // Members come and go by the command line, asked of a member that does not lead.
