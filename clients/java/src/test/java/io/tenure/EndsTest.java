@@ -81,6 +81,25 @@ final class EndsTest extends WithFakeMember {
   }
 
   @Test
+  void aSilentMemberSuspendsASessionBeforeItsLeaseEnds() throws Exception {
+    BlockingQueue<SessionChange> changes = new LinkedBlockingQueue<>();
+    Session session = client.openSession(SessionOptions.defaults(), Duration.ofSeconds(FakeMember.SOON_SECONDS), changes::add);
+    Held held = held(session);
+    member.fallSilent();
+    while (session.state() == SessionState.CONNECTED) {
+      passes(2);
+    }
+    assertEquals(SessionState.SUSPENDED, session.state());
+    assertTrue(held.isSafe());
+    passes(FakeMember.LAPSE_SECONDS);
+    assertEquals(EndCause.LEASE_RAN_OUT, get(held.ended()));
+    for (SessionState want : List.of(
+        SessionState.CONNECTING, SessionState.CONNECTED, SessionState.SUSPENDED, SessionState.JEOPARDY)) {
+      assertEquals(want, next(changes).to());
+    }
+  }
+
+  @Test
   void whatComesAsTheClientEndsIsTold() throws Exception {
     // The moment after a call found the client open, and before its work could begin.
     Client ending = Client.connect(member.uri());
