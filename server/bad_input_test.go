@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"go.uber.org/zap/zaptest"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -379,13 +378,8 @@ func checkCallFails(t *testing.T, tc badInput) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s := status.Convert(tc.call(ctx))
-	var info *errdetails.ErrorInfo
-	for _, d := range s.Details() {
-		if i, ok := d.(*errdetails.ErrorInfo); ok {
-			info = i
-		}
-	}
+	err := tc.call(ctx)
+	s, info := status.Convert(err), infoOf(err)
 	if s.Code() != tc.code || info.GetReason() != tc.reason || info.GetDomain() != "tenure.io" || info.GetMetadata()["applied"] != "no" {
 		t.Errorf("gRPC: got %v %v, want %v %s", s, info, tc.code, tc.reason)
 	}

@@ -234,6 +234,16 @@ func toStatus(err error, requestID string) (s *status.Status, internal bool) {
 	return s, internal
 }
 
+// reasonIn returns the reason in a status that a service of Tenure made; nil if gRPC or a gateway made it on the way.
+func reasonIn(s *status.Status) *errdetails.ErrorInfo {
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
+			return info
+		}
+	}
+	return nil
+}
+
 // toAPI finds the error of the API that an error of any room means; nil if it means none.
 func toAPI(err error) *apiError {
 	if e, ok := errors.AsType[*apiError](err); ok {

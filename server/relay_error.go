@@ -28,10 +28,8 @@ func (m *sentMark) is() bool { return m.peer.Addr != nil }
 // other was made on the way: then a call that was sent has an unknown outcome, and one that was not, none.
 func fromPeer(ctx context.Context, err error, sent bool) *apiError {
 	s := status.Convert(err)
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
-			return fromInfo(s, info)
-		}
+	if info := reasonIn(s); info != nil {
+		return fromInfo(s, info)
 	}
 	switch {
 	case !sent && ctx.Err() == nil:

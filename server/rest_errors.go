@@ -157,7 +157,7 @@ func restErrorOf(err error) *restError {
 	if !ok {
 		s, _ = toStatus(err, "")
 	}
-	if !hasReason(s) {
+	if reasonIn(s) == nil {
 		s = withReason(s)
 	}
 	e = &restError{Status: code.Code(s.Code()).String(), Message: s.Message(), httpStatus: runtime.HTTPStatusFromCode(s.Code())}
@@ -197,16 +197,6 @@ func camel(path string) string {
 		name.WriteRune(c)
 	}
 	return name.String()
-}
-
-// hasReason tells whether the service itself made the status.
-func hasReason(s *status.Status) bool {
-	for _, detail := range s.Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
-			return true
-		}
-	}
-	return false
 }
 
 // withReason gives a reason to a status that gRPC or the gateway made on the way.
