@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -45,12 +44,8 @@ func followers(c *rig.Cluster, lead *rig.Member) []*rig.Member {
 
 // reasonOf returns the reason of an error, and what it says about the change.
 func reasonOf(err error) (reason string, facts map[string]string) {
-	for _, d := range status.Convert(err).Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info.GetReason(), info.GetMetadata()
-		}
-	}
-	return "", nil
+	info := rig.ErrorInfo(err)
+	return info.GetReason(), info.GetMetadata()
 }
 
 // A client of a member that does not lead hardly sees that leaders die: a change with an idempotency key is made exactly

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -404,15 +403,13 @@ func (c *client) outcome(t *testing.T, answer any, err error) string {
 	}
 	s := status.Convert(err)
 	text := fmt.Sprintf("%v %s", s.Code(), numbers.ReplaceAllString(c.text(s.Message()), "N"))
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			var facts []string
-			for name, value := range info.GetMetadata() {
-				facts = append(facts, name+"="+numbers.ReplaceAllString(c.text(value), "N"))
-			}
-			slices.Sort(facts)
-			text += fmt.Sprint(" ", info.GetReason(), facts)
+	if info := rig.ErrorInfo(err); info != nil {
+		var facts []string
+		for name, value := range info.GetMetadata() {
+			facts = append(facts, name+"="+numbers.ReplaceAllString(c.text(value), "N"))
 		}
+		slices.Sort(facts)
+		text += fmt.Sprint(" ", info.GetReason(), facts)
 	}
 	return text
 }

@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/test/check"
 	"github.com/tenure-io/tenure/test/rig"
@@ -138,12 +136,11 @@ type said struct {
 }
 
 func read(err error) said {
-	for _, d := range status.Convert(err).Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return said{strings.ToLower(info.GetReason()), info.GetMetadata()["applied"], info.GetMetadata()}
-		}
+	info := rig.ErrorInfo(err)
+	if info == nil {
+		return said{applied: "unknown"}
 	}
-	return said{applied: "unknown"}
+	return said{strings.ToLower(info.GetReason()), info.GetMetadata()["applied"], info.GetMetadata()}
 }
 
 func (s said) number(name string) uint64 {

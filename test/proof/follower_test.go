@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/test/rig"
 )
 
 // retryInterval is how long a follower waits for a member that is not there.
@@ -93,13 +94,13 @@ func (f *follower) follow(ctx context.Context, p *pool, end <-chan uint64) error
 
 // goOn returns nil when a watch that ended with err may be opened again.
 func (f *follower) goOn(ctx context.Context, err error) error {
-	switch reason := infoOf(err).GetReason(); {
+	switch reason := rig.ErrorInfo(err).GetReason(); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case reason == "REVISION_COMPACTED" || reason == "WATCHER_TOO_SLOW":
-		at, parseErr := strconv.ParseUint(infoOf(err).GetMetadata()["compacted_revision"], 10, 64)
+		at, parseErr := strconv.ParseUint(rig.ErrorInfo(err).GetMetadata()["compacted_revision"], 10, 64)
 		if parseErr != nil || at < f.through {
-			return fmt.Errorf("reached %d, and: %w (%v)", f.through, err, infoOf(err).GetMetadata())
+			return fmt.Errorf("reached %d, and: %w (%v)", f.through, err, rig.ErrorInfo(err).GetMetadata())
 		}
 		f.compacted++
 		f.tally.compacted.Add(1)

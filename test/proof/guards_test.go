@@ -163,7 +163,7 @@ func wantStale(ctx context.Context, t *testing.T, c *client, h *hand) {
 	t.Helper()
 	before := c.status(ctx, t).GetHeader().GetRevision()
 	for kind, err := range guarded(ctx, c, h.key, h.proof) {
-		reason := infoOf(err).GetReason()
+		reason := rig.ErrorInfo(err).GetReason()
 		// A session that is over may be named first.
 		if kind == "proclaim" || kind == "try of another lock" {
 			if reason == "SESSION_EXPIRED" {
@@ -245,7 +245,7 @@ func wantNoProof(ctx context.Context, t *testing.T, c *client, good *tenurev1.Se
 		_, err := c.Put(ctx, &tenurev1.PutRequest{Key: "data", Options: &tenurev1.CallOptions{
 			Guards: []*tenurev1.Guard{{Condition: &tenurev1.Guard_Held{Held: proof}}},
 		}})
-		if infoOf(err).GetReason() != "FENCING_TOKEN_STALE" {
+		if rig.ErrorInfo(err).GetReason() != "FENCING_TOKEN_STALE" {
 			t.Errorf("%s: got %v, want FENCING_TOKEN_STALE", what, err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -90,20 +89,10 @@ func restart(ctx context.Context, m *rig.Member, old *client) *client {
 	return connect(m)
 }
 
-// infoOf returns the ErrorInfo of an error; empty when it has none.
-func infoOf(err error) *errdetails.ErrorInfo {
-	for _, d := range status.Convert(err).Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return &errdetails.ErrorInfo{}
-}
-
 // wantError fails unless err has a code and a reason.
 func wantError(t *testing.T, err error, code codes.Code, reason string) {
 	t.Helper()
-	if status.Code(err) != code || infoOf(err).GetReason() != reason {
-		t.Errorf("got %v, reason %q; want %v, reason %q", err, infoOf(err).GetReason(), code, reason)
+	if status.Code(err) != code || rig.ErrorInfo(err).GetReason() != reason {
+		t.Errorf("got %v, reason %q; want %v, reason %q", err, rig.ErrorInfo(err).GetReason(), code, reason)
 	}
 }

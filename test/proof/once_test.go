@@ -49,7 +49,7 @@ func (a *attempt) send(ctx context.Context, c *client) answer {
 func (a *attempt) check(got answer) error {
 	if a.err != nil || got.err != nil {
 		want, have := status.Convert(a.err), status.Convert(got.err)
-		if want.Code() != have.Code() || infoOf(a.err).GetReason() != infoOf(got.err).GetReason() || want.Message() != have.Message() {
+		if want.Code() != have.Code() || rig.ErrorInfo(a.err).GetReason() != rig.ErrorInfo(got.err).GetReason() || want.Message() != have.Message() {
 			return fmt.Errorf("got %v, %w; want the first answer %v, %w", got.message, got.err, a.first, a.err)
 		}
 		return nil
@@ -135,7 +135,7 @@ func (a *attempt) run(ctx context.Context, t *testing.T, c *client, n int, chang
 	wg.Wait()
 	if a.first == nil && a.err == nil {
 		a.first, a.err = answers[0].message, answers[0].err
-		if status.Code(a.err) == codes.OK && a.reason != "" || infoOf(a.err).GetReason() != a.reason || a.err != nil && a.reason == "" {
+		if status.Code(a.err) == codes.OK && a.reason != "" || rig.ErrorInfo(a.err).GetReason() != a.reason || a.err != nil && a.reason == "" {
 			t.Errorf("%s: got %v, %v; want reason %q", a.name, a.first, a.err, a.reason)
 		}
 	}
@@ -231,7 +231,7 @@ func superseded(ctx context.Context, t *testing.T, c *client, all []*attempt) {
 		_, err := c.AttachSession(ctx, &tenurev1.AttachSessionRequest{
 			SessionId: a.scene.id, TakeOver: true, InstanceId: []byte("new"), Options: &tenurev1.CallOptions{Epoch: 1},
 		})
-		if infoOf(err).GetReason() == "SESSION_EXPIRED" {
+		if rig.ErrorInfo(err).GetReason() == "SESSION_EXPIRED" {
 			continue // The case ended it.
 		}
 		if err != nil {
@@ -246,7 +246,7 @@ func ended(ctx context.Context, t *testing.T, c *client, all []*attempt) {
 	t.Helper()
 	for i, a := range all {
 		if _, err := c.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: a.scene.id}); err != nil &&
-			infoOf(err).GetReason() != "SESSION_EXPIRED" {
+			rig.ErrorInfo(err).GetReason() != "SESSION_EXPIRED" {
 			t.Fatalf("%s: end session: %v", a.name, err)
 		}
 		if i%2 == 0 {
@@ -265,7 +265,7 @@ func (a *attempt) late(ctx context.Context, t *testing.T, c *client, reason stri
 		Epoch: 1, RequestId: &tenurev1.RequestID{SessionId: a.scene.id, Sequence: lateRequest},
 	}})
 	wantError(t, err, codes.FailedPrecondition, reason)
-	if applied := infoOf(err).GetMetadata()["applied"]; applied != "no" {
+	if applied := rig.ErrorInfo(err).GetMetadata()["applied"]; applied != "no" {
 		t.Errorf("%s: got applied %q, want no", a.name, applied)
 	}
 }

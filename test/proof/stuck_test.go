@@ -118,7 +118,7 @@ func TestAWatcherThatDoesNotReadHarmsNobody(t *testing.T) {
 		if had >= writes {
 			t.Errorf("watcher %d got all %d events, and was compacted", i, writes)
 		}
-		token := infoOf(err).GetMetadata()["resume_token"]
+		token := rig.ErrorInfo(err).GetMetadata()["resume_token"]
 		resumed, err := shared.Watch(ctx, &tenurev1.WatchRequest{Keys: []string{"k"}, ResumeToken: token})
 		if err == nil {
 			_, err = resumed.Recv()
