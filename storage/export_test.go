@@ -31,8 +31,18 @@ func (s *Store) HotRows() (rows, size int, err error) {
 				return 0, 0, fmt.Errorf("row %x: kept %x, on disk %x", row, value, onDisk)
 			}
 			rows++
+		}
+	}
+	return rows, s.HotBytes(), nil
+}
+
+// HotBytes returns how many bytes the hot rows have.
+func (s *Store) HotBytes() int {
+	size := 0
+	for _, generation := range []map[string]hotRow{s.hot.young, s.hot.old} {
+		for row, value := range generation {
 			size += len(row) + len(value)
 		}
 	}
-	return rows, size, nil
+	return size
 }

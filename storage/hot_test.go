@@ -52,11 +52,12 @@ func TestHotRowsAreBounded(t *testing.T) {
 		if _, err = store.Apply([]storage.Entry{{Index: store.Applied().Index + 1, Term: 1, Data: data}}); err != nil {
 			t.Fatal(err)
 		}
-		_, size, err := store.HotRows()
-		if err != nil {
-			t.Fatal(err)
+		largest = max(largest, store.HotBytes())
+		if i%(keys/4) == 0 { // To compare all with the disk takes long.
+			if _, _, err = store.HotRows(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		largest = max(largest, size)
 	}
 	if largest > storage.HotBytesMax || largest < storage.HotBytesMax/2 {
 		t.Errorf("got %d bytes of hot rows at most, want between half of and all of %d", largest, storage.HotBytesMax)
