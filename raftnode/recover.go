@@ -150,6 +150,9 @@ func (d *disk) bootstrap(o Options) (err error) {
 		first.HistoryID, voters = g.historyID, g.voters
 	} else {
 		_, _ = rand.Read(first.HistoryID[:]) // never fails
+		// Nobody else is in this cluster, so nobody has to be asked. First members of a cluster of several may be of
+		// different programs: there the leader raises the version when all can follow.
+		_, first.ClusterVersion = storage.ClusterVersions()
 	}
 	if first.ConfState, err = core.MarshalConfState(&raftpb.ConfState{Voters: voters}); err != nil {
 		return err

@@ -212,7 +212,8 @@ func TestReaderIsASnapshot(t *testing.T) {
 func TestStateOfANewerClusterIsRefused(t *testing.T) {
 	fs := vfs.NewMem()
 	store := openStore(t, fs, "sm")
-	if err := store.Bootstrap(storage.Genesis{ClusterVersion: 2}); !errors.Is(err, storage.ErrUnknownFormat) {
+	_, newest := storage.ClusterVersions()
+	if err := store.Bootstrap(storage.Genesis{ClusterVersion: newest + 1}); !errors.Is(err, storage.ErrUnknownFormat) {
 		t.Errorf("bootstrap: got %v, want ErrUnknownFormat", err)
 	}
 	if err := store.Bootstrap(storage.Genesis{}); err != nil {
@@ -224,7 +225,7 @@ func TestStateOfANewerClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	value, err := proto.Marshal(&storev1.AppliedRecord{
-		FormatVersion: 1, Index: 1, Term: 1, ClusterVersion: 2, ClusterId: make([]byte, 16), HistoryId: make([]byte, 16),
+		FormatVersion: 1, Index: 1, Term: 1, ClusterVersion: newest + 1, ClusterId: make([]byte, 16), HistoryId: make([]byte, 16),
 	})
 	if err = errors.Join(err, db.Set([]byte("a"), value, pebble.Sync), db.Close()); err != nil {
 		t.Fatal(err)

@@ -321,7 +321,8 @@ func randomLog(t *testing.T, seed uint64, n int) ([]storage.Entry, *storage.Stor
 func newStore(t *testing.T, fs vfs.FS, dir string) *storage.Store {
 	t.Helper()
 	store := openStore(t, fs, dir)
-	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
+	_, newest := storage.ClusterVersions()
+	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, ClusterVersion: newest}); err != nil {
 		t.Fatal(err)
 	}
 	return store

@@ -39,7 +39,8 @@ type script struct {
 func newScript(t *testing.T) *script {
 	t.Helper()
 	s := &script{t: t}
-	s.begin(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}})
+	_, newest := storage.ClusterVersions()
+	s.begin(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, ClusterVersion: newest})
 	t.Cleanup(func() {
 		if err := s.store.Close(); err != nil {
 			t.Error(err)
@@ -55,6 +56,14 @@ func (s *script) begin(g storage.Genesis) {
 	if err := s.store.Bootstrap(g); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// beginAgain forgets the present store and makes a new one.
+func (s *script) beginAgain(g storage.Genesis) {
+	if err := s.store.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.begin(g)
 }
 
 func (s *script) open() {
@@ -76,10 +85,14 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		}
 		out = s.apply(strings.Split(strings.TrimSpace(d.Input), "\n"))
 	case "frozen":
-		if err := s.store.Close(); err != nil {
-			t.Fatal(err)
+		_, newest := storage.ClusterVersions()
+		s.beginAgain(storage.Genesis{FreezeMs: 60_000, ClusterVersion: newest})
+	case "version":
+		var version uint32
+		if _, err := fmt.Sscan(d.CmdArgs[0].Key, &version); err != nil {
+			t.Fatalf("%s: %v", d.Pos, err)
 		}
-		s.begin(storage.Genesis{FreezeMs: 60_000})
+		s.beginAgain(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, ClusterVersion: version})
 	case "crash":
 		out = s.crash()
 	case "read":

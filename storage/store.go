@@ -191,7 +191,7 @@ func (s *Store) Bootstrap(g Genesis) error {
 	}
 	version := g.ClusterVersion
 	if version == 0 {
-		version = 1
+		version = version1
 	}
 	if err := checkVersion(version); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)

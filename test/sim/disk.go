@@ -116,7 +116,8 @@ func (d *disk) firstStart(m *member) (err error) {
 		return err
 	}
 	if m.founder {
-		first := storage.Genesis{ClusterID: clusterID, HistoryID: historyID}
+		_, newest := storage.ClusterVersions()
+		first := storage.Genesis{ClusterID: clusterID, HistoryID: historyID, ClusterVersion: newest}
 		voters := &raftpb.ConfState{}
 		for id := range m.w.plan.Members {
 			voters.Voters = append(voters.Voters, uint64(id+1))
