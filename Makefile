@@ -36,7 +36,9 @@ SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod test/*/go.mod))
 GO_TEST_FLAGS ?= -timeout 15m
 FUZZ_TIME ?= 30s
 SOAK_FLAGS ?= -timeout 2h
+GO_TEST_PACKAGES ?= ./...
 SIM_SEEDS ?= 1000
+PLANTED_TURN ?= 1/1
 
 # CI=true is how machines of CI say what they are. With TENURE_CI=1 a test that lacks what it needs fails, and is not skipped.
 ifeq ($(CI),true)
@@ -47,7 +49,7 @@ endif
 SKIPPED := $(BUILD)/skipped
 
 .PHONY: help
-help: ## list the targets
+help: ## list the targets; times are for two cores and filled caches
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 ## Build and run
@@ -79,7 +81,7 @@ skip = { if [ "$${TENURE_CI:-}" = 1 ]; then echo "error: $(2) need $(1), not fou
 	mkdir -p $(BUILD); echo "skipped: $(2) need $(1), not found here" | tee -a $(SKIPPED) >&2; }
 
 .PHONY: test
-test: ## run all tests of all languages, and tell at the end what was skipped
+test: ## run all tests of all languages, and tell at the end what was skipped (12 min)
 	@rm -f $(SKIPPED)
 	@rc=0; $(MAKE) --no-print-directory -j1 test-python test-java test-go || rc=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "not all tests ran:"; sort -u $(SKIPPED); fi; \
@@ -98,12 +100,12 @@ with_agents = TENURE_BINARY=$(TENURE) \
 	TENURE_AGENTS="$$(if $(call found,$(PYTHON_CHECK)); then echo python; fi; if $(call found,$(JAVA_CHECK)); then echo java; fi)"
 
 .PHONY: test-go
-test-go: build agents ## run the Go tests, and the scenarios that all clients share
-	$(with_agents) $(GO) test $(GO_TEST_FLAGS) ./...
+test-go: build agents ## run the Go tests, and the scenarios that all clients share (7 min)
+	$(with_agents) $(GO) test $(GO_TEST_FLAGS) $(GO_TEST_PACKAGES)
 	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...); done
 
 .PHONY: test-python
-test-python: build ## run the tests of the Python stubs and of the Python client
+test-python: build ## run the tests of the Python stubs and of the Python client (3 min)
 	@$(call found,$(PYTHON_CHECK)) || { $(call skip,python3 with venv,the tests of Python); exit 0; }; \
 	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done $(TOOLS)/python-client/.done; \
 	(cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider); \
@@ -113,7 +115,7 @@ test-python: build ## run the tests of the Python stubs and of the Python client
 	TENURE_BINARY=$(TENURE) $(TOOLS)/python-client/bin/python -m pytest
 
 .PHONY: test-java
-test-java: build ## run the tests of the Java client and stubs, and make the jars with sources and documentation
+test-java: build ## run the tests of the Java client and stubs, and make the jars with sources and documentation (2 min)
 	@$(call found,$(JAVA_CHECK)) || { $(call skip,a JDK and Maven,the tests of the Java client and stubs); exit 0; }; \
 	rm -rf clients/java/target/*.jar clients/java/target/reports clients/java/target/maven-javadoc-plugin-stale-data.txt; \
 	for project in test/stubs/java:test clients/java:package; do \
@@ -125,7 +127,7 @@ test-java: build ## run the tests of the Java client and stubs, and make the jar
 	done
 
 .PHONY: conformance
-conformance: build agents ## run every scenario with every client, and the contest for locks between all of them
+conformance: build agents ## run every scenario with every client, and the contest for locks between all of them (9 min)
 	$(with_agents) TENURE_CONFORMANCE=all $(GO) test -count=1 -parallel 4 -timeout 30m -v ./clients/conformance
 
 # In these the members are processes of their own, of which the race detector sees nothing. One test of each has the most
@@ -134,7 +136,7 @@ PROCESS_TESTS := test/cluster test/fault test/proof
 PROCESS_TESTS_RACE := TestWritesThroughAFollowerSurviveDyingLeaders|TestRollingRestart|TestEveryWatcherGetsItsPartOfTheHistory
 
 .PHONY: race
-race: build ## run the Go tests with the race detector
+race: build ## run the Go tests with the race detector (10 min)
 	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) \
 		$$($(GO) list ./... | grep -v $(foreach tests,$(PROCESS_TESTS),-e '/$(tests)$$'))
 	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) -run '^($(PROCESS_TESTS_RACE))$$' $(addprefix ./,$(PROCESS_TESTS)) | \
@@ -145,19 +147,20 @@ fuzz: ## run every fuzz target for FUZZ_TIME (30s)
 	tools/fuzz.sh $(FUZZ_TIME)
 
 .PHONY: soak
-soak: build agents ## run the long tests, which `make test` cuts short
+soak: build agents ## run the long tests, which `make test` cuts short (hours)
 	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) ./...
 	$(GO) test -count=1 $(SOAK_FLAGS) -run TestModel ./storage -model.seeds 16 -model.commands 65536
 	TENURE_CRASH_POINTS=20000 $(GO) test -count=1 $(SOAK_FLAGS) -run TestCrashSweep ./raftnode -v
 	TENURE_SOAK=1 $(MAKE) --no-print-directory test-python test-java
+	$(MAKE) --no-print-directory planted
 
 .PHONY: sim
-sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, about 20 simulated hours
+sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, about 20 simulated hours (5 min)
 	$(GO) test -count=1 -timeout 30m -run 'TestSeeds|TestReplay' -v ./test/sim -seeds $(SIM_SEEDS)
 
 .PHONY: planted
-planted: ## plant bugs, one after the other, and demand that the simulator finds each
-	$(GO) test -count=1 -timeout 30m -tags planted -run TestPlantedBugsAreFound -v ./test/sim
+planted: ## plant bugs, one after the other, and demand that the simulator finds each; PLANTED_TURN=1/3 plants the first third (3 min)
+	$(GO) test -count=1 -timeout 30m -tags planted -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
 
 .PHONY: bench
 bench: build ## measure one member against raw gRPC and raw fdatasync
@@ -165,8 +168,12 @@ bench: build ## measure one member against raw gRPC and raw fdatasync
 
 ## Check and generate
 
+.PHONY: check
+check: $(BIN)/golangci-lint ## vet, lint and test (-short) the Go packages changed since main (1 min)
+	@tools/check.sh $(BIN)/golangci-lint
+
 .PHONY: lint
-lint: $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes nothing
+lint: $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes nothing (1 min)
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
 	$(BIN)/golangci-lint run ./...
@@ -206,7 +213,7 @@ breaking: $(BIN)/buf ## compare proto/ with the last release; before v0.1.0 it o
 	tools/breaking.sh $(BIN)/buf
 
 .PHONY: ci
-ci: ## run what CI runs
+ci: ## run what CI runs (35 min)
 	.ci/run
 
 .PHONY: clean

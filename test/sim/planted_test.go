@@ -4,6 +4,7 @@ package sim_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 var (
 	plantedFlag = flag.String("planted", "", "look for this bug only")
 	withinFlag  = flag.Int("within", 400, "give up after so many seeds")
+	turnFlag    = flag.String("turn", "1/1", "I/N looks for the I-th of N parts of the bugs")
 )
 
 // One seed with one bug, told step by step: go test -tags planted ./test/sim -run TestPlantedOne -planted NAME -seed N.
@@ -50,10 +52,25 @@ func told(bug planted.Bug, r *sim.Result) *check.Violation {
 	return nil
 }
 
+// inTurn returns the bugs whose turn it is: every N-th, from the I-th on.
+func inTurn(t *testing.T) (bugs []planted.Bug) {
+	t.Helper()
+	var turn, of int
+	if _, err := fmt.Sscanf(*turnFlag, "%d/%d", &turn, &of); err != nil || turn < 1 || turn > of {
+		t.Fatalf("-turn %s is not I/N with I from 1 to N", *turnFlag)
+	}
+	for i, bug := range planted.Bugs() {
+		if i%of == turn-1 {
+			bugs = append(bugs, bug)
+		}
+	}
+	return bugs
+}
+
 // Every planted bug is found. The table says how many seeds it took, and what told.
 func TestPlantedBugsAreFound(t *testing.T) {
 	defer planted.Set(planted.None)
-	for _, bug := range planted.Bugs() {
+	for _, bug := range inTurn(t) {
 		if *plantedFlag != "" && *plantedFlag != bug.Name() {
 			continue
 		}
