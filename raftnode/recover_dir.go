@@ -319,6 +319,9 @@ func RestoreDir(o RestoreDirOptions, backup io.Reader) (a storage.Applied, err e
 	no := Options{FS: o.FS, Dir: o.Dir}
 	no.setDefaults()
 	dir, err := datadir.Open(no.FS, o.Dir)
+	if errors.Is(err, datadir.ErrNotDataDir) {
+		err = fmt.Errorf("%w: %w", ErrNotEmpty, err)
+	}
 	if err != nil {
 		return a, fmt.Errorf("restore to %s: %w", o.Dir, err)
 	}
@@ -329,11 +332,11 @@ func RestoreDir(o RestoreDirOptions, backup io.Reader) (a storage.Applied, err e
 		}
 	}()
 	_, known, err := dir.Identity()
-	switch {
-	case known:
+	if err != nil {
+		return a, err
+	}
+	if known {
 		return a, ErrNotEmpty
-	case err != nil:
-		return a, fmt.Errorf("%w: %w", ErrNotEmpty, err)
 	}
 	d.identity = newIdentity(no)
 	return d.restore(no, o, backup)

@@ -75,8 +75,13 @@ type Dir struct {
 	lock io.Closer
 }
 
-// Open creates the directory if needed and locks it.
+// Open creates the directory if needed and locks it. It looks first: a directory that this program cannot use is left as
+// it is, to the last mode and file, for it may be somebody else's.
 func Open(fs vfs.FS, path string) (*Dir, error) {
+	d := &Dir{fs: fs, path: path}
+	if _, _, err := d.Identity(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
 	if err := mkdirAllSynced(fs, path); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
@@ -90,15 +95,34 @@ func Open(fs vfs.FS, path string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
 	}
-	return &Dir{fs: fs, path: path, lock: lock}, nil
+	d.lock = lock
+	return d, nil
 }
 
-// mkdirAllSynced makes a directory whose own entry survives a crash.
+// mkdirAllSynced makes a directory, and those above it that are missing, so that the entries of all of them survive a crash.
+// The entry of a directory that exists is synced as well: whoever made it may not have done so.
 func mkdirAllSynced(fs vfs.FS, path string) error {
+	parents := []string{fs.PathDir(path)}
+	for at := parents[0]; ; {
+		_, err := fs.Stat(at)
+		above := fs.PathDir(at)
+		if err == nil || above == at {
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		parents, at = append(parents, above), above
+	}
 	if err := fs.MkdirAll(path, dirMode); err != nil {
 		return err
 	}
-	return syncDir(fs, fs.PathDir(path))
+	for _, dir := range slices.Backward(parents) {
+		if err := syncDir(fs, dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close gives the directory back.
@@ -295,7 +319,8 @@ func (d *Dir) checkFresh() error {
 	}
 	for _, name := range names {
 		if name != lockFile && name != formatFile+tmpSuffix && name != "lost+found" {
-			return fmt.Errorf("%w: %s holds %s but no %s", ErrNotDataDir, d.path, name, formatFile)
+			return fmt.Errorf("%w: %s holds %s but no %s; it was left as it is: give an empty or a missing directory",
+				ErrNotDataDir, d.path, name, formatFile)
 		}
 	}
 	return nil
