@@ -12,9 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A handle to a lock, or to permits of a semaphore. Waiters are served strictly in order, by the cluster. A handle takes the
- * lock once: while it is held or waited for, taking it again with the same handle attaches to that hold. Two handles of one
- * session are two parties.
+ * A handle to a lock, or to permits of a semaphore. Waiters are served strictly in order, by the cluster. Each acquisition is a party
+ * of its own: threads that share a handle exclude each other, and closing one hold leaves the others alone. Only a handle that is
+ * {@link #reentrant}, or has an owner by name, attaches to the hold that it has.
  */
 public final class Lock {
   private static final SecureRandom OWNERS = new SecureRandom();
@@ -24,19 +24,30 @@ public final class Lock {
   private final SessionCore session;
   private final String key;
   private final LockOptions options;
-  private final String owner;
 
   Lock(SessionCore session, String key, LockOptions options) {
     this.session = session;
     this.key = Objects.requireNonNull(key);
     this.options = Objects.requireNonNull(options);
-    this.owner = options.owner().orElseGet(Lock::randomOwner);
   }
 
   private static String randomOwner() {
     byte[] b = new byte[OWNER_BYTES];
     OWNERS.nextBytes(b);
     return HexFormat.of().formatHex(b);
+  }
+
+  /**
+   * {@return a handle whose acquisitions are all one} While it holds or waits, acquiring again attaches to that hold or place, from
+   * any thread. So it does not exclude the threads that share it, and the first close ends the hold for all of them.
+   */
+  public Lock reentrant() {
+    return new Lock(session, key, options.withOwner(owner()));
+  }
+
+  /** Returns the name of one acquisition: the one that was asked for, or one of its own. */
+  private String owner() {
+    return options.owner().orElseGet(Lock::randomOwner);
   }
 
   /** {@return the lock's key, without the namespace} */
@@ -142,7 +153,7 @@ public final class Lock {
     CompletableFuture<Held> result = new CompletableFuture<>();
     return session.client.onLoop(result, () -> {
       CompletableFuture<Held> inner =
-          new Acquisition(session, session.client.namespace.key(key), owner, options, wait).start();
+          new Acquisition(session, session.client.namespace.key(key), owner(), options, wait).start();
       inner.whenComplete((held, error) -> {
         if (error != null) {
           result.completeExceptionally(error);
@@ -174,17 +185,17 @@ public final class Lock {
   private CompletableFuture<TryResult> tryInner() {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
     return session.client.onLoop(
-        result, () -> tryWhenFree(session.client.namespace.key(key), session.client.clock.nanos(), result));
+        result, () -> tryWhenFree(session.client.namespace.key(key), owner(), session.client.clock.nanos(), result));
   }
 
-  private void tryWhenFree(String fullKey, long begun, CompletableFuture<TryResult> result) {
+  private void tryWhenFree(String fullKey, String owner, long begun, CompletableFuture<TryResult> result) {
     if (result.isDone()) {
       return;
     }
     if (session.state() != SessionState.CLOSED && session.returns.isLeaving(fullKey, owner)) {
       TenureException over = session.endOfPatience(begun, false);
       if (over == null) {
-        session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, begun, result));
+        session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, result));
       } else {
         result.completeExceptionally(over);
       }
@@ -215,7 +226,7 @@ public final class Lock {
           if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
             held.unclaim();
           }
-        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, begun, result)),
+        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, result)),
             result::completeExceptionally);
       }
     });

@@ -61,8 +61,8 @@ public final class LockOptions {
   }
 
   /**
-   * Names the hold within the session. The same name attaches to the hold or place that there is; a random one is drawn
-   * otherwise.
+   * Names the hold within the session. The same name attaches to the hold or place that there is. Otherwise each acquisition has a
+   * random name of its own; see {@link Lock#reentrant}.
    *
    * @param owner the name
    * @return new options

@@ -198,7 +198,7 @@ final class EndsTest extends WithFakeMember {
 
   @Test
   void withoutTimeALockIsTriedOnce() throws Exception {
-    Lock lock = client.openSession().lock("k");
+    Lock lock = client.openSession().lock("k").reentrant();
     member.tryAcquire =
         (r, o) -> FakeMember.reply(o, TryAcquireLockResponse.getDefaultInstance());
     for (Duration none : List.of(Duration.ZERO, Duration.ofSeconds(-1))) {

@@ -61,7 +61,7 @@ final class FaultsTest extends WithFakeMember {
 
   @Test
   void aTryThatWasCancelledLeavesTheHoldOfItsHandleAlone() throws Exception {
-    Lock lock = client.openSession().lock("k");
+    Lock lock = client.openSession().lock("k").reentrant();
     CompletableFuture<Held> wait = lock.acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     Hold hold = stream.hold(7);

@@ -75,7 +75,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void aPlaceThatAStreamMayHaveMadeBeforeItBeganAnewIsGivenUpWhenThatIsRefused() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> first = lock.acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     stream.grant(stream.hold(7));
@@ -104,7 +104,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void whatCouldNotBeReleasedIsGivenBackOnceAndNothingThatIsHadLater() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> first = lock.acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     stream.grant(stream.hold(7));
@@ -159,7 +159,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void aTryInAnOutageEndsThoughWhatWasHeldIsOnItsWayBack() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> wait = lock.acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     stream.grant(stream.hold(7));
@@ -183,7 +183,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void aPlaceThatAnotherWaitOfTheHandleUsedStillIsGivenUpWithThatOne() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> first = lock.acquireAsync();
     member.next(FakeMember.Acquire.class).queued();
     CompletableFuture<Held> second = lock.acquireAsync();
@@ -199,7 +199,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void whatATryMayHaveLeftWhileAnotherWaitOfTheHandleWentOnIsGivenUpWithThatOne() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> wait = lock.acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     member.tryAcquire = (r, o) -> o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
@@ -212,7 +212,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void aHandleWhoseHoldIsReleasedOwesNothingAndIsHadAgain() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> first = lock.acquireAsync();
     member.next(FakeMember.Acquire.class).queued();
     CompletableFuture<Held> second = lock.acquireAsync();
@@ -255,7 +255,7 @@ final class LeavingTest extends WithFakeMember {
   @Test
   void aTryThatWasToldOfAHoldBeforeItsReleaseIsMadeAnew() throws Exception {
     Session session = client.openSession();
-    Lock lock = session.lock("k");
+    Lock lock = session.lock("k").reentrant();
     CompletableFuture<Held> wait = lock.acquireAsync();
     FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
     stream.grant(stream.hold(7));

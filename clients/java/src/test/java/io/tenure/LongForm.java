@@ -10,4 +10,9 @@ final class LongForm {
   static boolean wanted() {
     return Stream.of("TENURE_SOAK", "TENURE_CI").map(System::getenv).anyMatch(value -> Objects.equals(value, "1"));
   }
+
+  /** Whether the form is wanted that is too long for CI, which only `make soak` asks for. */
+  static boolean soak() {
+    return Objects.equals(System.getenv("TENURE_SOAK"), "1");
+  }
 }

@@ -1,0 +1,99 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+/** What a lock does for the threads that share its handle. */
+final class LockTest extends WithMember {
+  private static final int THREADS = 8;
+  private static final Duration TTL = Duration.ofSeconds(120);
+
+  /** Has all threads do a task so often in all, and waits for them. */
+  private static void together(int rounds, Runnable task) throws Exception {
+    ExecutorService pool = Executors.newFixedThreadPool(THREADS);
+    AtomicInteger left = new AtomicInteger(rounds);
+    List<CompletableFuture<Void>> done = new ArrayList<>();
+    for (int i = 0; i < THREADS; i++) {
+      done.add(CompletableFuture.runAsync(() -> {
+        while (left.getAndDecrement() > 0) {
+          task.run();
+        }
+      }, pool));
+    }
+    try {
+      CompletableFuture.allOf(done.toArray(CompletableFuture[]::new)).get();
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+
+  @Test
+  void threadsThatShareALockAreNeverInsideTogether(TestInfo info) throws Exception {
+    int rounds = LongForm.soak() ? 1000 : 200;
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    AtomicInteger entered = new AtomicInteger();
+    try (Client client = client(info, TTL); Session session = client.openSession()) {
+      Lock lock = session.lock("shared");
+      together(rounds, () -> lock.withLock(() -> {
+        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+        entered.incrementAndGet();
+        Thread.yield();
+        inside.decrementAndGet();
+      }));
+    }
+    assertEquals(rounds, entered.get());
+    assertEquals(1, most.get());
+  }
+
+  @Test
+  void closingOneHoldOfALockLeavesTheOthersAlone(TestInfo info) throws Exception {
+    try (Client client = client(info, TTL); Session session = client.openSession()) {
+      Lock shared = session.lock("read", LockOptions.shared());
+      Held first = shared.acquire();
+      Held second = shared.acquire();
+      assertNotEquals(first.owner(), second.owner());
+      first.close();
+      assertTrue(first.cause().isPresent());
+      assertTrue(second.cause().isEmpty());
+      assertTrue(client.check(second.sequencer()));
+    }
+  }
+
+  @Test
+  void aTryWithTheHandleOfAHoldIsRefused(TestInfo info) throws Exception {
+    try (Client client = client(info, TTL); Session session = client.openSession()) {
+      Lock lock = session.lock("k");
+      try (Held held = lock.acquire()) {
+        assertTrue(lock.tryAcquire().held().isEmpty());
+        assertTrue(held.cause().isEmpty());
+      }
+    }
+  }
+
+  @Test
+  void onlyAReentrantHandleAttachesToTheHoldThatItHas(TestInfo info) throws Exception {
+    try (Client client = client(info, TTL); Session session = client.openSession()) {
+      Lock lock = session.lock("k").reentrant();
+      Held outer = lock.acquire();
+      Held inner = lock.acquire();
+      assertEquals(outer.token(), inner.token());
+      assertEquals(outer.token(), lock.tryAcquire().held().orElseThrow().token());
+      inner.close();
+      assertFalse(client.check(outer.sequencer()));
+      assertEquals(EndCause.RELEASED, outer.cause().orElseThrow());
+    }
+  }
+}
