@@ -162,7 +162,8 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 	if err = w.number(ctx); err != nil {
 		return nil, err
 	}
-	ctx, end := onLink(ctx, l)
+	wait := ctx
+	ctx, end := onLink(wait, l)
 	defer end()
 	stream, err := w.open(ctx, l)
 	for err == nil {
@@ -180,12 +181,12 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 			return nil, w.rejected(step.GetRejected())
 		case step.GetQueued() != nil:
 			w.left = something
-			w.tell(Queued{
+			w.tell(wait, Queued{
 				Position: int(step.GetQueued().GetPlace().GetPosition()),
 				Lock:     lockInfo(s.client.space, step.GetQueued().GetLock()),
 			})
 		case step.GetMoved() != nil:
-			w.tell(Queued{Position: int(step.GetMoved().GetPosition())})
+			w.tell(wait, Queued{Position: int(step.GetMoved().GetPosition())})
 		}
 	}
 	if w.request != nil {
@@ -203,9 +204,21 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 	return nil, err
 }
 
-func (w *waiter) tell(q Queued) {
-	if f := w.lock.options.onQueued; f != nil {
+// tell calls the function that wants to know where it waits, until it returned or the wait is over. It may close the session, which waits for
+// the end of this wait.
+func (w *waiter) tell(ctx context.Context, q Queued) {
+	f := w.lock.options.onQueued
+	if f == nil {
+		return
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
 		f(q)
+	}()
+	select {
+	case <-told:
+	case <-ctx.Done():
 	}
 }
 

@@ -29,7 +29,8 @@ func WithoutSecret() SessionOption {
 	return func(o *sessionOptions) { o.open = true }
 }
 
-// WithRenewedFunc is told after each renewal that the cluster acknowledged. It must not block, and not call the session.
+// WithRenewedFunc calls f after a renewal that the cluster acknowledged, one call at a time, from a goroutine of the library's. While f runs, the
+// renewals that follow are one call.
 func WithRenewedFunc(f func()) SessionOption {
 	return func(o *sessionOptions) { o.onRenewed = f }
 }
@@ -74,7 +75,7 @@ func (s *Session) errAttached() error {
 	return invalid("session %s was attached to: only its owner may do this", s.id)
 }
 
-// Detach stops using the session without ending it, and waits for what the session started. What it holds here ends; in the cluster it
+// Detach stops using the session without ending it, and waits for what the session started, as Close does. What it holds here ends; in the cluster it
 // holds on until its TTL runs out, or somebody else goes on with it.
 func (s *Session) Detach() {
 	s.leaveQueues()

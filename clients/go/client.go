@@ -102,8 +102,9 @@ func grpcOptions(t *target, o *clientOptions) []grpc.DialOption {
 	}
 }
 
-// Close closes the client's sessions, watches and connection, and waits for all that it started. It tells the cluster, for a
-// few seconds at most, so that locks are free at once. The errors of sessions are joined.
+// Close closes the client's sessions, watches and connection, and waits for all that it started, except for the program's own functions:
+// it may be called from any of them. It tells the cluster, for a few seconds at most, so that locks are free at once. The errors of sessions
+// are joined.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

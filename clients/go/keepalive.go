@@ -258,9 +258,7 @@ func (k *keeper) verdict(answer *tenurev1.KeepAliveResponse) (pause time.Duratio
 			if s.renewed(k.sent, v.GetTtl().AsDuration()) {
 				s.giveBackDue()
 			}
-			if s.onRenewed != nil {
-				s.onRenewed()
-			}
+			wake(s.onRenewed)
 			return jittered(s.every), nil
 		}
 		if cause := finalCause(reason); cause != CauseNone {

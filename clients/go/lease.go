@@ -160,7 +160,6 @@ func (s *Session) end(cause Cause) bool {
 // leaveClient ends what a session that is over still does, and the client forgets it.
 func (s *Session) leaveClient() {
 	s.work.stop()
-	s.tellers.stop()
 	s.client.remove(s)
 }
 

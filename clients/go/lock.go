@@ -62,7 +62,8 @@ func WithWait(wait time.Duration) LockOption {
 	return func(o *acquireOptions) { o.wait, o.hasWait = wait, true }
 }
 
-// WithQueuedFunc makes Acquire tell where it waits, first and whenever that changes. It must not block.
+// WithQueuedFunc makes Acquire call f with where it waits, first and whenever that changes, one call at a time, from a goroutine of the library's. The
+// wait goes on when f returned; if it ends before, Acquire does not wait for f.
 func WithQueuedFunc(f func(Queued)) LockOption {
 	return func(o *acquireOptions) { o.onQueued = f }
 }

@@ -45,15 +45,14 @@ type Session struct {
 	every     time.Duration
 	// attached tells that it is somebody else's: it is kept alive and read here, without naming an instance.
 	attached  bool
-	onRenewed func()
+	onRenewed chan struct{} // Tells of a renewal; nil if nobody listens.
 	// believedAt is when what was inherited by a resume may be believed; it may be never.
 	believedAt time.Duration
 
-	window  *window
-	poke    chan struct{} // Renews at once.
-	watch   chan struct{} // The guard of the lease looks again.
-	work    group         // Renewing, guarding, giving back.
-	tellers group         // Listeners.
+	window *window
+	poke   chan struct{} // Renews at once.
+	watch  chan struct{} // The guard of the lease looks again.
+	work   group         // Renewing, guarding, giving back.
 
 	mu           sync.Mutex // Guards what follows, and all of the session's Helds.
 	state        State
@@ -156,9 +155,13 @@ func (c *Client) undoOpening(request *tenurev1.CreateSessionRequest) {
 // newSession returns a session that is CONNECTING.
 func (c *Client) newSession(o *sessionOptions) *Session {
 	s := &Session{
-		client: c, instance: randomBytes(instanceBytes), onRenewed: o.onRenewed, poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
+		client: c, instance: randomBytes(instanceBytes), poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
 		changed: make(chan struct{}), done: make(chan struct{}),
 		holdings: newHoldings(), claims: map[*claim]struct{}{}, calls: map[int]context.CancelCauseFunc{},
+	}
+	if o.onRenewed != nil {
+		s.onRenewed = make(chan struct{}, 1)
+		go s.tellRenewed(o.onRenewed)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +174,6 @@ func (c *Client) newSession(o *sessionOptions) *Session {
 // abort ends a session that never came to be.
 func (s *Session) abort() {
 	s.end(CauseClosed)
-	s.tellers.stop()
 }
 
 // setTTL takes the TTL that was granted.
@@ -289,7 +291,9 @@ func (s *Session) SafeFor() time.Duration {
 func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: s, session: s} }
 
 // Close ends the session and gives up what it holds, at once and without lock-delay. It tells the cluster for a few seconds at most; if that
-// fails the session ends by its TTL. One that was attached to is left as it is. Close waits for all that the session started. Closing again does nothing.
+// fails the session ends by its TTL. One that was attached to is left as it is. Close waits for all that the session started, except for the
+// program's own functions: it may be called from any of them, and a listener may learn that the session is CLOSED after Close returned. Closing again
+// does nothing.
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		ended := s.end(CauseClosed)

@@ -1,9 +1,6 @@
 package tenure
 
-import (
-	"context"
-	"slices"
-)
+import "slices"
 
 // State is how a session stands, as this process knows.
 type State int
@@ -80,8 +77,8 @@ type listener struct {
 }
 
 // OnState tells f the present state, and then each change, in order and one at a time, from a goroutine of the library's.
-// f may take its time, and may call the session, except that Close, Detach, Export and Client.Close would wait for f. Stop does not wait: a call that
-// is beginning or under way goes on, and is the last. If the session is over there is no more to tell than that, and f is called before OnState returns.
+// f may take its time, and may call anything, such as Close: nothing waits for f. Stop does not wait either: a call that is beginning or under way goes
+// on, and is the last. If the session is over there is no more to tell than that, and f is called before OnState returns.
 func (s *Session) OnState(f func(StateChange)) (stop func()) {
 	s.mu.Lock()
 	if s.state == StateClosed {
@@ -98,7 +95,7 @@ func (s *Session) OnState(f func(StateChange)) (stop func()) {
 func (s *Session) listen(f func(StateChange)) (stop func()) {
 	l := &listener{f: f, pending: []StateChange{{State: s.state, Cause: s.cause}}, wake: make(chan struct{}, 1)}
 	s.listeners = append(s.listeners, l)
-	s.tellers.start(func(ctx context.Context) { s.tell(ctx, l) }) // They are stopped when the session is over.
+	go s.tell(l) // It ends when it has told that the session is over. Nothing waits for it: the listener may wait for anything.
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -108,8 +105,8 @@ func (s *Session) listen(f func(StateChange)) (stop func()) {
 	}
 }
 
-// tell hands a listener what is pending, until it is removed, or the session is over and all was told.
-func (s *Session) tell(ctx context.Context, l *listener) {
+// tell hands a listener what is pending, until it is removed, or was told that the session is over.
+func (s *Session) tell(l *listener) {
 	for {
 		s.mu.Lock()
 		if l.removed {
@@ -127,15 +124,18 @@ func (s *Session) tell(ctx context.Context, l *listener) {
 			continue
 		}
 		s.mu.Unlock()
+		<-l.wake
+	}
+}
+
+// tellRenewed calls f after renewals, until the session is over. Nothing waits for it, as for tell.
+func (s *Session) tellRenewed(f func()) {
+	for {
 		select {
-		case <-l.wake:
-		case <-ctx.Done():
-			s.mu.Lock()
-			left := len(l.pending)
-			s.mu.Unlock()
-			if left == 0 {
-				return
-			}
+		case <-s.onRenewed:
+			f()
+		case <-s.done:
+			return
 		}
 	}
 }
