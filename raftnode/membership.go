@@ -33,6 +33,8 @@ var (
 	ErrConfChangePending = core.ErrConfChangePending
 	// ErrTransferFailed says that the leadership was not taken over in time.
 	ErrTransferFailed = errors.New("leadership was not taken over")
+	// ErrOnlyVoter says that the leadership cannot be handed over, because no other member votes.
+	ErrOnlyVoter = errors.New("no other member votes, so there is none to hand the leadership to")
 	// ErrRemoved says that this member was removed from its cluster, and stops for good.
 	ErrRemoved = errors.New("this member was removed from the cluster")
 )
@@ -280,6 +282,9 @@ func (n *Node) transfer(ctx context.Context, id uint64) error {
 	}
 	if id != 0 && !slices.Contains(cs.GetVoters(), id) {
 		return fmt.Errorf("%w: %x is no voter", ErrMemberUnknown, id)
+	}
+	if len(cs.GetVoters()) == 1 {
+		return ErrOnlyVoter
 	}
 	var found *peerView
 	err = n.patiently(ctx, func() error {

@@ -156,6 +156,18 @@ func TestTransferLeadership(t *testing.T) {
 	})
 }
 
+// A member that votes alone says at once why it cannot hand over the leadership.
+func TestTheOnlyVoterCannotHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, nil)
+		f.begin(1)
+		f.put("k", "v")
+		if err := f.leader().TransferLeadership(t.Context(), 0); !errors.Is(err, raftnode.ErrOnlyVoter) {
+			t.Errorf("got %v, want %v", err, raftnode.ErrOnlyVoter)
+		}
+	})
+}
+
 // Changes after which too few voters could be reached are refused, unless forced.
 func TestChangesThatLoseTheQuorumAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -322,6 +322,7 @@ func refusedChange(err error) *apiError {
 		{raftnode.ErrNotCaughtUp, "not_caught_up"},
 		{raftnode.ErrConfChangePending, "change_pending"},
 		{raftnode.ErrTransferFailed, "transfer_failed"},
+		{raftnode.ErrOnlyVoter, "only_voter"},
 		{raftnode.ErrNoPeers, "no_peers"},
 	} {
 		if errors.Is(err, refusal.err) {

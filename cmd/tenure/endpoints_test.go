@@ -26,14 +26,17 @@ func TestEndpointsAreReadTheSameByAllCommands(t *testing.T) {
 		"a port by name":                 {endpoints: there + ",localhost:http", bad: true, refused: "localhost:http"},
 		"a port of nothing":              {endpoints: there + ",h:0", bad: true, refused: "h:0"},
 		"a port that there is not":       {endpoints: there + ",h:65536", bad: true, refused: "h:65536"},
-		"no port":                        {endpoints: "h," + there, bad: true, refused: "h"},
+		"a connection string":            {endpoints: "tenure://" + there + "," + nobody},
+		"a connection string with slash": {endpoints: "tenure://" + there + "/"},
+		"a later one without port":       {endpoints: there + ",localhost"},
+		"an IPv6 address without port":   {endpoints: there + ",[::1]"},
 		"no host":                        {endpoints: ":7400", bad: true, refused: ":7400"},
 		"nothing among others":           {endpoints: there + ",,", bad: true, refused: ""},
 		"white space within":             {endpoints: "a b:7400", bad: true, refused: "a b:7400"},
 		"a user":                         {endpoints: "me@h:7400", bad: true, refused: "me@h:7400"},
-		"a namespace":                    {endpoints: "h/n:7400", bad: true, refused: "h/n:7400"},
-		"parameters":                     {endpoints: "h?ttl=1s:7400", bad: true, refused: "h?ttl=1s:7400"},
-		"a scheme, as for the libraries": {endpoints: "tenure://h:7400", bad: true, refused: "tenure://h:7400"},
+		"a namespace without scheme":     {endpoints: "h/n:7400", bad: true, refused: "h/n:7400"},
+		"parameters without scheme":      {endpoints: "h?ttl=1s:7400", bad: true, refused: "h?ttl=1s:7400"},
+		"another scheme":                 {endpoints: "http://h:7400", bad: true, refused: "http://h:7400"},
 	} {
 		for _, command := range []string{"kv get k", "status"} {
 			t.Run(name+" for "+command, func(t *testing.T) {
@@ -51,6 +54,20 @@ func TestEndpointsAreReadTheSameByAllCommands(t *testing.T) {
 					t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitUsage, want)
 				}
 			})
+		}
+	}
+}
+
+// What a connection string says beyond its members is refused by name, so that no command works on other keys than it seems to.
+func TestConnectionStringsOfCommandsNameMembersOnly(t *testing.T) {
+	for endpoints, want := range map[string]string{
+		"tenure://h/n":           `no namespace and no parameters from a connection string; leave out "/n"`,
+		"tenure://h1,h2?ttl=30s": `leave out "?ttl=30s"`,
+		"tenures://h":            "commands do not use TLS yet",
+	} {
+		env, out := environmentAt()
+		if code := execute(t.Context(), env, []string{"kv", "get", "k", "--endpoints", endpoints}); code != exitUsage || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: got exit code %d and %q, want %d and %q", endpoints, code, out, exitUsage, want)
 		}
 	}
 }

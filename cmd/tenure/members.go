@@ -59,6 +59,42 @@ func newMembers(endpoints []string, userAgent string) (*members, error) {
 	}, nil
 }
 
+// portDefault is the port of an endpoint that names none.
+const portDefault = "7400"
+
+// memberEndpoints returns the addresses, host:port each, that --endpoints means: a list of hosts with or without a port, or a
+// connection string of the client libraries. Its namespace and parameters are refused: commands take whole keys and have flags.
+func memberEndpoints(list []string) ([]string, error) {
+	text := strings.TrimSpace(strings.Join(list, ","))
+	text, isString := strings.CutPrefix(text, "tenure://")
+	if strings.HasPrefix(text, "tenures://") {
+		return nil, usageError("--endpoints: commands do not use TLS yet; give host:port, or a connection string that begins with tenure://")
+	}
+	if isString {
+		text = strings.TrimSuffix(text, "/")
+		if at := strings.IndexAny(text, "/?"); at >= 0 {
+			return nil, usageError("--endpoints: commands take no namespace and no parameters from a connection string; leave out %s", quoted(text[at:]))
+		}
+	}
+	endpoints := strings.Split(text, ",")
+	for i, endpoint := range endpoints {
+		endpoints[i] = withPort(strings.TrimSpace(endpoint))
+	}
+	return endpoints, checkEndpoints(endpoints)
+}
+
+// withPort adds the default port to a host that stands without one.
+func withPort(endpoint string) string {
+	host := endpoint
+	switch {
+	case strings.HasPrefix(endpoint, "[") && strings.HasSuffix(endpoint, "]"):
+		host = endpoint[1 : len(endpoint)-1]
+	case endpoint == "" || strings.Contains(endpoint, ":"):
+		return endpoint
+	}
+	return net.JoinHostPort(host, portDefault)
+}
+
 // checkEndpoints refuses what is not host:port, or would be something else than a member in a connection string of the Go client: there
 // a port is a number.
 func checkEndpoints(endpoints []string) error {

@@ -173,7 +173,7 @@ the environment over the file.`,
 	root.SetVersionTemplate("tenure {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
-	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port; short commands try them in order, long ones learn of the others")
+	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (port 7400 if unset), or a connection string; short commands try them in order, long ones learn of the others")
 	flags.StringVarP(&env.output, "output", "o", outputText, "what to print: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
 	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newVersionCommand(env))
@@ -198,7 +198,7 @@ func prepare(env *environment, cmd *cobra.Command) {
 	}
 }
 
-// validate checks the global flags, and takes white space off the endpoints: lists are written with it.
+// validate checks the global flags, and replaces the endpoints by the addresses that they mean.
 func (e *environment) validate() error {
 	if e.output != outputText && e.output != outputJSON {
 		return usageError("--output is %q; it must be text or json", e.output)
@@ -209,9 +209,11 @@ func (e *environment) validate() error {
 	if len(e.endpoints) == 0 {
 		return usageError("--endpoints is empty; give at least one host:port")
 	}
-	for i, endpoint := range e.endpoints {
-		e.endpoints[i] = strings.TrimSpace(endpoint)
+	endpoints, err := memberEndpoints(e.endpoints)
+	if err != nil {
+		return err
 	}
+	e.endpoints = endpoints
 	return nil
 }
 
