@@ -79,6 +79,12 @@ func Open(o Options) (*Log, error) {
 		BackgroundError: func(err error) { o.Logger.Warn("raft log background error", zap.Error(err)) },
 		DataCorruption:  func(info pebble.DataCorruptionInfo) { _ = l.fail(fmt.Errorf("%w: %s", ErrCorrupt, info)) },
 	}
+	if err := checkWAL(o.FS, o.Dir, o.Logger); err != nil {
+		return nil, err
+	}
+	if err := prepare(o.Dir, po); err != nil {
+		return nil, fmt.Errorf("make raft log: %w", err)
+	}
 	db, err := openDB(o.Dir, po)
 	if err != nil {
 		return nil, fmt.Errorf("open raft log: %w", err)
@@ -88,6 +94,21 @@ func Open(o Options) (*Log, error) {
 		return nil, errors.Join(err, closeDB(db))
 	}
 	return l, nil
+}
+
+// prepare gives a directory its format before anything is written there. Pebble makes the write-ahead log before it raises
+// the format, and whether that log says how far it was synced is decided when it is made: without that, damage in its middle
+// cannot be told from its end.
+func prepare(dir string, po *pebble.Options) error {
+	// What cannot be looked at is told when it is opened.
+	if d, err := pebble.Peek(dir, po.FS); err == nil && d.Exists && d.FormatMajorVersion >= pebbleFormat {
+		return nil
+	}
+	db, err := openDB(dir, po)
+	if err != nil {
+		return err
+	}
+	return closeDB(db)
 }
 
 // openDB opens Pebble, which panics rather than returns some errors of the disk.

@@ -1,0 +1,162 @@
+package raftlog_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/raftlog"
+)
+
+const (
+	walBlockBytes = 32 << 10
+	// chunksBytes is what a write of the test has beside its data, at most.
+	chunksBytes = 1 << 10
+)
+
+// writing says what a log holds, and how it ended.
+type writing struct {
+	entries           uint64
+	bytes             int // of one entry
+	closed, restarted bool
+}
+
+// disk makes a log of entries that were synced one after the other, and returns its disk as it is after a crash, or
+// after it was closed. Restarted, it is opened a second time half-way.
+func (w writing) disk(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewCrashableMem()
+	open := func() *raftlog.Log {
+		l, err := raftlog.Open(raftlog.Options{FS: fs, Dir: "log"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := open()
+	if err := l.Bootstrap(raftlog.EntryID{Index: 1, Term: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range w.entries {
+		if w.restarted && i == w.entries/3 {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			l = open()
+		}
+		b := l.NewBatch()
+		e := &raftpb.Entry{Index: new(i + 2), Term: new(uint64(1)), Data: bytes.Repeat([]byte{byte(i)}, w.bytes)}
+		if err := errors.Join(b.Append([]*raftpb.Entry{e}), b.Commit(true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.closed {
+		return fs.CrashClone(vfs.CrashCloneCfg{})
+	}
+	return disk
+}
+
+// longestWAL returns the longest file of the write-ahead log.
+func longestWAL(t *testing.T, fs vfs.FS) (name string, content []byte) {
+	t.Helper()
+	names, err := fs.List("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if !strings.HasSuffix(n, ".log") {
+			continue
+		}
+		f, err := fs.Open("log/" + n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > len(content) {
+			name, content = n, raw
+		}
+	}
+	return name, content
+}
+
+// A byte of the write-ahead log that changed is found: entries that were synced are never missing in silence, but where the
+// damage lies in the last block, or the last write if it is longer. There the log says that its end cannot be read.
+func TestAChangedByteOfTheLogIsFound(t *testing.T) {
+	flips := 2000
+	if testing.Short() {
+		flips = 60
+	}
+	for name, w := range map[string]writing{
+		"just made, crashed": {entries: 150, bytes: 1500},
+		"just made, closed":  {entries: 150, bytes: 1500, closed: true},
+		"restarted, crashed": {entries: 150, bytes: 1500, restarted: true},
+		"large entries":      {entries: 12, bytes: 200_000},
+		"small entries":      {entries: 1500, bytes: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := w.disk(t)
+			file, content := longestWAL(t, disk)
+			if len(content) < 3*walBlockBytes {
+				t.Fatalf("%s has %d bytes, want several blocks", file, len(content))
+			}
+			unknown := min((len(content)-1)/walBlockBytes*walBlockBytes, len(content)-w.bytes-chunksBytes)
+			rng := rand.New(rand.NewPCG(3, 3))
+			refused, harmless, shortened, silent := 0, 0, 0, 0
+			for range flips {
+				at := rng.IntN(len(content))
+				flipped := slices.Clone(content)
+				flipped[at] ^= byte(1 + rng.IntN(255))
+				fs := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rng})
+				if err := datadir.WriteFile(fs, "log", file, flipped); err != nil {
+					t.Fatal(err)
+				}
+				logs, said := observer.New(zap.WarnLevel)
+				l, err := raftlog.Open(raftlog.Options{FS: fs, Dir: "log", Logger: zap.New(logs)})
+				if err != nil {
+					refused++
+					if !errors.Is(err, raftlog.ErrCorrupt) && !errors.Is(err, os.ErrInvalid) && !strings.Contains(err.Error(), file[:6]) {
+						t.Errorf("byte %d of %s: it is refused with %v", at, file, err)
+					}
+					continue
+				}
+				last, err := l.LastIndex()
+				if err = errors.Join(err, l.Close()); err != nil {
+					t.Fatal(err)
+				}
+				if last == w.entries+1 {
+					harmless++
+					continue
+				}
+				shortened++
+				if said.FilterMessageSnippet("cannot be read").Len() == 0 {
+					silent++
+				}
+				if at < unknown {
+					t.Errorf("byte %d of %d of %s: the log ends at %d, want %d", at, len(content), file, last, w.entries+1)
+				}
+			}
+			t.Logf("%d refused, %d harmless, %d without their end, of these %d said nothing", refused, harmless, shortened, silent)
+			if refused < flips/2 {
+				t.Errorf("%d of %d were refused: the logs are too short to show anything", refused, flips)
+			}
+		})
+	}
+}
