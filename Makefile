@@ -172,8 +172,15 @@ bench: build ## measure one member against raw gRPC and raw fdatasync
 check: $(BIN)/golangci-lint ## vet, lint and test (-short) the Go packages changed since main (1 min)
 	@tools/check.sh $(BIN)/golangci-lint
 
+# Pages whose English has been mended, and has to stay so.
+WORDS := README.md CONTRIBUTING.md docs/README.md docs/tutorial.md docs/election.md docs/which-lock.md docs/rest.md docs/glossary.md docs/architecture.md
+
+.PHONY: words
+words: ## look for expressions that a native reader stumbles over
+	$(PYTHON) tools/words.py $(WORDS)
+
 .PHONY: lint
-lint: $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes nothing (1 min)
+lint: words $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes nothing (1 min)
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
 	$(BIN)/golangci-lint run ./...
