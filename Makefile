@@ -175,6 +175,10 @@ check: $(BIN)/golangci-lint ## vet, lint and test (-short) the Go packages chang
 # Pages whose English has been mended, and has to stay so.
 WORDS := README.md CONTRIBUTING.md docs/README.md docs/tutorial.md docs/election.md docs/which-lock.md docs/rest.md docs/glossary.md docs/architecture.md
 
+.PHONY: house
+house: ## print the largest objects and packages, what imports what, and which limits are missed
+	@$(PYTHON) tools/house.py
+
 .PHONY: words
 words: ## look for expressions that a native reader stumbles over
 	$(PYTHON) tools/words.py $(WORDS)

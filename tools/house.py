@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Measures how the Go code is divided: methods of an object, lines and files of a package, imports between packages.
+
+    house.py [--check]
+
+Tests and generated code are not counted. The limits are those of CONTRIBUTING.md: 30 methods an object, 5,000 lines and 25 files a
+package, 500 lines a file. With --check it exits with 1 if one of server, raftnode or storage misses a limit, or packages import
+each other in a circle.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import PurePosixPath
+
+MODULE = "github.com/tenure-io/tenure/"
+METHODS, LINES, FILES, FILE_LINES, LARGEST = 30, 5000, 25, 500, 10
+ROOMS = ("server", "raftnode", "storage")
+
+METHOD = re.compile(r"^func \(\w* ?\*?(\w+)(?:\[[^\]]*\])?\) ", re.MULTILINE)
+IMPORT = re.compile(r'^\s*(?:\w+ )?"' + re.escape(MODULE) + r'([^"]+)"$', re.MULTILINE)
+
+
+def sources() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "*.go"], check=True, capture_output=True, text=True).stdout.split()
+    return [f for f in listed if not f.endswith("_test.go") and not f.startswith("gen/")]
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Returns one path for each circle that a depth-first walk meets."""
+    found, done = [], set()
+
+    def walk(package: str, path: list[str]) -> None:
+        if package in path:
+            found.append(path[path.index(package) :] + [package])
+            return
+        if package in done:
+            return
+        for below in sorted(imports[package]):
+            walk(below, [*path, package])
+        done.add(package)
+
+    for package in sorted(imports):
+        walk(package, [])
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    methods, lines, files = Counter(), Counter(), Counter()
+    long_files: list[tuple[int, str]] = []
+    imports: dict[str, set[str]] = defaultdict(set)
+    for file in sources():
+        package = str(PurePosixPath(file).parent)
+        with open(file, encoding="utf-8") as source:
+            text = source.read()
+        count = text.count("\n")
+        lines[package] += count
+        files[package] += 1
+        methods.update(f"{package}.{receiver}" for receiver in METHOD.findall(text))
+        imports[package] |= {p for p in IMPORT.findall(text) if not p.startswith("gen/")}
+        if count > FILE_LINES:
+            long_files.append((count, file))
+
+    print(f"largest objects (methods, limit {METHODS}):")
+    for name, count in methods.most_common(LARGEST):
+        print(f"  {count:5d}  {name}")
+    print(f"largest packages (lines, limit {LINES}; files, limit {FILES}; imports of this module's packages):")
+    for package, count in lines.most_common(LARGEST):
+        print(f"  {count:5d}  {files[package]:3d}  {len(imports[package]):3d}  {package}")
+    print(f"imports between packages: {sum(len(i) for i in imports.values())}")
+    round_trips = circles(imports)
+    print(f"circles: {len(round_trips)}")
+    for path in round_trips:
+        print("  " + " -> ".join(path))
+
+    missed = [f"{count} methods: {name}" for name, count in methods.most_common() if count > METHODS and name.startswith(ROOMS)]
+    for package in sorted(lines):
+        if package.split("/")[0] in ROOMS:
+            if lines[package] > LINES:
+                missed.append(f"{lines[package]} lines: {package}")
+            if files[package] > FILES:
+                missed.append(f"{files[package]} files: {package}")
+    missed += [f"{count} lines: {file}" for count, file in sorted(long_files, reverse=True) if file.startswith(ROOMS)]
+    print(f"limits missed in {', '.join(ROOMS)}: {len(missed)}")
+    for line in missed:
+        print("  " + line)
+    return 1 if "--check" in arguments and (missed or round_trips) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
