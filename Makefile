@@ -162,6 +162,11 @@ sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, abou
 planted: ## plant bugs, one after the other, and demand that the simulator finds each; PLANTED_TURN=1/3 plants the first third (3 min)
 	$(GO) test -count=1 -timeout 30m -tags planted -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
 
+.PHONY: mutants
+mutants: ## change the product in 120 small ways, one at a time, and list those that no test notices (4 hours); MUTANTS_FLAGS
+	mkdir -p $(BUILD)
+	$(GO) run ./test/mutants -out $(BUILD)/mutants.jsonl $(MUTANTS_FLAGS)
+
 .PHONY: bench
 bench: build ## measure one member against raw gRPC and raw fdatasync
 	cd bench && TENURE_BINARY=$(TENURE) $(GO) run . $(BENCH_FLAGS)

@@ -1,0 +1,243 @@
+// Mutants changes the product in small ways, one at a time, and looks whether a test notices.
+//
+// Each mutant is one edit of one file: an operator swapped, a condition negated, a number off by one, a sync or a lock
+// left out. It is put in by go's -overlay, so the checkout stays as it is. A mutant is killed if the tests of its package,
+// of the packages above it in the same room, or some seeds of the simulator fail. One that survives all of them shows what
+// no test looks at, or a line that does not matter.
+//
+//	go run ./test/mutants -count 120 -seed 1 -out mutants.jsonl
+//
+// The same seed chooses the same mutants in the same tree; with -out a run that was interrupted continues where it stopped.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "Error!", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the flags.
+type settings struct {
+	count, seeds int
+	seed         uint64
+	limit, total time.Duration
+	rooms, out   string
+}
+
+func run() error {
+	var s settings
+	flag.IntVar(&s.count, "count", 120, "how many mutants to judge")
+	flag.Uint64Var(&s.seed, "seed", 1, "chooses the mutants")
+	flag.IntVar(&s.seeds, "sim-seeds", 20, "seeds of the simulator for a mutant that the tests of its room let live")
+	flag.DurationVar(&s.limit, "limit", 2*time.Minute, "longest time for one run of tests, or five times what it takes without a mutant")
+	flag.DurationVar(&s.total, "total", 4*time.Hour, "no mutant is begun after this time")
+	flag.StringVar(&s.rooms, "rooms", "storage,raftnode,server", "folders to change")
+	flag.StringVar(&s.out, "out", "", "file that gets one JSON line a mutant; those that are in it already are not judged again")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	all, err := sites(strings.Split(s.rooms, ","))
+	if err != nil {
+		return err
+	}
+	chosen := choose(all, s.count, s.seed)
+	fmt.Fprintf(os.Stdout, "%d places to change, %d chosen\n", len(all), len(chosen))
+	before, err := read(s.out)
+	if err != nil {
+		return err
+	}
+	j := judge{settings: s, usual: map[string]time.Duration{}}
+	results := make([]result, 0, len(chosen))
+	started := time.Now()
+	for i, m := range chosen {
+		r, known := before[m.String()]
+		if !known {
+			if time.Since(started) > s.total {
+				fmt.Fprintf(os.Stdout, "%d mutants were not begun in %v\n", len(chosen)-i, s.total)
+				break
+			}
+			if r, err = j.judge(ctx, m); err != nil {
+				return err
+			}
+			if err = write(s.out, r); err != nil {
+				return err
+			}
+		}
+		results = append(results, r)
+		fmt.Fprintf(os.Stdout, "%4d/%d  %-9s %s  %s\n", i+1, len(chosen), r.Verdict, r.Mutant, r.By)
+	}
+	summarize(results)
+	return nil
+}
+
+// summarize prints the counts, and the survivors once more.
+func summarize(results []result) {
+	counts := map[string]int{}
+	for _, r := range results {
+		counts[r.Verdict]++
+	}
+	fmt.Fprintf(os.Stdout, "%d killed, %d survived, %d did not compile\n", counts[killed], counts[survived], counts[broken])
+	for _, r := range results {
+		if r.Verdict == survived {
+			fmt.Fprintln(os.Stdout, "survived: "+r.Mutant)
+		}
+	}
+}
+
+// choose returns a number of mutants: kinds in turn, so that the many operators do not crowd out the few syncs.
+func choose(all []mutant, count int, seed uint64) []mutant {
+	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // Reproducible on purpose.
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	byKind := map[string][]mutant{}
+	for _, m := range all {
+		byKind[m.Kind] = append(byKind[m.Kind], m)
+	}
+	var chosen []mutant
+	for len(chosen) < count {
+		before := len(chosen)
+		for _, kind := range kinds {
+			if left := byKind[kind]; len(left) > 0 && len(chosen) < count {
+				chosen, byKind[kind] = append(chosen, left[0]), left[1:]
+			}
+		}
+		if len(chosen) == before {
+			break
+		}
+	}
+	return chosen
+}
+
+// What became of a mutant.
+const (
+	killed   = "killed"
+	survived = "survived"
+	broken   = "broken" // It does not compile.
+)
+
+// result is what became of a mutant, and which tests said so.
+type result struct {
+	Mutant  string `json:"mutant"`
+	Verdict string `json:"verdict"`
+	By      string `json:"by,omitempty"`
+}
+
+// judge runs tests with a mutant in place.
+type judge struct {
+	settings
+
+	usual map[string]time.Duration // how long a run takes without a mutant
+}
+
+func (j *judge) judge(ctx context.Context, m mutant) (result, error) {
+	r := result{Mutant: m.String()}
+	overlay, remove, err := m.overlay()
+	if err != nil {
+		return r, err
+	}
+	defer remove()
+	if err = j.goes(ctx, time.Hour, "build", "-overlay", overlay, "./..."); err != nil {
+		r.Verdict = broken
+		return r, ctx.Err()
+	}
+	for _, tests := range j.tests(m) {
+		limit, err := j.limitOf(ctx, tests)
+		if err != nil {
+			return r, err
+		}
+		if err = j.goes(ctx, limit, append([]string{"test", "-overlay", overlay}, tests...)...); err != nil {
+			r.Verdict, r.By = killed, strings.Join(tests, " ")
+			return r, ctx.Err()
+		}
+	}
+	r.Verdict = survived
+	return r, nil
+}
+
+// tests returns the runs that judge a mutant: its own package, those above it in its room, the simulator.
+func (j *judge) tests(m mutant) (runs [][]string) {
+	for dir := filepath.Dir(m.File); dir != "."; dir = filepath.Dir(dir) {
+		runs = append(runs, []string{"-count=1", "-vet=off", "./" + dir})
+	}
+	return append(runs, []string{"-count=1", "-vet=off", "-run=TestSeeds|TestPlans", "./test/sim", "-seeds", strconv.Itoa(j.seeds)})
+}
+
+// limitOf returns how long a run may take. Without a mutant it must pass.
+func (j *judge) limitOf(ctx context.Context, tests []string) (time.Duration, error) {
+	name := strings.Join(tests, " ")
+	if _, ok := j.usual[name]; !ok {
+		started := time.Now()
+		if err := j.goes(ctx, time.Hour, append([]string{"test"}, tests...)...); err != nil {
+			return 0, fmt.Errorf("go test %s fails without a mutant: %w", name, err)
+		}
+		j.usual[name] = time.Since(started)
+	}
+	return max(j.limit, 5*j.usual[name]), nil
+}
+
+// goes runs the go command.
+func (j *judge) goes(ctx context.Context, limit time.Duration, args ...string) error {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(within, "go", args...)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd.Run()
+}
+
+func read(file string) (map[string]result, error) {
+	known := map[string]result{}
+	if file == "" {
+		return known, nil
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var r result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		known[r.Mutant] = r
+	}
+	return known, lines.Err()
+}
+
+func write(file string, r result) error {
+	if file == "" {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
