@@ -34,6 +34,9 @@ func main() {
 	}
 }
 
+// say prints a line of the report. A terminal that is gone is no reason to stop.
+func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format, args...) }
+
 // settings are the flags.
 type settings struct {
 	count, seeds int
@@ -60,7 +63,7 @@ func run() error {
 		return err
 	}
 	chosen := choose(all, s.count, s.seed)
-	fmt.Fprintf(os.Stdout, "%d places to change, %d chosen\n", len(all), len(chosen))
+	say("%d places to change, %d chosen\n", len(all), len(chosen))
 	before, err := read(s.out)
 	if err != nil {
 		return err
@@ -72,7 +75,7 @@ func run() error {
 		r, known := before[m.String()]
 		if !known {
 			if time.Since(started) > s.total {
-				fmt.Fprintf(os.Stdout, "%d mutants were not begun in %v\n", len(chosen)-i, s.total)
+				say("%d mutants were not begun in %v\n", len(chosen)-i, s.total)
 				break
 			}
 			if r, err = j.judge(ctx, m); err != nil {
@@ -83,7 +86,7 @@ func run() error {
 			}
 		}
 		results = append(results, r)
-		fmt.Fprintf(os.Stdout, "%4d/%d  %-9s %s  %s\n", i+1, len(chosen), r.Verdict, r.Mutant, r.By)
+		say("%4d/%d  %-9s %s  %s\n", i+1, len(chosen), r.Verdict, r.Mutant, r.By)
 	}
 	summarize(results)
 	return nil
@@ -95,10 +98,10 @@ func summarize(results []result) {
 	for _, r := range results {
 		counts[r.Verdict]++
 	}
-	fmt.Fprintf(os.Stdout, "%d killed, %d survived, %d did not compile\n", counts[killed], counts[survived], counts[broken])
+	say("%d killed, %d survived, %d did not compile\n", counts[killed], counts[survived], counts[broken])
 	for _, r := range results {
 		if r.Verdict == survived {
-			fmt.Fprintln(os.Stdout, "survived: "+r.Mutant)
+			say("survived: %s\n", r.Mutant)
 		}
 	}
 }
