@@ -22,6 +22,9 @@ var (
 	ErrTooBusy = core.ErrTooBusy
 	// ErrTooLarge says that one command is larger than an entry may be.
 	ErrTooLarge = envelope.ErrTooLarge
+	// ErrCommandUnknown says that a command holds a kind, field or value that this program does not know. In the log it
+	// would stop every member, so it is not proposed.
+	ErrCommandUnknown = errors.New("command holds what this program does not know")
 	// ErrStopped says that the member is stopping.
 	ErrStopped = errors.New("member is stopping")
 	// ErrNotProposed says that the caller gave up before the command entered the log. It comes with the context's error.

@@ -51,6 +51,13 @@ func WithVersionMax(o Options, version uint32) Options {
 	return o
 }
 
+// ProposeRaw has bytes stand in the log as a command without a look at them, as programs before did with those of peers.
+func ProposeRaw(n *Node, command []byte) error {
+	_, err := n.proposals.Add(command)
+	n.mail.ring()
+	return err
+}
+
 // WithFaults plants bugs.
 func WithFaults(o Options, f core.Faults) Options {
 	o.faults = f

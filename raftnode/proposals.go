@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // Propose replicates a command, waits until it is applied here, and returns what it returned. A broken rule of the
@@ -25,9 +24,9 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	if err := n.health.refuses(cmd); err != nil {
 		return nil, err
 	}
-	data, err := proto.Marshal(cmd)
+	data, err := storage.EncodeCommand(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("encode command: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrCommandUnknown, err)
 	}
 	p, err := n.proposals.Add(data)
 	if err != nil {

@@ -25,6 +25,8 @@ var (
 	ErrNothingToRecover = errors.New("the data directory holds no state")
 	// ErrNotEmpty says that a directory is in use, so that nothing is restored into it.
 	ErrNotEmpty = errors.New("the data directory is not empty")
+	// ErrUnreadable says that the log holds an entry that this program cannot apply, and that nothing was changed.
+	ErrUnreadable = errors.New("the log holds an entry that this program cannot apply")
 )
 
 // RecoverOptions says which directory becomes a new cluster, and how.
@@ -41,6 +43,8 @@ type RecoverOptions struct {
 	FreezeMs int64
 	// Reason is kept with the ends of sessions.
 	Reason string
+	// DropUnreadable leaves out entries of the log that this program cannot apply. Else they are an error.
+	DropUnreadable bool
 	// DryRun only finds out what there is.
 	DryRun bool
 }
@@ -64,8 +68,18 @@ type Recovery struct {
 	LastWrite time.Time
 	// Keys and Sessions count what there is.
 	Keys, Sessions uint64
+	// Unreadable are the entries that this program cannot apply. They were left out, or would be.
+	Unreadable []UnreadableEntry
 	// Finished tells that an earlier recovery was interrupted, and this one only finished it.
 	Finished bool
+}
+
+// UnreadableEntry is an entry of the log that this program cannot apply.
+type UnreadableEntry struct {
+	// Index and Term are the entry's.
+	Index, Term uint64
+	// Cause is what is wrong with it.
+	Cause error
 }
 
 // RecoverDir makes the data directory of a stopped member a cluster of one, for when the majority of its cluster is gone
@@ -151,16 +165,21 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 		ID: raftlog.EntryID{Index: last, Term: max(hs.GetTerm(), d.store.Applied().Term)}, Epoch: d.epoch + 1, Name: "recovered",
 	}
 	copied := storage.Options{FS: no.FS, Dir: d.dir.StatePath(in.Epoch)}
-	a, err := d.copyState(copied, last)
+	a, unreadable, err := d.copyState(copied, last)
 	if err != nil {
 		return Recovery{}, err
+	}
+	if len(unreadable) > 0 && !o.DryRun && !o.DropUnreadable {
+		e := unreadable[0]
+		return Recovery{}, errors.Join(fmt.Errorf("%w: entry %d of term %d: %w", ErrUnreadable, e.Index, e.Term, e.Cause),
+			d.dir.FS().RemoveAll(copied.Dir))
 	}
 	lost, err := d.lacks()
 	if err != nil {
 		return Recovery{}, err
 	}
 	r := Recovery{
-		LostUpTo: lost,
+		LostUpTo: lost, Unreadable: unreadable,
 		MemberID: d.identity.MemberID, ClusterID: d.identity.ClusterID, Index: last, Unconfirmed: last - hs.GetCommit(),
 		Revision: a.Revision, Keys: a.Keys, Sessions: a.Sessions, LastWrite: time.UnixMilli(a.WallTimeMs),
 	}
@@ -193,12 +212,12 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 
 // copyState copies the state machine and applies to the copy all that the log has. It takes the whole log: what this
 // member has, but does not know to be committed, may have been acknowledged by those that are lost.
-func (d *disk) copyState(to storage.Options, last uint64) (storage.Applied, error) {
+func (d *disk) copyState(to storage.Options, last uint64) (storage.Applied, []UnreadableEntry, error) {
 	if err := d.dir.FS().RemoveAll(to.Dir); err != nil {
-		return storage.Applied{}, err
+		return storage.Applied{}, nil, err
 	}
 	if _, err := d.store.Checkpoint(to.Dir); err != nil {
-		return storage.Applied{}, err
+		return storage.Applied{}, nil, err
 	}
 	return d.applyRest(to, last)
 }
@@ -232,52 +251,12 @@ func (d *disk) recoverCopy(
 	return a, errors.Join(s.Close(), d.dir.Sync())
 }
 
-// applyRest applies the entries up to and with last that a state lacks. Of the changes of members among them only who is a
-// member in the end matters: all but this one are given up.
-func (d *disk) applyRest(o storage.Options, last uint64) (a storage.Applied, err error) {
-	s, err := storage.Open(o)
-	if err != nil {
-		return a, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	begun, err := core.UnmarshalConfState(s.Applied().ConfState)
-	if err != nil {
-		return a, err
-	}
-	members := membersOf(begun)
-	applier := core.NewApplier(core.ApplierOptions{
-		State: func() core.StateMachine { return s },
-		ConfChange: func(change *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
-			for _, c := range change.GetChanges() {
-				members = without(members, c.GetNodeId())
-				if c.GetType() != raftpb.ConfChangeRemoveNode {
-					members = append(members, c.GetNodeId())
-				}
-			}
-			return &raftpb.ConfState{Voters: members}, nil
-		},
-	})
-	for next := s.Applied().Index + 1; next <= last; next = s.Applied().Index + 1 {
-		entries, err := d.rlog.Entries(next, last+1, recoverBatchBytes)
-		if err != nil {
-			return a, err
-		}
-		if _, err := applier.Apply([]*raftpb.Message{{Entries: entries}}); err != nil {
-			return a, err
-		}
-	}
-	return s.Applied(), s.Flush()
-}
-
 // membersOf returns all members of a configuration, in order.
 func membersOf(cs *raftpb.ConfState) []uint64 {
 	members := slices.Concat(cs.GetVoters(), cs.GetVotersOutgoing(), cs.GetLearners(), cs.GetLearnersNext())
 	slices.Sort(members)
 	return slices.Compact(members)
 }
-
-// recoverBatchBytes bounds what is applied at once.
-const recoverBatchBytes = 4 << 20
 
 // ownRecord returns what is recorded of the member that is left.
 func (d *disk) ownRecord() (*storev1.Member, error) {

@@ -302,6 +302,9 @@ func fromNode(err error) *apiError {
 			"the states of the members differ and no quorum has the same; nothing is written until an operator steps in")
 	case errors.Is(err, raftnode.ErrTooLarge):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the change is too large")
+	case errors.Is(err, raftnode.ErrCommandUnknown):
+		return newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
+			"the program of the leader does not know a part of this change; it may be older than the member's that was asked")
 	case errors.Is(err, raftnode.ErrStopped):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	default:

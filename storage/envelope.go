@@ -21,6 +21,19 @@ func EncodeEnvelope(env *storev1.Envelope) ([]byte, error) {
 	return encode(env)
 }
 
+// EncodeCommand marshals a command for an envelope. It refuses with ErrUnknownFormat what DecodeEnvelope would refuse, so
+// that nothing is proposed that no member could apply.
+func EncodeCommand(cmd *storev1.Command) ([]byte, error) {
+	if err := checkCommand(cmd); err != nil {
+		return nil, err
+	}
+	data, err := proto.Marshal(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: command: %w", ErrUnknownFormat, err)
+	}
+	return data, nil
+}
+
 // DecodeEnvelope unmarshals an envelope. Anything in it that this program does not know, a format, a command kind, a
 // field or an enum value, is ErrUnknownFormat: guessing would make members differ.
 func DecodeEnvelope(data []byte) (*storev1.Envelope, error) {
@@ -41,13 +54,24 @@ func checkEnvelope(env *storev1.Envelope) error {
 	if len(env.GetCommands()) == 0 {
 		return fmt.Errorf("%w: envelope without commands", ErrUnknownFormat)
 	}
-	if err := checkKnown(env.ProtoReflect()); err != nil {
-		return err
+	if len(env.ProtoReflect().GetUnknown()) > 0 {
+		return fmt.Errorf("%w: field of Envelope", ErrUnknownFormat)
 	}
 	for i, cmd := range env.GetCommands() {
-		if cmd.GetKind() == nil {
-			return fmt.Errorf("%w: command %d has no known kind", ErrUnknownFormat, i)
+		if err := checkCommand(cmd); err != nil {
+			return fmt.Errorf("command %d: %w", i, err)
 		}
+	}
+	return nil
+}
+
+// checkCommand refuses a command that this program cannot apply. Whoever proposes one calls it as apply does.
+func checkCommand(cmd *storev1.Command) error {
+	if err := checkKnown(cmd.ProtoReflect()); err != nil {
+		return err
+	}
+	if cmd.GetKind() == nil {
+		return fmt.Errorf("%w: a command has no known kind", ErrUnknownFormat)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 type recoverFlags struct {
 	dataDir     string
 	force       bool
+	drop        bool
 	endSessions bool
 	freeze      time.Duration
 	reason      string
@@ -36,6 +37,9 @@ highest last entry. The new cluster has an id of its own, so the members that we
 new history: revisions and fencing tokens go on far above the old ones, watches begin anew. Sessions and locks stay, unless
 --end-sessions; for a while no lock is granted, so that whoever held one that is not known any more has noticed.
 
+An entry of the log that this program cannot apply stops a member at every start. If a newer version wrote it, run that
+one. If none did, --drop-unreadable-entries leaves such entries out; the command names them.
+
 Afterwards start the member with "tenure serve --data-dir DIR", and let others join it from empty directories.`,
 		Example: `  tenure recover --data-dir /var/lib/tenure
   tenure recover --data-dir /var/lib/tenure --force-new-cluster
@@ -46,6 +50,7 @@ Afterwards start the member with "tenure serve --data-dir DIR", and let others j
 	f := cmd.Flags()
 	f.StringVar(&flags.dataDir, "data-dir", "", "directory of the member; it must be stopped")
 	f.BoolVar(&flags.force, "force-new-cluster", false, "do it; what only the lost members had is lost")
+	f.BoolVar(&flags.drop, "drop-unreadable-entries", false, "leave out entries of the log that this version cannot apply")
 	f.BoolVar(&flags.endSessions, "end-sessions", false, "end all sessions; what they held is delayed as after any forced loss")
 	f.DurationVar(&flags.freeze, "freeze", 0, "how long no lock is granted; 0 is the longest TTL of a session, but at least 60s")
 	f.StringVar(&flags.reason, "reason", "", "why, kept with the ends of sessions")
@@ -62,6 +67,7 @@ func (e *environment) recover(f *recoverFlags) error {
 	}
 	done, err := raftnode.RecoverDir(raftnode.RecoverOptions{
 		Dir: f.dataDir, EndSessions: f.endSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason, DryRun: !f.force,
+		DropUnreadable: f.drop,
 	})
 	if err != nil {
 		return explainOffline(f.dataDir, err)
@@ -77,6 +83,8 @@ func explainOffline(dataDir string, err error) error {
 	switch {
 	case errors.Is(err, raftnode.ErrLocked):
 		return refusedError("%w; stop the member that runs on %s first", err, dataDir)
+	case errors.Is(err, raftnode.ErrUnreadable):
+		return refusedError("%w; if a newer version wrote it, use that one; else add --drop-unreadable-entries, and it is left out", err)
 	case errors.Is(err, raftnode.ErrNotEmpty):
 		return refusedError("%w; give one that is empty or does not exist, or remove %s if nothing in it is needed", err, dataDir)
 	default:
@@ -110,6 +118,9 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 		rows = append(rows, []string{"Lost by its disk", fmt.Sprintf(
 			"entries up to %d, which it had acknowledged: take another member if one is left that has them", r.LostUpTo)})
 	}
+	for _, u := range r.Unreadable {
+		rows = append(rows, []string{"Unreadable entry", fmt.Sprintf("%d of term %d: %v", u.Index, u.Term, u.Cause)})
+	}
 	if err := e.printTable(rows); err != nil {
 		return err
 	}
@@ -137,6 +148,9 @@ func (e *environment) printRecoveryJSON(r raftnode.Recovery) error {
 	if r.LostUpTo > 0 {
 		document["lostUpToIndex"] = fmt.Sprint(r.LostUpTo)
 	}
+	if len(r.Unreadable) > 0 {
+		document["unreadableEntries"] = unreadableDocument(r.Unreadable)
+	}
 	if r.NewClusterID != [16]byte{} {
 		document["newClusterId"] = fmt.Sprintf("%x", r.NewClusterID)
 		document["newRevision"] = fmt.Sprint(r.NewRevision)
@@ -146,4 +160,15 @@ func (e *environment) printRecoveryJSON(r raftnode.Recovery) error {
 		return err
 	}
 	return e.printf("%s\n", out)
+}
+
+// unreadableDocument returns the entries that were left out, or would be, for programs.
+func unreadableDocument(entries []raftnode.UnreadableEntry) []map[string]string {
+	all := make([]map[string]string, 0, len(entries))
+	for _, u := range entries {
+		all = append(all, map[string]string{
+			"index": fmt.Sprint(u.Index), "term": fmt.Sprint(u.Term), "cause": u.Cause.Error(),
+		})
+	}
+	return all
 }

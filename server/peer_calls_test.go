@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// peerCaller makes calls to the leader as a follower does, with what that one says of itself.
+type peerCaller struct {
+	conn   *grpc.ClientConn // to the leader's peer address
+	leader *member
+	ctx    context.Context //nolint:containedctx // It holds the metadata by which both ends are named.
+}
+
+// asFollower returns a caller that stands for a follower of the cluster. Leadership may move while it is used.
+func (c *cluster) asFollower(t *testing.T) peerCaller {
+	t.Helper()
+	at := c.leader(t)
+	leader, follower := c.members[at], c.members[(at+1)%len(c.members)]
+	md := metadata.MD{}
+	for _, m := range []*member{leader, follower} {
+		probe, err := peerv1.NewPeerServiceClient(dial(t, m.at.Peer)).Probe(t.Context(), &peerv1.ProbeRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := probe.GetHeader()
+		if m == leader {
+			md.Set("tenure-peer-to", strconv.FormatUint(h.GetFrom(), 16))
+			continue
+		}
+		md.Set("tenure-peer-cluster", fmt.Sprintf("%x", h.GetClusterId()))
+		md.Set("tenure-peer-from", strconv.FormatUint(h.GetFrom(), 16))
+		md.Set("tenure-peer-incarnation", strconv.FormatUint(h.GetFromIncarnation(), 16))
+		md.Set("tenure-peer-starts", strconv.FormatUint(h.GetStarts(), 10))
+	}
+	return peerCaller{conn: dial(t, leader.at.Peer), leader: leader, ctx: metadata.NewOutgoingContext(t.Context(), md)}
+}
+
+// propose relays a command to whoever leads, again as long as that one is none any more.
+func (c *cluster) propose(t *testing.T, cmd *storev1.Command) (*peerv1.ProposeResponse, error) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		p := c.asFollower(t)
+		answer, err := peerv1.NewRelayServiceClient(p.conn).Propose(p.ctx, &peerv1.ProposeRequest{Command: cmd})
+		reason := infoOf(err).GetReason()
+		if time.Now().After(deadline) || reason != "NOT_LEADER" && reason != "NO_LEADER" {
+			return answer, err
+		}
+	}
+}
+
+// unknownField is a field of a number that no message has.
+func unknownField() []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, 9999, protowire.VarintType), 1)
+}
+
+// TestRelayedCommandsThatTheLeaderDoesNotKnow relays commands of a program that is newer than the leader's, or of nobody's:
+// in the log they would stop every member at every start.
+func TestRelayedCommandsThatTheLeaderDoesNotKnow(t *testing.T) {
+	c := startCluster(t, 3)
+	put := func() *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k", Value: []byte("v")}}}
+	}
+	inPut, outside := put(), put()
+	inPut.GetPut().ProtoReflect().SetUnknown(unknownField())
+	outside.ProtoReflect().SetUnknown(unknownField())
+	for name, cmd := range map[string]*storev1.Command{
+		"a field of the put":     inPut,
+		"a field of the command": outside,
+		"a field deep inside": {Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: []*storev1.Op{
+			{Kind: &storev1.Op_Put{Put: inPut.GetPut()}},
+		}}}},
+		"a value of an enum": {Kind: &storev1.Command_AcquireLock{AcquireLock: &storev1.AcquireLock{Key: "k", Mode: 77}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.propose(t, cmd)
+			wantError(t, err, codes.Unimplemented, "FEATURE_NOT_ENABLED")
+		})
+	}
+	unknownKind := &storev1.Command{}
+	unknownKind.ProtoReflect().SetUnknown(unknownField())
+	_, err := c.propose(t, unknownKind)
+	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	// Every member goes on.
+	if _, err = c.propose(t, put()); err != nil {
+		t.Fatalf("put: %v", err)
+	}
+	for i, m := range c.members {
+		got, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"})
+		if err != nil || string(got.GetKv().GetValue()) != "v" {
+			t.Errorf("member %d: got %v, %v; want v", i+1, got, err)
+		}
+	}
+}
