@@ -147,6 +147,11 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
 	if len(forgotten) > 0 {
 		k.api.hints.remove(k, forgotten...)
 	}
+	lazy := &lazySnapshot{}
+	for _, i := range m.strange {
+		k.api.lookBefore(&m.renewals[i], hashed(request.GetRenewals()[i].GetSecret()), false, lazy)
+	}
+	lazy.close(k.api)
 	k.api.timers.Receive(m.renewals)
 	k.mu.Lock()
 	closed := k.closed
@@ -311,14 +316,14 @@ func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
 		k.mu.Lock()
 		known := k.known.has(m.renewals[i].ID)
 		k.mu.Unlock()
-		if known {
-			continue // An earlier message brought what was needed.
+		if known || !m.renewals[i].Unproven {
+			continue // This message or an earlier one brought what was needed.
 		}
-		ok, err := k.api.checkRenewalSecret(&m.renewals[i], hashed(m.request.GetRenewals()[i].GetSecret()), false, lazy)
+		right, err := k.api.checkRenewalSecret(&m.renewals[i], hashed(m.request.GetRenewals()[i].GetSecret()), false, lazy)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if right == rightWrong {
 			m.refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG)
 		}
 	}

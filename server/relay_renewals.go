@@ -91,10 +91,13 @@ func (p *peerRenewals) take(request *peerv1.RenewRequest, err error) {
 	timers := p.api.timers
 	var m *peerMessage
 	if err == nil {
+		lazy := &lazySnapshot{}
+		defer lazy.close(p.api)
 		m = &peerMessage{asked: request.GetRenewals(), renewals: make([]expiry.Renewal, len(request.GetRenewals()))}
 		for i, r := range m.asked {
 			id, _ := storage.SessionIDFromBytes(r.GetSessionId()) // One that is none is missing.
 			m.renewals[i] = expiry.Renewal{ID: id, Epoch: r.GetEpoch()}
+			p.api.lookBefore(&m.renewals[i], r.GetSecretSha256(), r.GetProven(), lazy)
 		}
 		timers.Receive(m.renewals)
 	}
@@ -196,11 +199,15 @@ func (p *peerRenewals) answerOne(m *peerMessage, term uint64) error {
 	for i := range m.renewals {
 		r, asked, v := &m.renewals[i], m.asked[i], &slab[i]
 		v.Number = asked.GetNumber()
-		ok, err := a.checkRenewalSecret(r, asked.GetSecretSha256(), asked.GetProven(), lazy)
-		if err != nil {
-			return err
+		wrong := false
+		if r.Unproven {
+			right, err := a.checkRenewalSecret(r, asked.GetSecretSha256(), asked.GetProven(), lazy)
+			if err != nil {
+				return err
+			}
+			wrong = right == rightWrong
 		}
-		if !ok {
+		if wrong {
 			a.timers.Release(m.renewals[i : i+1])
 			v.Refused = tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG
 		} else {

@@ -100,27 +100,48 @@ func (a *api) renewalRefusal(err error) tenurev1.ErrorReason {
 	return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
 }
 
+// renewalRight says whether a caller may renew a session.
+type renewalRight uint8
+
+const (
+	// rightUnknown means that no such session lives here, or that nobody has looked yet.
+	rightUnknown renewalRight = iota
+	// rightShown means that the session has no secret, or that it was shown.
+	rightShown
+	// rightWrong means that the session has another secret.
+	rightWrong
+)
+
 // checkRenewalSecret tells whether a renewal brought what its session needs: shown is the hash of a secret, and proven says
-// that it was checked before. What the timers do not know the state does; lazy opens it. A session that is in neither
-// passes: it is missing, and that is what the verdict will be.
-func (a *api) checkRenewalSecret(r *expiry.Renewal, shown []byte, proven bool, lazy *lazySnapshot) (bool, error) {
+// that it was checked before. What the timers do not know the state does; lazy opens it.
+func (a *api) checkRenewalSecret(r *expiry.Renewal, shown []byte, proven bool, lazy *lazySnapshot) (renewalRight, error) {
 	known := a.timers.Secret(r)
 	if known == expiry.SecretNone || proven && known == expiry.SecretNeeded {
-		return true, nil
+		return rightShown, nil
 	}
 	s, err := lazy.get(a)
 	if err != nil {
-		return false, err
+		return rightUnknown, err
 	}
 	record, live, err := s.Session(r.ID)
 	if err != nil || !live {
-		return err == nil, err
+		return rightUnknown, err
 	}
 	hash := record.GetSecretSha256()
 	if known == expiry.SecretUnknown {
 		a.timers.SetSecret(r, len(hash) > 0)
 	}
-	return len(hash) == 0 || proven || showsSecret(shown, hash), nil
+	if len(hash) == 0 || proven || showsSecret(shown, hash) {
+		return rightShown, nil
+	}
+	return rightWrong, nil
+}
+
+// lookBefore notes whether a renewal may postpone its session's end from the moment it came. Where nobody can tell yet it
+// may not; it is looked at again when it is settled.
+func (a *api) lookBefore(r *expiry.Renewal, shown []byte, proven bool, lazy *lazySnapshot) {
+	right, err := a.checkRenewalSecret(r, shown, proven, lazy)
+	r.Unproven = err != nil || right != rightShown
 }
 
 // lazySnapshot is a local snapshot that is made when it is first needed.
@@ -189,6 +210,9 @@ func (a *api) RenewSession(
 // renewOne renews one session, here or where the leader is.
 func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch()}}
+	lazy := &lazySnapshot{}
+	a.lookBefore(&renewals[0], hashed(o.GetSessionSecret()), false, lazy)
+	lazy.close(a)
 	a.timers.Receive(renewals)
 	defer a.timers.Release(renewals)
 	term, err := a.renewalProof(ctx)

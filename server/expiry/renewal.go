@@ -33,6 +33,8 @@ type Renewal struct {
 	ID storage.SessionID
 	// Epoch is the one that the caller believes in; zero is not checked, or the first if the session has a secret.
 	Epoch uint64
+	// Unproven says that nobody has shown yet that the caller may renew the session: received, it postpones nothing.
+	Unproven bool
 	// Ref may be set to what an earlier renewal of the session had; Receive and Settle bring it up to date.
 	Ref Ref
 	// TTL is granted to a session that was Renewed; zero is none.
@@ -54,7 +56,8 @@ func (r *Renewal) Move() Renewal {
 	return moved
 }
 
-// Receive notes that renewals came in. From now to Settle or Release they postpone the ends of their sessions.
+// Receive notes that renewals came in. From now to Settle or Release they postpone the ends of their sessions, but for those
+// that are Unproven.
 func (t *Timers) Receive(renewals []Renewal) {
 	at := t.now()
 	lease := at - t.stalled()
@@ -63,7 +66,7 @@ func (t *Timers) Receive(renewals []Renewal) {
 		r := &renewals[i]
 		r.at, r.received = at, lease
 		r.Verdict = Pending
-		if tb != nil {
+		if tb != nil && !r.Unproven {
 			tb.mark(r)
 		}
 	}
