@@ -58,7 +58,7 @@ func TestRecoveryDropsAnEntryThatNoMemberCanApply(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := f.leader().Status().LastIndex + 1
-		if err := raftnode.ProposeRaw(f.leader(), poison); err != nil {
+		if err = raftnode.ProposeRaw(f.leader(), poison); err != nil {
 			t.Fatal(err)
 		}
 		f.ended(1, storage.ErrUnknownFormat)
@@ -72,7 +72,7 @@ func TestRecoveryDropsAnEntryThatNoMemberCanApply(t *testing.T) {
 			t.Fatalf("dry run: got %+v, %v; want that entry %d is unreadable", dry, err, at)
 		}
 		o.DryRun = false
-		if _, err := raftnode.RecoverDir(o); !errors.Is(err, raftnode.ErrUnreadable) {
+		if _, err = raftnode.RecoverDir(o); !errors.Is(err, raftnode.ErrUnreadable) {
 			t.Fatalf("recover without leave to drop it: got %v, want %v", err, raftnode.ErrUnreadable)
 		}
 		f.start(1)

@@ -21,7 +21,7 @@ import (
 type peerCaller struct {
 	conn   *grpc.ClientConn // to the leader's peer address
 	leader *member
-	ctx    context.Context //nolint:containedctx // It holds the metadata by which both ends are named.
+	ctx    context.Context // It holds the metadata by which both ends are named.
 }
 
 // asFollower returns a caller that stands for a follower of the cluster. Leadership may move while it is used.
