@@ -182,7 +182,8 @@ type Lock struct {
 	Mode LockMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.v1.LockMode" json:"mode,omitempty"`
 	// Limit of permits; SEMAPHORE only.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Number of the last hold; zero when it was never held.
+	// Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
+	// with locks that nobody uses and that have no key; the fencing token never does.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Valid holds, at most 100 (8 in answers to an acquire).
 	Holds []*Hold `protobuf:"bytes,5,rep,name=holds,proto3" json:"holds,omitempty"`
@@ -450,7 +451,8 @@ type AcquireLockRequest struct {
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Limit of permits; SEMAPHORE only; required there; fixed by the first.
 	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+	// Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+	// that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Longest wait, counted by the leader; zero or unset waits without end.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
@@ -864,7 +866,8 @@ type TryAcquireLockRequest struct {
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Limit of permits; SEMAPHORE only; required there.
 	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+	// Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+	// that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Queues for at most this long, up to 60 s; zero or unset does not wait.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`

@@ -491,7 +491,8 @@ type Sequencer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock, with its namespace.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold on this key, from 1.
+	// Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
+	// holds.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Session that holds: a UUID.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -950,7 +951,8 @@ type KeyValue struct {
 	ModRevision uint64 `protobuf:"varint,5,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
 	// Number of revisions since the creation that put a value, from 1.
 	Version uint64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
-	// Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
+	// Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
+	// key is deleted; fencing tokens never do.
 	LockIndex uint64 `protobuf:"varint,7,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`

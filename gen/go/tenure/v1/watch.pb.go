@@ -797,7 +797,9 @@ type Event struct {
 	// The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
 	Session *Session `protobuf:"bytes,12,opt,name=session,proto3" json:"session,omitempty"`
 	// Reason given by a person, if any.
-	Reason        string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+	Unused        bool `protobuf:"varint,14,opt,name=unused,proto3" json:"unused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -923,6 +925,13 @@ func (x *Event) GetReason() string {
 	return ""
 }
 
+func (x *Event) GetUnused() bool {
+	if x != nil {
+		return x.Unused
+	}
+	return false
+}
+
 var File_tenure_v1_watch_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_watch_proto_rawDesc = "" +
@@ -976,7 +985,7 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\x06events\x18\x01 \x03(\v2\x10.tenure.v1.EventR\x06events\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"M\n" +
 	"\rWatchProgress\x12<\n" +
-	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\x8c\x04\n" +
+	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\xa4\x04\n" +
 	"\x05Event\x12(\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x14.tenure.v1.EventTypeR\x04type\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x14\n" +
@@ -991,7 +1000,8 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	" \x01(\x0e2\x17.tenure.v1.HoldEndCauseR\fholdEndCause\x12=\n" +
 	"\x0ewait_end_cause\x18\v \x01(\x0e2\x17.tenure.v1.WaitEndCauseR\fwaitEndCause\x12,\n" +
 	"\asession\x18\f \x01(\v2\x12.tenure.v1.SessionR\asession\x12\x16\n" +
-	"\x06reason\x18\r \x01(\tR\x06reason*\xda\x03\n" +
+	"\x06reason\x18\r \x01(\tR\x06reason\x12\x16\n" +
+	"\x06unused\x18\x0e \x01(\bR\x06unused*\xda\x03\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eEVENT_TYPE_PUT\x10\x01\x12\x16\n" +

@@ -148,7 +148,7 @@ class WatchProgress(_message.Message):
     def __init__(self, proved_after: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("type", "revision", "index", "time", "key", "kv", "previous", "hold", "place", "hold_end_cause", "wait_end_cause", "session", "reason")
+    __slots__ = ("type", "revision", "index", "time", "key", "kv", "previous", "hold", "place", "hold_end_cause", "wait_end_cause", "session", "reason", "unused")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -162,6 +162,7 @@ class Event(_message.Message):
     WAIT_END_CAUSE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    UNUSED_FIELD_NUMBER: _ClassVar[int]
     type: EventType
     revision: int
     index: int
@@ -175,4 +176,5 @@ class Event(_message.Message):
     wait_end_cause: _lock_pb2.WaitEndCause
     session: _session_pb2.Session
     reason: str
-    def __init__(self, type: _Optional[_Union[EventType, str]] = ..., revision: _Optional[int] = ..., index: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., kv: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., previous: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., hold: _Optional[_Union[_session_pb2.Hold, _Mapping]] = ..., place: _Optional[_Union[_session_pb2.Place, _Mapping]] = ..., hold_end_cause: _Optional[_Union[_lock_pb2.HoldEndCause, str]] = ..., wait_end_cause: _Optional[_Union[_lock_pb2.WaitEndCause, str]] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
+    unused: bool
+    def __init__(self, type: _Optional[_Union[EventType, str]] = ..., revision: _Optional[int] = ..., index: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., kv: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., previous: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., hold: _Optional[_Union[_session_pb2.Hold, _Mapping]] = ..., place: _Optional[_Union[_session_pb2.Place, _Mapping]] = ..., hold_end_cause: _Optional[_Union[_lock_pb2.HoldEndCause, str]] = ..., wait_end_cause: _Optional[_Union[_lock_pb2.WaitEndCause, str]] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., reason: _Optional[str] = ..., unused: bool = ...) -> None: ...

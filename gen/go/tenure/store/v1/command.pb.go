@@ -1864,7 +1864,10 @@ type AcquireLock struct {
 	// Longest wait in milliseconds, counted by the leader; zero waits without end. Only with queue.
 	WaitMs int64 `protobuf:"varint,9,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	// Flags to write together with value.
-	Flags         uint64 `protobuf:"varint,10,opt,name=flags,proto3" json:"flags,omitempty"`
+	Flags uint64 `protobuf:"varint,10,opt,name=flags,proto3" json:"flags,omitempty"`
+	// Whether a key that the grant makes without a value stays when nobody uses the lock any more, as the key of an
+	// election does. Only from cluster version 2; before, every key stays.
+	KeepKey       bool `protobuf:"varint,11,opt,name=keep_key,json=keepKey,proto3" json:"keep_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1967,6 +1970,13 @@ func (x *AcquireLock) GetFlags() uint64 {
 		return x.Flags
 	}
 	return 0
+}
+
+func (x *AcquireLock) GetKeepKey() bool {
+	if x != nil {
+		return x.KeepKey
+	}
+	return false
 }
 
 // CancelWait gives up a place in a queue.
@@ -3946,7 +3956,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"ifRevision\x88\x01\x01B\x0e\n" +
 	"\f_if_revision\"&\n" +
 	"\fDeletePrefix\x12\x16\n" +
-	"\x06prefix\x18\x01 \x01(\tR\x06prefix\"\xb5\x02\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\"\xd0\x02\n" +
 	"\vAcquireLock\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\asession\x18\x02 \x01(\v2\x1b.tenure.store.v1.SessionRefR\asession\x12\x14\n" +
@@ -3958,7 +3968,8 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x05queue\x18\b \x01(\bR\x05queue\x12\x17\n" +
 	"\await_ms\x18\t \x01(\x03R\x06waitMs\x12\x14\n" +
 	"\x05flags\x18\n" +
-	" \x01(\x04R\x05flagsB\b\n" +
+	" \x01(\x04R\x05flags\x12\x19\n" +
+	"\bkeep_key\x18\v \x01(\bR\akeepKeyB\b\n" +
 	"\x06_value\"\xa4\x01\n" +
 	"\n" +
 	"CancelWait\x12\x10\n" +

@@ -736,8 +736,10 @@ type KeyDeleted struct {
 	Previous *PreviousValue `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	// Session whose end deleted it, 16 bytes; else empty.
 	EndedSessionId []byte `protobuf:"bytes,3,opt,name=ended_session_id,json=endedSessionId,proto3" json:"ended_session_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether it went because only a lock had made it, and nobody uses the lock any more.
+	Unused        bool `protobuf:"varint,4,opt,name=unused,proto3" json:"unused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *KeyDeleted) Reset() {
@@ -789,6 +791,13 @@ func (x *KeyDeleted) GetEndedSessionId() []byte {
 		return x.EndedSessionId
 	}
 	return nil
+}
+
+func (x *KeyDeleted) GetUnused() bool {
+	if x != nil {
+		return x.Unused
+	}
+	return false
 }
 
 // LockQueued says that a waiter joined a queue.
@@ -1782,12 +1791,13 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x06change\x18\t \x01(\x0e2\x1a.tenure.store.v1.KeyChangeR\x06change\x12:\n" +
 	"\bprevious\x18\n" +
 	" \x01(\v2\x1e.tenure.store.v1.PreviousValueR\bprevious\x12$\n" +
-	"\x0ecreate_time_ms\x18\v \x01(\x03R\fcreateTimeMs\"\x84\x01\n" +
+	"\x0ecreate_time_ms\x18\v \x01(\x03R\fcreateTimeMs\"\x9c\x01\n" +
 	"\n" +
 	"KeyDeleted\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12:\n" +
 	"\bprevious\x18\x02 \x01(\v2\x1e.tenure.store.v1.PreviousValueR\bprevious\x12(\n" +
-	"\x10ended_session_id\x18\x03 \x01(\fR\x0eendedSessionId\"\xcb\x01\n" +
+	"\x10ended_session_id\x18\x03 \x01(\fR\x0eendedSessionId\x12\x16\n" +
+	"\x06unused\x18\x04 \x01(\bR\x06unused\"\xcb\x01\n" +
 	"\n" +
 	"LockQueued\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

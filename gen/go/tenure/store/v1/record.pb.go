@@ -301,8 +301,11 @@ type KeyRecord struct {
 	ValueRevision uint64 `protobuf:"varint,10,opt,name=value_revision,json=valueRevision,proto3" json:"value_revision,omitempty"`
 	// Index of that event in its revision.
 	ValueEventIndex uint32 `protobuf:"varint,11,opt,name=value_event_index,json=valueEventIndex,proto3" json:"value_event_index,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether a grant made the key without a value, and nothing has written it since: it goes when nobody uses its lock any
+	// more. Never set before cluster version 2.
+	MadeByLock    bool `protobuf:"varint,12,opt,name=made_by_lock,json=madeByLock,proto3" json:"made_by_lock,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *KeyRecord) Reset() {
@@ -410,6 +413,13 @@ func (x *KeyRecord) GetValueEventIndex() uint32 {
 		return x.ValueEventIndex
 	}
 	return 0
+}
+
+func (x *KeyRecord) GetMadeByLock() bool {
+	if x != nil {
+		return x.MadeByLock
+	}
+	return false
 }
 
 // LockHead is what all holders and waiters of a lock share. Holders and waiters have rows of their own.
@@ -864,7 +874,10 @@ type WaiterRecord struct {
 	// Whether another call than the one that queued came to wait on the place.
 	Found bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
 	// How many joined the queue before it since it was empty, whether or not they still wait.
-	Ordinal       uint64 `protobuf:"varint,12,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	Ordinal uint64 `protobuf:"varint,12,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	// Whether a key that the grant makes without a value goes when nobody uses the lock any more. Never set before cluster
+	// version 2.
+	KeyGoes       bool `protobuf:"varint,13,opt,name=key_goes,json=keyGoes,proto3" json:"key_goes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -981,6 +994,13 @@ func (x *WaiterRecord) GetOrdinal() uint64 {
 		return x.Ordinal
 	}
 	return 0
+}
+
+func (x *WaiterRecord) GetKeyGoes() bool {
+	if x != nil {
+		return x.KeyGoes
+	}
+	return false
 }
 
 // SessionRecord is a live session.
@@ -1804,7 +1824,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\vkeyed_bytes\x18\x17 \x01(\x04R\n" +
 	"keyedBytes\x12\x1f\n" +
 	"\vstore_bytes\x18\x18 \x01(\x04R\n" +
-	"storeBytes\"\x87\x03\n" +
+	"storeBytes\"\xa9\x03\n" +
 	"\tKeyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +
@@ -1817,7 +1837,9 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\vmod_time_ms\x18\t \x01(\x03R\tmodTimeMs\x12%\n" +
 	"\x0evalue_revision\x18\n" +
 	" \x01(\x04R\rvalueRevision\x12*\n" +
-	"\x11value_event_index\x18\v \x01(\rR\x0fvalueEventIndex\"\xcb\x03\n" +
+	"\x11value_event_index\x18\v \x01(\rR\x0fvalueEventIndex\x12 \n" +
+	"\fmade_by_lock\x18\f \x01(\bR\n" +
+	"madeByLock\"\xcb\x03\n" +
 	"\bLockHead\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x14\n" +
@@ -1864,7 +1886,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05cause\x18\v \x01(\x0e2\x1d.tenure.store.v1.HoldEndCauseR\x05cause\x12 \n" +
 	"\flost_time_ms\x18\f \x01(\x03R\n" +
 	"lostTimeMs\x12!\n" +
-	"\fsession_name\x18\r \x01(\tR\vsessionName\"\x82\x03\n" +
+	"\fsession_name\x18\r \x01(\tR\vsessionName\"\x9d\x03\n" +
 	"\fWaiterRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1d\n" +
 	"\n" +
@@ -1879,7 +1901,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x0equeue_revision\x18\n" +
 	" \x01(\x04R\rqueueRevision\x12\x14\n" +
 	"\x05found\x18\v \x01(\bR\x05found\x12\x18\n" +
-	"\aordinal\x18\f \x01(\x04R\aordinalB\b\n" +
+	"\aordinal\x18\f \x01(\x04R\aordinal\x12\x19\n" +
+	"\bkey_goes\x18\r \x01(\bR\akeyGoesB\b\n" +
 	"\x06_value\"\xa2\x04\n" +
 	"\rSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +

@@ -203,7 +203,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -215,7 +216,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1244,7 +1246,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1256,7 +1259,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1268,7 +1272,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1284,7 +1289,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>

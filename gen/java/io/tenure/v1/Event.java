@@ -479,6 +479,21 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int UNUSED_FIELD_NUMBER = 14;
+  private boolean unused_ = false;
+  /**
+   * <pre>
+   * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+   * </pre>
+   *
+   * <code>bool unused = 14 [json_name = "unused"];</code>
+   * @return The unused.
+   */
+  @java.lang.Override
+  public boolean getUnused() {
+    return unused_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -531,6 +546,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 13, reason_);
+    }
+    if (unused_ != false) {
+      output.writeBool(14, unused_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -591,6 +609,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(13, reason_);
     }
+    if (unused_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(14, unused_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -647,6 +669,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getReason()
         .equals(other.getReason())) return false;
+    if (getUnused()
+        != other.getUnused()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -697,6 +721,9 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + REASON_FIELD_NUMBER;
     hash = (53 * hash) + getReason().hashCode();
+    hash = (37 * hash) + UNUSED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getUnused());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -880,6 +907,7 @@ private static final long serialVersionUID = 0L;
         sessionBuilder_ = null;
       }
       reason_ = "";
+      unused_ = false;
       return this;
     }
 
@@ -971,6 +999,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00001000) != 0)) {
         result.reason_ = reason_;
       }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.unused_ = unused_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1060,6 +1091,9 @@ private static final long serialVersionUID = 0L;
         reason_ = other.reason_;
         bitField0_ |= 0x00001000;
         onChanged();
+      }
+      if (other.getUnused() != false) {
+        setUnused(other.getUnused());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1164,6 +1198,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00001000;
               break;
             } // case 106
+            case 112: {
+              unused_ = input.readBool();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 112
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2610,6 +2649,50 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       reason_ = value;
       bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+
+    private boolean unused_ ;
+    /**
+     * <pre>
+     * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+     * </pre>
+     *
+     * <code>bool unused = 14 [json_name = "unused"];</code>
+     * @return The unused.
+     */
+    @java.lang.Override
+    public boolean getUnused() {
+      return unused_;
+    }
+    /**
+     * <pre>
+     * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+     * </pre>
+     *
+     * <code>bool unused = 14 [json_name = "unused"];</code>
+     * @param value The unused to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUnused(boolean value) {
+
+      unused_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+     * </pre>
+     *
+     * <code>bool unused = 14 [json_name = "unused"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUnused() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      unused_ = false;
       onChanged();
       return this;
     }

@@ -286,4 +286,14 @@ public interface EventOrBuilder extends
    */
   com.google.protobuf.ByteString
       getReasonBytes();
+
+  /**
+   * <pre>
+   * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+   * </pre>
+   *
+   * <code>bool unused = 14 [json_name = "unused"];</code>
+   * @return The unused.
+   */
+  boolean getUnused();
 }

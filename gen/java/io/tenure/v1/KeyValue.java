@@ -174,7 +174,8 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
+   * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
+   * key is deleted; fencing tokens never do.
    * </pre>
    *
    * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -1274,7 +1275,8 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
+     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
+     * key is deleted; fencing tokens never do.
      * </pre>
      *
      * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -1286,7 +1288,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
+     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
+     * key is deleted; fencing tokens never do.
      * </pre>
      *
      * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -1302,7 +1305,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
+     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
+     * key is deleted; fencing tokens never do.
      * </pre>
      *
      * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>

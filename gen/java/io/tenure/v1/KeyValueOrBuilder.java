@@ -80,7 +80,8 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts.
+   * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
+   * key is deleted; fencing tokens never do.
    * </pre>
    *
    * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>

@@ -141,7 +141,8 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the last hold; zero when it was never held.
+   * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
+   * with locks that nobody uses and that have no key; the fencing token never does.
    * </pre>
    *
    * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -1436,7 +1437,8 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the last hold; zero when it was never held.
+     * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
+     * with locks that nobody uses and that have no key; the fencing token never does.
      * </pre>
      *
      * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -1448,7 +1450,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold; zero when it was never held.
+     * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
+     * with locks that nobody uses and that have no key; the fencing token never does.
      * </pre>
      *
      * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -1464,7 +1467,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold; zero when it was never held.
+     * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
+     * with locks that nobody uses and that have no key; the fencing token never does.
      * </pre>
      *
      * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>

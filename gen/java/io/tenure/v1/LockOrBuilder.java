@@ -59,7 +59,8 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Number of the last hold; zero when it was never held.
+   * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
+   * with locks that nobody uses and that have no key; the fencing token never does.
    * </pre>
    *
    * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>

@@ -97,7 +97,8 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the hold on this key, from 1.
+   * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
+   * holds.
    * </pre>
    *
    * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -739,7 +740,8 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the hold on this key, from 1.
+     * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
+     * holds.
      * </pre>
      *
      * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -751,7 +753,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold on this key, from 1.
+     * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
+     * holds.
      * </pre>
      *
      * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -767,7 +770,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold on this key, from 1.
+     * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
+     * holds.
      * </pre>
      *
      * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>

@@ -30,7 +30,8 @@ public interface SequencerOrBuilder extends
 
   /**
    * <pre>
-   * Number of the hold on this key, from 1.
+   * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
+   * holds.
    * </pre>
    *
    * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>

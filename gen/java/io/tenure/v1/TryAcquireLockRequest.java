@@ -202,7 +202,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -214,7 +215,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1183,7 +1185,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1195,7 +1198,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1207,7 +1211,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1223,7 +1228,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>

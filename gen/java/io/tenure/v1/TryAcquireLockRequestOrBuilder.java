@@ -89,7 +89,8 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -98,7 +99,8 @@ public interface TryAcquireLockRequestOrBuilder extends
   boolean hasValue();
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one.
+   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
+   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>

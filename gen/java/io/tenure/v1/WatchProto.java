@@ -105,7 +105,7 @@ public final class WatchProto {
       "s\030\001 \003(\0132\020.tenure.v1.EventR\006events\022\022\n\004mor" +
       "e\030\002 \001(\010R\004more\"M\n\rWatchProgress\022<\n\014proved" +
       "_after\030\001 \001(\0132\031.google.protobuf.DurationR" +
-      "\013provedAfter\"\214\004\n\005Event\022(\n\004type\030\001 \001(\0162\024.t" +
+      "\013provedAfter\"\244\004\n\005Event\022(\n\004type\030\001 \001(\0162\024.t" +
       "enure.v1.EventTypeR\004type\022\032\n\010revision\030\002 \001" +
       "(\004R\010revision\022\024\n\005index\030\003 \001(\rR\005index\022.\n\004ti" +
       "me\030\004 \001(\0132\032.google.protobuf.TimestampR\004ti" +
@@ -118,25 +118,25 @@ public final class WatchProto {
       "dCause\022=\n\016wait_end_cause\030\013 \001(\0162\027.tenure." +
       "v1.WaitEndCauseR\014waitEndCause\022,\n\007session" +
       "\030\014 \001(\0132\022.tenure.v1.SessionR\007session\022\026\n\006r" +
-      "eason\030\r \001(\tR\006reason*\332\003\n\tEventType\022\032\n\026EVE" +
-      "NT_TYPE_UNSPECIFIED\020\000\022\022\n\016EVENT_TYPE_PUT\020" +
-      "\001\022\026\n\022EVENT_TYPE_DELETED\020\002\022\035\n\031EVENT_TYPE_" +
-      "HOLDER_GRANTED\020\003\022\036\n\032EVENT_TYPE_HOLDER_RE" +
-      "LEASED\020\004\022\032\n\026EVENT_TYPE_HOLDER_LOST\020\005\022\032\n\026" +
-      "EVENT_TYPE_LOCK_QUEUED\020\006\022\030\n\024EVENT_TYPE_L" +
-      "OCK_LEFT\020\007\022\033\n\027EVENT_TYPE_LOCK_GRANTED\020\010\022" +
-      "\034\n\030EVENT_TYPE_LOCK_RELEASED\020\t\022\030\n\024EVENT_T" +
-      "YPE_LOCK_LOST\020\n\022\037\n\033EVENT_TYPE_LOCK_DELAY" +
-      "_BEGUN\020\013\022\037\n\033EVENT_TYPE_LOCK_DELAY_ENDED\020" +
-      "\014\022\034\n\030EVENT_TYPE_SESSION_BEGUN\020\r\022!\n\035EVENT" +
-      "_TYPE_SESSION_TAKEN_OVER\020\016\022\034\n\030EVENT_TYPE" +
-      "_SESSION_ENDED\020\0172L\n\014WatchService\022<\n\005Watc" +
-      "h\022\027.tenure.v1.WatchRequest\032\030.tenure.v1.W" +
-      "atchResponse0\001B\226\001\n\014io.tenure.v1B\nWatchPr" +
-      "otoP\001Z5github.com/tenure-io/tenure/gen/g" +
-      "o/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002" +
-      "\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTen" +
-      "ure::V1b\006proto3"
+      "eason\030\r \001(\tR\006reason\022\026\n\006unused\030\016 \001(\010R\006unu" +
+      "sed*\332\003\n\tEventType\022\032\n\026EVENT_TYPE_UNSPECIF" +
+      "IED\020\000\022\022\n\016EVENT_TYPE_PUT\020\001\022\026\n\022EVENT_TYPE_" +
+      "DELETED\020\002\022\035\n\031EVENT_TYPE_HOLDER_GRANTED\020\003" +
+      "\022\036\n\032EVENT_TYPE_HOLDER_RELEASED\020\004\022\032\n\026EVEN" +
+      "T_TYPE_HOLDER_LOST\020\005\022\032\n\026EVENT_TYPE_LOCK_" +
+      "QUEUED\020\006\022\030\n\024EVENT_TYPE_LOCK_LEFT\020\007\022\033\n\027EV" +
+      "ENT_TYPE_LOCK_GRANTED\020\010\022\034\n\030EVENT_TYPE_LO" +
+      "CK_RELEASED\020\t\022\030\n\024EVENT_TYPE_LOCK_LOST\020\n\022" +
+      "\037\n\033EVENT_TYPE_LOCK_DELAY_BEGUN\020\013\022\037\n\033EVEN" +
+      "T_TYPE_LOCK_DELAY_ENDED\020\014\022\034\n\030EVENT_TYPE_" +
+      "SESSION_BEGUN\020\r\022!\n\035EVENT_TYPE_SESSION_TA" +
+      "KEN_OVER\020\016\022\034\n\030EVENT_TYPE_SESSION_ENDED\020\017" +
+      "2L\n\014WatchService\022<\n\005Watch\022\027.tenure.v1.Wa" +
+      "tchRequest\032\030.tenure.v1.WatchResponse0\001B\226" +
+      "\001\n\014io.tenure.v1B\nWatchProtoP\001Z5github.co" +
+      "m/tenure-io/tenure/gen/go/tenure/v1;tenu" +
+      "rev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Ten" +
+      "ure\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -194,7 +194,7 @@ public final class WatchProto {
     internal_static_tenure_v1_Event_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Event_descriptor,
-        new java.lang.String[] { "Type", "Revision", "Index", "Time", "Key", "Kv", "Previous", "Hold", "Place", "HoldEndCause", "WaitEndCause", "Session", "Reason", });
+        new java.lang.String[] { "Type", "Revision", "Index", "Time", "Key", "Kv", "Previous", "Hold", "Place", "HoldEndCause", "WaitEndCause", "Session", "Reason", "Unused", });
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
     io.tenure.v1.LockProto.getDescriptor();
