@@ -30,7 +30,7 @@ func (a *api) Campaign(
 	if r.GetContent() != nil {
 		acquire.Value = append([]byte{}, value...)
 	}
-	return a.AcquireLock(acquire, campaignStream{stream})
+	return a.acquireLock(acquire, storage.KeepsKeys(a.node.Store().Applied().ClusterVersion), campaignStream{stream})
 }
 
 // campaignStream tells a candidate what a waiter is told.
@@ -238,16 +238,16 @@ func (o *office) follow(a *api, e *storev1.Event) (changed bool) {
 		o.hold = grantedToProto(e, a)
 		return true
 	case *storev1.Event_LockReleased:
-		return o.vacate(kind.LockReleased.GetLockIndex())
+		return o.vacate(kind.LockReleased.GetFencingToken())
 	case *storev1.Event_LockLost:
-		return o.vacate(kind.LockLost.GetLockIndex())
+		return o.vacate(kind.LockLost.GetFencingToken())
 	}
 	return changed
 }
 
 // vacate notes that a hold ended.
-func (o *office) vacate(lockIndex uint64) bool {
-	if o.hold == nil || o.hold.GetSequencer().GetLockIndex() != lockIndex {
+func (o *office) vacate(token uint64) bool {
+	if o.hold == nil || o.hold.GetSequencer().GetFencingToken() != token {
 		return false
 	}
 	o.hold = nil

@@ -56,13 +56,21 @@ func newWaiting(acquire *storev1.AcquireLock, result *storev1.Result) *waiting {
 func (a *api) AcquireLock(
 	r *tenurev1.AcquireLockRequest, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
 ) error {
+	return a.acquireLock(r, false, stream)
+}
+
+// acquireLock is AcquireLock for a key that goes with the last use of the lock, as that of a lock, or stays, as that of an
+// election.
+func (a *api) acquireLock(
+	r *tenurev1.AcquireLockRequest, keepKey bool, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
+) error {
 	ctx := stream.Context()
 	acquire, err := a.acquireFromProto(ctx, r)
 	if err != nil {
 		return err
 	}
 	acquire.Value = r.GetValue()
-	acquire.Queue = true
+	acquire.Queue, acquire.KeepKey = true, keepKey
 	result, err := a.propose(ctx, change{
 		request: r,
 		options: r.GetOptions(),

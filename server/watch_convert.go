@@ -30,6 +30,7 @@ func (c *eventConverter) convert(e *storev1.Event) (*tenurev1.Event, error) {
 	case *storev1.Event_KeyDeleted:
 		out.Type = tenurev1.EventType_EVENT_TYPE_DELETED
 		out.Key = kind.KeyDeleted.GetKey()
+		out.Unused = kind.KeyDeleted.GetUnused()
 		out.Previous, err = c.previousOf(kind.KeyDeleted.GetPrevious())
 	case *storev1.Event_SessionBegun, *storev1.Event_SessionTakenOver, *storev1.Event_SessionEnded:
 		addSessionEvent(out, e)

@@ -49,7 +49,9 @@ func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResul
 		if err != nil {
 			return nil, err
 		}
-		return holdResult(n, h), c.keyGranted(l, ask.mode, a.GetValue(), a.GetFlags())
+		return holdResult(n, h), c.keyGranted(l, ask.mode, write{
+			value: a.GetValue(), flags: a.GetFlags(), byLock: c.keyGoes(a),
+		})
 	case a.GetQueue():
 		return c.enqueue(l, ask, a)
 	default:
@@ -208,6 +210,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		QueueTimeMs:   c.wallMs,
 		QueueRevision: c.revision,
 		Ordinal:       l.head.GetQueued(),
+		KeyGoes:       c.keyGoes(a),
 	})
 	if err != nil {
 		return nil, err

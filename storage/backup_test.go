@@ -107,7 +107,7 @@ func checkBytesOf(t *testing.T, s *storage.Store) {
 func TestBackupRoundTrip(t *testing.T) {
 	for seed := range uint64(4) {
 		log, _ := randomLog(t, seed, 500)
-		live := newStore(t, vfs.NewMem(), "sm")
+		live := oldStore(t, vfs.NewMem(), "sm")
 		if _, err := live.Apply(log[:400]); err != nil {
 			t.Fatal(err)
 		}

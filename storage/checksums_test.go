@@ -13,7 +13,7 @@ import (
 func TestChecksumsOfTheLastEntriesAreKnown(t *testing.T) {
 	log, live := randomLog(t, 5, 300)
 	fs := vfs.NewMem()
-	batched := newStore(t, fs, "batched")
+	batched := oldStore(t, fs, "batched")
 	for at := 0; at < len(log); at += 7 {
 		if _, err := batched.Apply(log[at:min(at+7, len(log))]); err != nil {
 			t.Fatal(err)

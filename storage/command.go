@@ -31,6 +31,8 @@ type command struct {
 	touched   []name       // locks whose waiters may be granted, in order
 	isTouched map[name]bool
 	granted   int
+	idle      []name // locks that nobody used at some time of the command, in order
+	isIdle    map[name]bool
 	// prefixDeleted is how many keys were deleted by prefix.
 	prefixDeleted int
 	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
@@ -133,8 +135,12 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	}
 }
 
-// finish grants nothing more; it writes the history of the command and moves the revision.
+// finish grants nothing more; it deletes the keys that are left unused, writes the history of the command and moves the
+// revision.
 func (c *command) finish() error {
+	if err := c.dropUnused(); err != nil {
+		return err
+	}
 	if c.wallMs != 0 {
 		c.state.WallTimeMs = c.wallMs
 	}

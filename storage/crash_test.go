@@ -22,7 +22,7 @@ func TestCrashLosesOnlyTheTail(t *testing.T) {
 
 	rng := rand.New(rand.NewPCG(3, 3))
 	fs := vfs.NewCrashableMem()
-	store := newStore(t, fs, "sm")
+	store := oldStore(t, fs, "sm")
 	crashes, behind := 0, 0
 	for i, e := range log {
 		if _, err := store.Apply([]storage.Entry{e}); err != nil {
@@ -78,7 +78,7 @@ type stateAt struct {
 // statesOf returns the state after each entry of a log, by index.
 func statesOf(t *testing.T, log []storage.Entry) map[uint64]stateAt {
 	t.Helper()
-	store := newStore(t, vfs.NewMem(), "states")
+	store := oldStore(t, vfs.NewMem(), "states")
 	states := map[uint64]stateAt{1: {dump: dumpOf(t, store)}}
 	for _, e := range log {
 		if _, err := store.Apply([]storage.Entry{e}); err != nil {
@@ -103,7 +103,7 @@ func TestBootstrapSurvivesACrash(t *testing.T) {
 }
 
 func TestFlushEndedSignals(t *testing.T) {
-	store := newStore(t, vfs.NewMem(), "sm")
+	store := oldStore(t, vfs.NewMem(), "sm")
 	<-store.FlushEnded()
 	if err := store.AsyncFlush(); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestFlushEndedSignals(t *testing.T) {
 func TestACheckpointSurvivesACrashWhole(t *testing.T) {
 	log, _ := randomLog(t, 1, 50)
 	fs := vfs.NewCrashableMem()
-	store := newStore(t, fs, "sm")
+	store := oldStore(t, fs, "sm")
 	if _, err := store.Apply(log); err != nil {
 		t.Fatal(err)
 	}

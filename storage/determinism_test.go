@@ -73,7 +73,7 @@ func replay(t *testing.T, seed uint64, log []storage.Entry) (*storage.Store, []*
 	rng := rand.New(rand.NewPCG(seed, 99))
 	fs := vfs.NewCrashableMem()
 	dir := "sm"
-	store := newStore(t, fs, dir)
+	store := oldStore(t, fs, dir)
 	h := &history{t: t}
 	crashes, checkpoints, again := 0, 0, 0
 	next := 0

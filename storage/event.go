@@ -51,8 +51,7 @@ func (c *command) emitPut(n name, k *storev1.KeyRecord, head *storev1.LockHead, 
 }
 
 // emitDeleted tells that a key lost its value. What the same command told of the key before is replaced.
-func (c *command) emitDeleted(n name, previous *storev1.PreviousValue, endedSession []byte) {
-	deleted := &storev1.KeyDeleted{Key: n.key, Previous: previous, EndedSessionId: endedSession}
+func (c *command) emitDeleted(n name, deleted *storev1.KeyDeleted) {
 	if i, earlier := c.toldPut(n); earlier != nil {
 		deleted.Previous = earlier.GetPrevious()
 		c.events[i].Kind = &storev1.Event_KeyDeleted{KeyDeleted: deleted}

@@ -43,7 +43,7 @@ func FuzzCommands(f *testing.F) {
 		f.Add(data, uint64(0x5bd1))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cuts uint64) {
-		live := newStore(t, vfs.NewMem(), "live")
+		live := oldStore(t, vfs.NewMem(), "live")
 		source := &fuzzedSource{data: data, low: rand.NewPCG(1, 2)}
 		g := newGenerator(t, 0, live)
 		g.rng = rand.New(source)
@@ -60,7 +60,7 @@ func FuzzCommands(f *testing.F) {
 			}
 			g.forget()
 		}
-		replica := newStore(t, vfs.NewMem(), "replica")
+		replica := oldStore(t, vfs.NewMem(), "replica")
 		for from, i := 0, 0; i < len(log); i++ {
 			if i+1 < len(log) && cuts>>(i%64)&1 == 0 {
 				continue

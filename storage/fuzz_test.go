@@ -26,7 +26,7 @@ func FuzzApply(f *testing.F) {
 		fuzzed := storage.Entry{Index: last.Index + 1, Term: last.Term, Data: data}
 		_, err := live.Apply([]storage.Entry{fuzzed})
 
-		replica := newStore(t, vfs.NewMem(), "replica")
+		replica := oldStore(t, vfs.NewMem(), "replica")
 		_, replicaErr := replica.Apply(append(log, fuzzed))
 		if (err == nil) != (replicaErr == nil) {
 			t.Fatalf("got %v and %v, want the same", err, replicaErr)

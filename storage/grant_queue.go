@@ -141,19 +141,28 @@ func (c *command) grantPlace(l *lock, p *place) error {
 	if _, err := c.grant(l, ask); err != nil {
 		return err
 	}
-	return c.keyGranted(l, ask.mode, p.waiter.GetValue(), p.waiter.GetFlags())
+	return c.keyGranted(l, ask.mode, write{
+		value: p.waiter.GetValue(), flags: p.waiter.GetFlags(), byLock: p.waiter.GetKeyGoes(),
+	})
 }
 
 // keyGranted does to a key what a grant from AcquireLock does: a missing one is made, a given value is written, and an
-// EXCLUSIVE grant moves an existing one.
-func (c *command) keyGranted(l *lock, mode storev1.LockMode, value []byte, flags uint64) error {
+// EXCLUSIVE grant moves an existing one. A key that a lock made stays from the first grant on that wants it to.
+func (c *command) keyGranted(l *lock, mode storev1.LockMode, w write) error {
 	k, err := c.keyRecord(l.name)
 	if err != nil {
 		return err
 	}
+	if k.GetMadeByLock() && !w.byLock {
+		k.MadeByLock = false
+		if err = c.saveKey(l.name, k, k); err != nil {
+			return err
+		}
+	}
 	switch {
-	case value != nil || k == nil:
-		_, err = c.writeKey(l.name, l.head, k, write{value: value, flags: flags})
+	case w.value != nil || k == nil:
+		w.byLock = w.byLock && w.value == nil
+		_, err = c.writeKey(l.name, l.head, k, w)
 	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
 		err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 	}

@@ -14,7 +14,7 @@ import (
 // TestHotRowsAreWhatTheDiskHolds applies random commands, many of which fail, and compares after each entry.
 func TestHotRowsAreWhatTheDiskHolds(t *testing.T) {
 	log, _ := randomLog(t, 1, 300)
-	store := newStore(t, vfs.NewMem(), "sm")
+	store := oldStore(t, vfs.NewMem(), "sm")
 	most := 0
 	for len(log) > 0 {
 		n := min(1+len(log)%5, len(log))

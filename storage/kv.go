@@ -63,6 +63,8 @@ type write struct {
 	value []byte
 	flags uint64
 	bind  []byte // session that owns the key from now on; empty leaves the owner
+	// byLock says that a grant makes the key, and that it goes with the last use of the lock.
+	byLock bool
 }
 
 // writeKey gives a key a value and tells of it. The head is the key's lock as it is now; old is its record, nil if the
@@ -79,6 +81,7 @@ func (c *command) writeKey(n name, head *storev1.LockHead, old *storev1.KeyRecor
 		ModTimeMs:      c.wallMs,
 		ValueRevision:  c.revision,
 		BoundSessionId: w.bind,
+		MadeByLock:     w.byLock,
 	}
 	if old != nil {
 		k.CreateRevision, k.CreateTimeMs = old.GetCreateRevision(), old.GetCreateTimeMs()
@@ -135,18 +138,19 @@ func (c *command) deleteKey(n name, endedSession []byte) error {
 	if err != nil || k == nil {
 		return err
 	}
-	return c.deleteRecord(n, k, endedSession)
+	return c.deleteRecord(n, k, &storev1.KeyDeleted{EndedSessionId: endedSession})
 }
 
-// deleteRecord takes the value of an existing key away.
-func (c *command) deleteRecord(n name, k *storev1.KeyRecord, endedSession []byte) error {
+// deleteRecord takes the value of an existing key away. Why is what the event says of it besides the key.
+func (c *command) deleteRecord(n name, k *storev1.KeyRecord, why *storev1.KeyDeleted) error {
 	if err := c.rebind(n, k.GetBoundSessionId(), nil); err != nil {
 		return err
 	}
 	c.rows.remove(nameRow(rowKey, n))
 	c.state.Keys--
 	c.state.LiveBytes -= keySize(n, k)
-	c.emitDeleted(n, previousValue(k), endedSession)
+	why.Key, why.Previous = n.key, previousValue(k)
+	c.emitDeleted(n, why)
 	return c.noteKeyGone(n)
 }
 
@@ -349,7 +353,7 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 	if k == nil {
 		return &storev1.DeleteResult{}, nil
 	}
-	return &storev1.DeleteResult{Deleted: 1}, c.deleteRecord(n, k, nil)
+	return &storev1.DeleteResult{Deleted: 1}, c.deleteRecord(n, k, &storev1.KeyDeleted{})
 }
 
 // deletePrefix deletes all keys with a prefix, or none if they are too many.

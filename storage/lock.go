@@ -33,6 +33,7 @@ func (w *work) lock(n name) (*lock, error) {
 func (c *command) saveLock(l *lock) error {
 	h := l.head
 	if isIdle(h) {
+		c.noteIdle(l.name)
 		h.Mode = storev1.LockMode_LOCK_MODE_UNSPECIFIED
 		h.Limit = 0
 	}

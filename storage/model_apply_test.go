@@ -104,6 +104,7 @@ func (m *model) attempt(cmd *storev1.Command) (answer string) {
 	}
 	what := m.run(cmd)
 	m.touched = nil
+	m.dropUnused()
 	if m.changed {
 		m.revision++
 	}
@@ -217,6 +218,9 @@ func (m *model) runLock(cmd *storev1.Command) string {
 		return m.breakLock(c.BreakLock)
 	case *storev1.Command_GrantWaiters:
 		m.checkTerm(c.GrantWaiters.GetTerm())
+		return ""
+	case *storev1.Command_SetClusterVersion:
+		m.version = c.SetClusterVersion.GetVersion()
 		return ""
 	case *storev1.Command_EndFreeze:
 		if c.EndFreeze.GetTerm() != 0 {
@@ -352,11 +356,12 @@ func (m *model) acquire(a *storev1.AcquireLock) string {
 			refuse("LOCK_MODE_MISMATCH")
 		}
 	}
+	goes := m.version >= 2 && !a.GetKeepKey()
 	switch {
 	case len(l.queue) == 0 && m.fits(l, a.GetMode(), a.GetPermits()):
 		m.needRoom(id)
 		h := *m.grant(key, l, modelHold{session: id, owner: a.GetOwner(), mode: a.GetMode(), permits: a.GetPermits()}, a.GetLimit())
-		m.granted(key, a.GetMode(), a.GetValue(), a.GetFlags())
+		m.granted(key, a.GetMode(), a.GetValue(), a.GetFlags(), goes)
 		return fmt.Sprintf("held %d %d", h.index, h.token)
 	case !a.GetQueue():
 		return "refused"
@@ -366,7 +371,7 @@ func (m *model) acquire(a *storev1.AcquireLock) string {
 	m.needRoom(id)
 	l.queue = append(slices.Clone(l.queue), modelWait{
 		place: m.next(), session: id, owner: a.GetOwner(), mode: a.GetMode(), permits: a.GetPermits(),
-		value: a.GetValue(), flags: a.GetFlags(),
+		value: a.GetValue(), flags: a.GetFlags(), goes: goes,
 	})
 	if len(l.holds) == 0 && len(l.queue) == 1 {
 		l.limit = a.GetLimit()

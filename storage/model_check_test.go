@@ -30,7 +30,7 @@ func TestModel(t *testing.T) {
 }
 
 func runModel(t *testing.T, seed uint64, commands int) {
-	store := newStore(t, vfs.NewMem(), "sm")
+	store := oldStore(t, vfs.NewMem(), "sm")
 	g := newGenerator(t, seed, store)
 	m := newModel()
 	answers := map[string]int{}

@@ -16,6 +16,7 @@ type modelKey struct {
 	create, mod, version uint64
 	valued               uint64 // revision that gave the value
 	bound                string
+	byLock               bool // made by a grant, and written by nobody since
 }
 
 type modelHold struct {
@@ -33,6 +34,7 @@ type modelWait struct {
 	permits        uint32
 	value          []byte
 	flags          uint64
+	goes           bool // a key that the grant makes goes with the last use
 }
 
 type modelLock struct {
@@ -68,6 +70,7 @@ type windowID struct {
 
 type model struct {
 	term      uint64
+	version   uint32
 	revision  uint64
 	compacted uint64
 	keys      map[string]modelKey
@@ -86,7 +89,7 @@ type model struct {
 
 func newModel() *model {
 	return &model{
-		term: 1, keys: map[string]modelKey{}, locks: map[string]*modelLock{}, sessions: map[string]modelSession{},
+		term: 1, version: 1, keys: map[string]modelKey{}, locks: map[string]*modelLock{}, sessions: map[string]modelSession{},
 		ended: map[string]bool{}, windows: map[windowID]*modelWindow{}, keyed: map[string]modelResult{}, limits: &storev1.Limits{},
 	}
 }
@@ -193,7 +196,7 @@ func (m *model) put(key string, value []byte, flags uint64, bind string) {
 		m.needRoom(bind)
 		k.bound = bind
 	}
-	k.value, k.flags, k.mod = string(value), flags, m.next()
+	k.value, k.flags, k.mod, k.byLock = string(value), flags, m.next(), false
 	if k.valued != m.next() {
 		k.valued = m.next()
 		k.version++
@@ -260,13 +263,30 @@ func (m *model) grant(key string, l *modelLock, h modelHold, limit uint32) *mode
 }
 
 // granted does to a key what AcquireLock does.
-func (m *model) granted(key string, mode storev1.LockMode, value []byte, flags uint64) {
-	_, exists := m.keys[key]
+func (m *model) granted(key string, mode storev1.LockMode, value []byte, flags uint64, goes bool) {
+	k, exists := m.keys[key]
+	if exists && !goes {
+		k.byLock = false
+		m.keys[key] = k
+	}
 	switch {
 	case value != nil || !exists:
 		m.put(key, value, flags, "")
+		if k = m.keys[key]; value == nil && goes {
+			k.byLock = true
+			m.keys[key] = k
+		}
 	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
 		m.move(key)
+	}
+}
+
+// dropUnused deletes the keys that only a lock had made, and that nobody uses any more.
+func (m *model) dropUnused() {
+	for key, k := range m.keys {
+		if l := m.lock(key); k.byLock && len(l.holds)+len(l.queue) == 0 {
+			m.remove(key)
+		}
 	}
 }
 
@@ -274,7 +294,7 @@ func (m *model) grantPlace(key string, l *modelLock, i int) {
 	w := l.queue[i]
 	l.queue = slices.Delete(slices.Clone(l.queue), i, i+1)
 	m.grant(key, l, modelHold{session: w.session, owner: w.owner, mode: w.mode, permits: w.permits}, l.limit)
-	m.granted(key, w.mode, w.value, w.flags)
+	m.granted(key, w.mode, w.value, w.flags, w.goes)
 }
 
 // grantTouched grants to waiters, in the order of their places, until one does not fit.

@@ -58,7 +58,7 @@ func (g *generator) mode() (mode storev1.LockMode, permits, limit uint32) {
 }
 
 func (g *generator) acquire() *storev1.AcquireLock {
-	a := &storev1.AcquireLock{Key: g.key(), Session: g.ref(), Owner: g.owner(), Queue: !g.oneIn(5), Flags: uint64(g.rng.IntN(3))}
+	a := &storev1.AcquireLock{Key: g.key(), Session: g.ref(), Owner: g.owner(), Queue: !g.oneIn(5), Flags: uint64(g.rng.IntN(3)), KeepKey: g.oneIn(6)}
 	a.Mode, a.Permits, a.Limit = g.mode()
 	if g.oneIn(3) {
 		a.Value = g.value()

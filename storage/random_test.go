@@ -161,6 +161,9 @@ func (g *generator) plain() *storev1.Command {
 		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: g.key()}}
 	case n < 51:
 		cmd.Kind = &storev1.Command_Compact{Compact: g.compact()}
+	case n < 52:
+		_, newest := storage.ClusterVersions()
+		cmd.Kind = &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: newest}}
 	case n < 90:
 		cmd.Kind = &storev1.Command_Put{Put: g.put()}
 	case n < 105:
@@ -287,10 +290,11 @@ func (g *generator) entry(index uint64, commands []*storev1.Command) storage.Ent
 	return storage.Entry{Index: index, Term: g.term, Data: data}
 }
 
-// randomLog applies n random entries to a new store and returns them, with the store.
+// randomLog applies n random entries to a store of the oldest version, which they raise at some time, and returns them,
+// with the store. Who applies them again does so to an oldStore.
 func randomLog(t *testing.T, seed uint64, n int) ([]storage.Entry, *storage.Store) {
 	t.Helper()
-	store := newStore(t, vfs.NewMem(), "live")
+	store := oldStore(t, vfs.NewMem(), "live")
 	g := newGenerator(t, seed, store)
 	var log []storage.Entry
 	for i := range n {
@@ -317,12 +321,24 @@ func randomLog(t *testing.T, seed uint64, n int) ([]storage.Entry, *storage.Stor
 	return log, store
 }
 
-// newStore returns a bootstrapped store that is closed at the end of the test.
+// newStore returns a bootstrapped store of the newest cluster version that is closed at the end of the test.
 func newStore(t *testing.T, fs vfs.FS, dir string) *storage.Store {
 	t.Helper()
-	store := openStore(t, fs, dir)
 	_, newest := storage.ClusterVersions()
-	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, ClusterVersion: newest}); err != nil {
+	return newStoreOf(t, fs, dir, newest)
+}
+
+// oldStore is newStore with the oldest cluster version.
+func oldStore(t *testing.T, fs vfs.FS, dir string) *storage.Store {
+	t.Helper()
+	oldest, _ := storage.ClusterVersions()
+	return newStoreOf(t, fs, dir, oldest)
+}
+
+func newStoreOf(t *testing.T, fs vfs.FS, dir string, version uint32) *storage.Store {
+	t.Helper()
+	store := openStore(t, fs, dir)
+	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, ClusterVersion: version}); err != nil {
 		t.Fatal(err)
 	}
 	return store

@@ -24,7 +24,7 @@ func lostCluster(t *testing.T, seed uint64) (vfs.FS, *storage.Store) {
 	t.Helper()
 	log, _ := randomLog(t, seed, 300)
 	fs := vfs.NewMem()
-	s := newStore(t, fs, "sm")
+	s := oldStore(t, fs, "sm")
 	if _, err := s.Apply(log); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
@@ -172,26 +173,44 @@ func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, err
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range holds {
-		r, err := c.sessionRecord(SessionID(h.GetSessionId()))
-		if err != nil {
-			return nil, err
-		}
-		how := ending{
-			cause:   storev1.HoldEndCause_HOLD_END_CAUSE_BROKEN,
-			reason:  b.GetReason(),
-			delayMs: r.GetLockDelayMs(),
-		}
-		if err := c.endHold(l, h, how); err != nil {
-			return nil, err
-		}
+	parts := []func() error{
+		func() error { return c.breakHolds(l, holds, b.GetReason()) },
+		func() error { return c.breakPlaces(l, places, b.GetReason()) },
 	}
-	for _, p := range places {
-		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_BROKEN, b.GetReason()); err != nil {
+	if c.state.ClusterVersion >= version2 { // The end of the last hold may delete the key, which is the last event of the lock.
+		slices.Reverse(parts)
+	}
+	for _, part := range parts {
+		if err = part(); err != nil {
 			return nil, err
 		}
 	}
 	return &storev1.BreakLockResult{Holds: uint32(len(holds)), Places: uint32(len(places))}, c.grantTouched()
+}
+
+// breakHolds takes valid holds of a lock away. Their lock-delays begin.
+func (c *command) breakHolds(l *lock, holds []*storev1.HoldRecord, reason string) error {
+	for _, h := range holds {
+		r, err := c.sessionRecord(SessionID(h.GetSessionId()))
+		if err != nil {
+			return err
+		}
+		how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_BROKEN, reason: reason, delayMs: r.GetLockDelayMs()}
+		if err := c.endHold(l, h, how); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// breakPlaces takes places in the queue of a lock away.
+func (c *command) breakPlaces(l *lock, places []*place, reason string) error {
+	for _, p := range places {
+		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_BROKEN, reason); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // brokenRows returns the valid holds and the places that a break is about.

@@ -70,6 +70,7 @@ func parseAcquire(w *words) *storev1.AcquireLock {
 	a := &storev1.AcquireLock{
 		Session: w.ref("session"), Owner: w.str("owner"), Mode: mode, Permits: uint32(w.num("permits")),
 		Limit: uint32(w.num("limit")), Queue: !w.flag("try"), WaitMs: w.ms("wait"), Flags: w.num("flags"),
+		KeepKey: w.flag("keep-key"),
 	}
 	if w.has("value") {
 		a.Value = []byte(w.str("value"))

@@ -21,6 +21,10 @@ const (
 // ClusterVersions returns the oldest and the newest cluster version that this program can follow.
 func ClusterVersions() (oldest, newest uint32) { return clusterVersionMin, clusterVersionMax }
 
+// KeepsKeys says whether an acquire may ask, under a cluster version, for a key that stays. Under an older one a key stays
+// in any case, and older programs do not know the question.
+func KeepsKeys(version uint32) bool { return version >= version2 }
+
 // checkVersion refuses a state of a cluster version that this program cannot follow.
 func checkVersion(version uint32) error {
 	if version < clusterVersionMin || version > clusterVersionMax {

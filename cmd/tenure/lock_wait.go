@@ -48,7 +48,7 @@ func watchHoldAfter(ctx context.Context, c *tenure.Client, hold tenure.Sequencer
 		switch {
 		case err != nil:
 			return err
-		case event.Hold == nil || event.Hold.LockIndex != hold.LockIndex:
+		case event.Hold == nil || event.Hold.Token != hold.Token:
 		case event.Type == tenure.EventLockLost, event.Type == tenure.EventLockReleased:
 			return &holdLostError{cause: event.Message.GetHoldEndCause(), reason: event.Message.GetReason()}
 		}

@@ -125,7 +125,7 @@ final class Holds {
   /** The cluster hints that a hold was lost. */
   void lost(Sequencer s) {
     for (Held h : List.copyOf(held)) {
-      if (h.fullKey().equals(s.getKey()) && h.lockIndex() == s.getLockIndex()) {
+      if (isSame(h, s)) {
         h.end(EndCause.TAKEN_AWAY);
       }
     }
@@ -189,7 +189,7 @@ final class Holds {
   /** Returns the Held of a hold, the one that there is or a new one, with one claim on it more. */
   Held adopt(Hold h) {
     for (Held known : held) {
-      if (known.fullKey().equals(h.getSequencer().getKey()) && known.lockIndex() == h.getSequencer().getLockIndex()) {
+      if (isSame(known, h.getSequencer())) {
         return known.claim();
       }
     }
@@ -217,7 +217,11 @@ final class Holds {
   }
 
   boolean isHeld(Hold h) {
-    return held.stream().anyMatch(known -> known.fullKey().equals(h.getSequencer().getKey())
-        && known.lockIndex() == h.getSequencer().getLockIndex());
+    return held.stream().anyMatch(known -> isSame(known, h.getSequencer()));
+  }
+
+  /** Whether a sequencer is that of a hold. A lock_index comes again when a lock was forgotten, a token never. */
+  private static boolean isSame(Held h, Sequencer s) {
+    return h.fullKey().equals(s.getKey()) && h.token() == s.getFencingToken();
   }
 }

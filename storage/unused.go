@@ -1,0 +1,52 @@
+package storage
+
+import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// keyGoes says whether a key that the grant of an acquire makes without a value goes with the last use of the lock.
+func (c *command) keyGoes(a *storev1.AcquireLock) bool {
+	return c.state.ClusterVersion >= version2 && !a.GetKeepKey()
+}
+
+// noteIdle notes that nobody uses a lock. At the end of the command somebody may.
+func (c *command) noteIdle(n name) {
+	if c.isIdle[n] {
+		return
+	}
+	if c.isIdle == nil {
+		c.isIdle = make(map[name]bool)
+	}
+	c.isIdle[n] = true
+	c.idle = append(c.idle, n)
+}
+
+// dropUnused deletes the keys that only a lock had made and that nobody uses any more, once all operations and grants of
+// the command are done, in the order in which their locks fell idle.
+func (c *command) dropUnused() error {
+	if c.state.ClusterVersion < version2 {
+		return nil
+	}
+	idle := c.idle
+	c.idle = nil
+	for _, n := range idle {
+		k, err := c.keyRecord(n)
+		if err != nil {
+			return err
+		}
+		if !k.GetMadeByLock() {
+			continue
+		}
+		head, err := lockHead(c.rows, n)
+		if err != nil {
+			return err
+		}
+		if !isIdle(head) {
+			continue
+		}
+		if err = c.deleteRecord(n, k, &storev1.KeyDeleted{Unused: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
