@@ -1,7 +1,6 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
-import io.grpc.CallOptions;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
@@ -274,7 +273,7 @@ final class Acquisition {
     Stream(Connection c) {
       this.connection = c;
       ClientCalls.asyncServerStreamingCall(
-          c.call(LockServiceGrpc.getAcquireLockMethod(), CallOptions.DEFAULT), request(), this);
+          c.stream(LockServiceGrpc.getAcquireLockMethod()), request(), this);
     }
 
     void end() {

@@ -402,7 +402,7 @@ public final class Client implements AutoCloseable {
     for (Connection c : opened) {
       while (true) {
         try {
-          c.awaitClosed(Math.max(0, until - System.nanoTime()));
+          c.awaitClosed(until);
           break;
         } catch (InterruptedException e) {
           interrupted = true;

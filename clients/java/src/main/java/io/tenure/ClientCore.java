@@ -50,6 +50,8 @@ final class ClientCore implements Link.Listener {
   /** By session and epoch, who we said we were when we began to take it over, until that was done. */
   private final Map<String, ByteString> takers = new LinkedHashMap<>();
   private volatile boolean ended;
+  /** A call that asks whether the member answers still, which a stream that broke made doubtful. */
+  private CompletableFuture<?> doubt = CompletableFuture.completedFuture(null);
 
   ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock) {
     this.at = at;
@@ -74,6 +76,15 @@ final class ClientCore implements Link.Listener {
   @Override
   public void down(Connection c) {
     // The others look after what they do over it.
+  }
+
+  @Override
+  public void doubted(Connection c) {
+    if (doubt.isDone()) {
+      // A call that the member does not answer has another one tried.
+      doubt = calls.call(
+          ClusterServiceGrpc.getListMembersMethod(), ListMembersRequest.getDefaultInstance(), patience(callTimeout));
+    }
   }
 
   @Override

@@ -3,34 +3,62 @@ package io.tenure;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ConnectivityState;
-import io.grpc.ManagedChannel;
-import io.grpc.MethodDescriptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
-/** A connection to one member. Only the loop touches it. */
+/**
+ * A connection to one member: a channel for calls and renewals, and others for streams that stay open, such as waits and watches. A
+ * member bounds the streams of a channel, and one more waits until another ends; so streams never keep a call from going out. Only
+ * the loop touches it.
+ */
 final class Connection {
+  /** How many streams share a channel: what every HTTP/2 server and proxy is expected to allow, and a tenth of what a member does. */
+  static final int STREAMS_MAX = 100;
+
   /** Responses are at most 1.5 MiB, with room for headers. */
   private static final int MESSAGE_BYTES_MAX = 4 << 20;
 
   private static final long PING_SECONDS = 15;
+  /** How long a channel for streams that has none stays connected. */
+  private static final long IDLE_SECONDS = 60;
 
   private final String address;
+  private final boolean tls;
+  private final Loop loop;
+  private final Consumer<Connection> streamLost;
   private final ManagedChannel channel;
+  private final List<Line> lines = new ArrayList<>();
   private boolean closed;
   private long answers;
 
-  Connection(String address, boolean tls, Loop loop) {
+  /** Begins to connect. {@code streamLost} is told when a stream ended because its channel may have broken. */
+  Connection(String address, boolean tls, Loop loop, Consumer<Connection> streamLost) {
     this.address = address;
-    this.channel = Grpc.newChannelBuilder(address, tls ? TlsChannelCredentials.create() : InsecureChannelCredentials.create())
+    this.tls = tls;
+    this.loop = loop;
+    this.streamLost = streamLost;
+    this.channel = builder().build();
+  }
+
+  private ManagedChannelBuilder<?> builder() {
+    return Grpc.newChannelBuilder(address, tls ? TlsChannelCredentials.create() : InsecureChannelCredentials.create())
         .executor(loop)
         .maxInboundMessageSize(MESSAGE_BYTES_MAX)
         .keepAliveTime(PING_SECONDS, TimeUnit.SECONDS)
         .keepAliveTimeout(PING_SECONDS / 3, TimeUnit.SECONDS)
-        .disableRetry()
-        .build();
+        .disableRetry();
   }
 
   String address() {
@@ -46,8 +74,28 @@ final class Connection {
     answers++;
   }
 
+  /** Returns a call that has an answer soon, or is the only one of its kind. */
   <Q, R> ClientCall<Q, R> call(MethodDescriptor<Q, R> method, CallOptions options) {
     return channel.newCall(method, options);
+  }
+
+  /** Returns a call that may stay open for long, over a channel for such. */
+  <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
+    return lines.stream().filter(Line::hasRoom).findFirst().orElseGet(this::addLine).stream(method);
+  }
+
+  private Line addLine() {
+    Line line = new Line(builder().idleTimeout(IDLE_SECONDS, TimeUnit.SECONDS).build());
+    lines.add(line);
+    if (closed) {
+      line.channel.shutdownNow(); // Then so is what goes over it.
+    }
+    return line;
+  }
+
+  /** Returns how many channels for streams there are. */
+  int lines() {
+    return lines.size();
   }
 
   ConnectivityState state() {
@@ -66,14 +114,56 @@ final class Connection {
   void close() {
     closed = true;
     channel.shutdownNow();
+    lines.forEach(line -> line.channel.shutdownNow());
   }
 
   /** Lets what runs over it end, and takes nothing new. */
   void drain() {
     channel.shutdown();
+    lines.forEach(line -> line.channel.shutdown());
   }
 
-  boolean awaitClosed(long nanos) throws InterruptedException {
-    return channel.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+  /** Waits until all channels have ended, at most until then by {@link System#nanoTime}. */
+  void awaitClosed(long until) throws InterruptedException {
+    channel.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+    for (Line line : List.copyOf(lines)) {
+      line.channel.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+    }
+  }
+
+  /** A channel for streams. */
+  private final class Line {
+    private final ManagedChannel channel;
+    private int open;
+
+    Line(ManagedChannel channel) {
+      this.channel = channel;
+    }
+
+    boolean hasRoom() {
+      return open < STREAMS_MAX;
+    }
+
+    <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
+      if (channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
+        channel.resetConnectBackoff(); // Whoever opens the stream makes the pauses.
+      }
+      return new SimpleForwardingClientCall<>(channel.newCall(method, CallOptions.DEFAULT)) {
+        @Override
+        public void start(Listener<R> told, Metadata headers) {
+          open++;
+          super.start(new SimpleForwardingClientCallListener<>(told) {
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+              open--;
+              if (status.getCode() == Status.Code.UNAVAILABLE) {
+                streamLost.accept(Connection.this);
+              }
+              super.onClose(status, trailers);
+            }
+          }, headers);
+        }
+      };
+    }
   }
 }

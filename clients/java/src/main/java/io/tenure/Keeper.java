@@ -154,6 +154,11 @@ final class Keeper implements Link.Listener {
   }
 
   @Override
+  public void doubted(Connection c) {
+    // A member that says nothing to renewals is left.
+  }
+
+  @Override
   public void moved(Connection from, Connection to) {
     if (stream == null) {
       return;

@@ -31,6 +31,9 @@ final class Link {
     /** The connection broke. */
     void down(Connection c);
 
+    /** A stream over the connection broke; whether its member still answers is not known. */
+    void doubted(Connection c);
+
     /** The client moved: the old connection still works, for a moment. */
     void moved(Connection from, Connection to);
   }
@@ -207,11 +210,19 @@ final class Link {
   /** Returns a new connection; null when nobody can connect to such an address, which a member advertised or a user wrote. */
   private Connection open(String address) {
     try {
-      Connection c = new Connection(address, tls, loop);
+      Connection c = new Connection(address, tls, loop, this::doubt);
       open.add(c);
       return c;
     } catch (RuntimeException e) {
       return null;
+    }
+  }
+
+  private void doubt(Connection c) {
+    if (!closed && c == current) {
+      for (Listener l : List.copyOf(listeners)) {
+        l.doubted(c);
+      }
     }
   }
 

@@ -1,6 +1,5 @@
 package io.tenure;
 
-import io.grpc.CallOptions;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
@@ -158,7 +157,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
 
     Stream(Connection c) {
       this.connection = c;
-      ClientCalls.asyncServerStreamingCall(c.call(ElectionServiceGrpc.getObserveMethod(), CallOptions.DEFAULT),
+      ClientCalls.asyncServerStreamingCall(c.stream(ElectionServiceGrpc.getObserveMethod()),
           ObserveRequest.newBuilder().setKey(core.namespace.key(key)).build(), this);
     }
 

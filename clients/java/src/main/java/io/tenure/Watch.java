@@ -1,6 +1,5 @@
 package io.tenure;
 
-import io.grpc.CallOptions;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
@@ -335,7 +334,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
       this.connection = c;
       this.sentAt = core.clock.nanos();
       ClientCalls.asyncServerStreamingCall(
-          c.call(WatchServiceGrpc.getWatchMethod(), CallOptions.DEFAULT), options.request(core.namespace, token), this);
+          c.stream(WatchServiceGrpc.getWatchMethod()), options.request(core.namespace, token), this);
     }
 
     void ask(int ahead) {

@@ -107,6 +107,8 @@ final class FakeMember implements AutoCloseable {
       (r, o) -> reply(o, CancelWaitResponse.getDefaultInstance());
   volatile BiConsumer<ResignRequest, StreamObserver<ResignResponse>> resign =
       (r, o) -> reply(o, ResignResponse.newBuilder().setResigned(true).build());
+  volatile BiConsumer<ListMembersRequest, StreamObserver<ListMembersResponse>> listMembers =
+      (r, o) -> reply(o, ListMembersResponse.getDefaultInstance());
   volatile BiConsumer<RenewSessionRequest, StreamObserver<RenewSessionResponse>> renew =
       (r, o) -> reply(o, RenewSessionResponse.getDefaultInstance());
 
@@ -382,10 +384,10 @@ final class FakeMember implements AutoCloseable {
     }
   }
 
-  private static final class Members extends ClusterServiceGrpc.ClusterServiceImplBase {
+  private final class Members extends ClusterServiceGrpc.ClusterServiceImplBase {
     @Override
     public void listMembers(ListMembersRequest r, StreamObserver<ListMembersResponse> o) {
-      reply(o, ListMembersResponse.getDefaultInstance());
+      listMembers.accept(r, o);
     }
   }
 }

@@ -5,14 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.KeepAliveResponse;
+import io.tenure.v1.WatchRequest;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
@@ -21,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -79,6 +83,62 @@ final class LinkTest extends WithFakeMember {
     member.breakOff();
     assertTrue(back.await(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
     assertFalse(storm.await(2, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void theSessionsOfAClientShareAStreamOfRenewals() throws Exception {
+    AtomicInteger streams = new AtomicInteger();
+    member.keepAlive = o -> streams.incrementAndGet();
+    Set<String> sessions = new HashSet<>();
+    for (int i = 0; i < 20; i++) {
+      sessions.add(client.openSession().id());
+    }
+    while (!sessions.isEmpty()) {
+      sessions.remove(member.next(FakeMember.Renewal.class).session());
+    }
+    assertEquals(1, streams.get());
+  }
+
+  @Test
+  void streamsShareChannelsOfTheirOwn() throws Exception {
+    int streams = 2 * Connection.STREAMS_MAX + 1;
+    List<Watch> watches = new ArrayList<>();
+    for (int i = 0; i < streams; i++) {
+      Watch w = client.watch(WatchOptions.all());
+      watches.add(w);
+      w.beginAsync();
+    }
+    for (int i = 0; i < streams; i++) {
+      member.next(WatchRequest.class);
+    }
+    assertEquals(3, channels());
+    watches.forEach(Watch::close);
+    // Their room is used again.
+    for (int i = 0; i < streams; i++) {
+      client.watch(WatchOptions.all()).beginAsync();
+      member.next(WatchRequest.class);
+    }
+    assertEquals(3, channels());
+  }
+
+  private int channels() throws Exception {
+    return get(client.core().onLoop(() -> CompletableFuture.completedFuture(client.core().link.current().lines())));
+  }
+
+  @Test
+  void aMemberThatNeitherKeepsAWatchNorAnswersIsLeft() throws Exception {
+    try (FakeMember second = new FakeMember()) {
+      client.close();
+      client = client(member.uri() + "," + second.uri().substring("tenure://".length()));
+      until(() -> !client.connectedTo().isEmpty());
+      boolean first = member.uri().endsWith(client.connectedTo());
+      FakeMember here = first ? member : second;
+      FakeMember there = first ? second : member;
+      here.listMembers = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
+      here.watch = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
+      client.watch(WatchOptions.all()).beginAsync();
+      there.next(WatchRequest.class);
+    }
   }
 
   /** A member that ends every connection, and says so. */

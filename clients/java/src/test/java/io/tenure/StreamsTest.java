@@ -1,0 +1,91 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+
+/** One client waits, watches and keeps sessions more often than a member has streams for one connection. */
+@Timeout(1200)
+final class StreamsTest extends WithMember {
+  /** More than the streams that a member lets one connection have. */
+  private static final int MANY = LongForm.soak() ? 3000 : 1100;
+  private static final Duration TTL = Duration.ofMinutes(10);
+  private static final long PATIENCE_MINUTES = 15;
+
+  private static <T> T patiently(CompletableFuture<T> f) throws Exception {
+    return f.get(PATIENCE_MINUTES, TimeUnit.MINUTES);
+  }
+
+  private static void all(List<? extends CompletableFuture<?>> futures) throws Exception {
+    patiently(CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)));
+  }
+
+  @Test
+  void aClientWithManyWaitsMakesCallsAndAllAreServed(TestInfo info) throws Exception {
+    try (Client client = client(info, TTL); Session session = client.openSession()) {
+      Held first = session.lock("busy").acquire();
+      List<CompletableFuture<Void>> queued = new ArrayList<>();
+      List<CompletableFuture<Boolean>> served = new ArrayList<>();
+      for (int i = 0; i < MANY; i++) {
+        CompletableFuture<Void> known = new CompletableFuture<>();
+        queued.add(known);
+        served.add(session.lock("busy", LockOptions.exclusive().onQueued(p -> known.complete(null)))
+            .acquireAsync().thenCompose(Held::releaseAsync));
+      }
+      all(queued);
+      assertEquals(MANY, client.lockInfo("busy").waiters());
+      session.kv().put("meanwhile", "x");
+      first.close();
+      for (CompletableFuture<Boolean> one : served) {
+        assertEquals(true, patiently(one));
+      }
+    }
+  }
+
+  @Test
+  void aClientWithManyWatchesMakesCallsAndAllAreTold(TestInfo info) throws Exception {
+    try (Client client = client(info, TTL)) {
+      List<Watch> watches = new ArrayList<>();
+      List<CompletableFuture<Void>> begun = new ArrayList<>();
+      for (int i = 0; i < MANY; i++) {
+        Watch w = client.watch(WatchOptions.key("k"));
+        watches.add(w);
+        begun.add(w.beginAsync());
+      }
+      all(begun);
+      client.kv().put("k", "x");
+      for (Watch w : watches) {
+        WatchMessage told = w.next(Duration.ofMinutes(PATIENCE_MINUTES)).orElseThrow();
+        assertEquals("k", assertInstanceOf(WatchMessage.Events.class, told).events().get(0).key());
+      }
+    }
+  }
+
+  @Test
+  void aClientWithManySessionsKeepsThemAll(TestInfo info) throws Exception {
+    try (Client client = client(info, Duration.ofMinutes(2))) {
+      List<CompletableFuture<Session>> opened = new ArrayList<>();
+      for (int i = 0; i < MANY; i++) {
+        opened.add(client.openSessionAsync(SessionOptions.defaults(), Duration.ofMinutes(PATIENCE_MINUTES), c -> { }));
+      }
+      all(opened);
+      List<CompletableFuture<PutResult>> puts = new ArrayList<>();
+      for (int i = 0; i < MANY; i++) {
+        puts.add(patiently(opened.get(i)).kv().putAsync("s/" + i, new byte[0], PutOptions.defaults().ephemeral()));
+      }
+      all(puts);
+      for (CompletableFuture<Session> one : opened) {
+        assertEquals(true, patiently(one).cause().isEmpty());
+      }
+      assertEquals(MANY, client.kv().list("s/").size());
+    }
+  }
+}
