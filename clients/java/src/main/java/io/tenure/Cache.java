@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 /**
  * A copy of all keys with a prefix, kept up to date by a watch. Reading it makes no call. While no member can be reached, or the
  * one that feeds it is behind, it goes on to answer, and {@link #staleFor} grows; look at it where that matters. It is filled by
- * {@link #begin}.
+ * {@link #begin}, and says nothing of any key before.
  */
 public final class Cache implements AutoCloseable {
   private static final Duration PROGRESS = Duration.ofSeconds(1);
@@ -62,13 +62,20 @@ public final class Cache implements AutoCloseable {
    * {@return a key as it was a moment ago}
    *
    * @param key the key, without the namespace
+   * @throws IllegalStateException when the cache is not filled yet
    */
   public Optional<KeyValue> get(String key) {
+    needsFilled();
     return Optional.ofNullable(keys.get(key));
   }
 
-  /** {@return all keys as they were a moment ago, in order} */
+  /**
+   * {@return all keys as they were a moment ago, in order}
+   *
+   * @throws IllegalStateException when the cache is not filled yet
+   */
   public Map<String, KeyValue> all() {
+    needsFilled();
     return new TreeMap<>(keys);
   }
 
@@ -76,11 +83,19 @@ public final class Cache implements AutoCloseable {
    * {@return how old the cache may be at most: whatever was committed longer ago is in it} It is never zero, and one to three
    * seconds while the cluster is well. Only what proves that nothing is missing makes it smaller: the present state at the
    * beginning, and a member's mark about once a second, counted from when the member began to ask the cluster. Events alone do
-   * not: a member that catches up sends old ones. It holds while clocks keep their rate to 1 %. It means nothing before the
-   * cache is filled.
+   * not: a member that catches up sends old ones. It holds while clocks keep their rate to 1 %.
+   *
+   * @throws IllegalStateException when the cache is not filled yet
    */
   public Duration staleFor() {
+    needsFilled();
     return Duration.ofNanos(Math.max(1, core.clock.nanos() - provedAt));
+  }
+
+  private void needsFilled() {
+    if (!filled.isDone() || filled.isCompletedExceptionally()) {
+      throw new IllegalStateException("the cache of \"" + prefix + "\" is not filled: call begin() before it is read");
+    }
   }
 
   /** {@return why the cache follows no more; absent while it does, and when it was closed} */

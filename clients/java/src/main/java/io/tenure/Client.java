@@ -207,7 +207,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return a copy of all keys that begin so, kept up to date by a watch}
+   * {@return a copy of all keys that begin so, kept up to date by a watch} {@link Cache#begin} fills it.
    *
    * @param prefix how the keys begin, without the namespace
    */

@@ -2,6 +2,7 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
@@ -25,6 +26,7 @@ import io.tenure.v1.WatchServiceGrpc;
 import io.tenure.v1.WatchStarted;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
@@ -39,6 +41,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** How old a cache says it may be, fed by a member that sends what a test says. The client's clock is put forward. */
 @Timeout(120)
@@ -157,6 +160,24 @@ final class CacheTest {
     stream.started(10);
     stream.state(10);
     assertEquals(Map.of(), done.get(SOON_SECONDS, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void aCacheThatIsNotFilledSaysNothingOfItsKeys() throws Exception {
+    Cache cache = client.cache("cfg/");
+    for (Executable question : List.<Executable>of(() -> cache.get("k"), cache::all, cache::staleFor)) {
+      IllegalStateException e = assertThrows(IllegalStateException.class, question);
+      assertEquals("the cache of \"cfg/\" is not filled: call begin() before it is read", e.getMessage());
+    }
+    CompletableFuture<Cache> opening = cache.beginAsync();
+    Opened stream = next();
+    assertThrows(IllegalStateException.class, cache::all);
+    stream.started(10);
+    stream.state(10);
+    opening.get(SOON_SECONDS, TimeUnit.SECONDS);
+    assertEquals(Map.of(), cache.all());
+    cache.close();
+    assertEquals(Map.of(), cache.all());
   }
 
   @Test
