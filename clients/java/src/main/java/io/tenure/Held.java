@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
@@ -24,6 +25,10 @@ public final class Held implements AutoCloseable {
   private volatile EndCause cause;
   /** How many calls are under way that may have passed the hold on to somebody else. */
   private final AtomicInteger doubts = new AtomicInteger();
+  /** Whether the cluster said at the release that it was not held any more. */
+  private volatile boolean refused;
+  /** Whether whoever has it was told that it ended, or that it is released. */
+  private final AtomicBoolean told = new AtomicBoolean();
   /** How many acquires have it. The loop counts. */
   private int claims;
 
@@ -133,6 +138,7 @@ public final class Held implements AutoCloseable {
    * @throws TenureException.Unavailable when no member answered; the library goes on to release it
    */
   public boolean release() {
+    told.set(true);
     return Await.of(releaseInner());
   }
 
@@ -142,22 +148,37 @@ public final class Held implements AutoCloseable {
    * @return a future that tells whether it was held until now
    */
   public CompletableFuture<Boolean> releaseAsync() {
+    told.set(true);
     return session.client.loop.shown(releaseInner());
   }
 
   /**
-   * Releases the lock, and does nothing if it ended before. An interrupt ends the waiting for the answer, not the release.
+   * Releases the lock. If it was lost before, which its user may not have noticed, this fails: what was done under it may have been done
+   * by another holder, too. In try-with-resources that failure is suppressed by one that is on its way. After {@link #release}, or
+   * another close, it does nothing. An interrupt ends the waiting for the answer, not the release.
    *
+   * @throws TenureException.StaleToken of kind NOT_HELD when the lock was lost while it was held
    * @throws TenureException.Unavailable when no member answered; the library goes on to release it
    */
   @Override
   public void close() {
+    boolean news = !told.getAndSet(true);
     try {
       Await.ending(releaseInner());
     } catch (TenureException.SessionOver e) {
-      // It ended with its session.
+      // The session ended as the lock was released.
       return;
     }
+    EndCause why = refused ? EndCause.TAKEN_AWAY : cause;
+    if (news && why != null && why.isLoss()) {
+      throw TenureException.of(
+          ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " was lost while it was held: " + why.ofHeld());
+    }
+  }
+
+  /** Says that whoever has it knows how it ended. */
+  void acknowledge() {
+    told.set(true);
   }
 
   @Override
@@ -216,6 +237,7 @@ public final class Held implements AutoCloseable {
       end(EndCause.RELEASED);
       session.returns.giveBack(sequencer.wire(), owner).whenComplete((released, error) -> {
         if (error == null) {
+          refused = !released;
           result.complete(released);
         } else {
           result.completeExceptionally(error);

@@ -97,7 +97,11 @@ public final class Leadership implements AutoCloseable {
     return held.session().client.loop.shown(resignInner(sessionId, owner));
   }
 
-  /** Resigns, and does nothing if it ended before; see {@link Held#close}. */
+  /**
+   * Resigns; fails if leadership was lost before. See {@link Held#close}.
+   *
+   * @throws TenureException.StaleToken of kind NOT_HELD when leadership was lost while it was had
+   */
   @Override
   public void close() {
     held.close();
@@ -126,6 +130,7 @@ public final class Leadership implements AutoCloseable {
     s.look(s.client.clock.nanos());
     if (held.hasEnded()) {
       held.undoubt();
+      held.acknowledge();
       result.complete(false);
       return;
     }
@@ -142,6 +147,7 @@ public final class Leadership implements AutoCloseable {
           }
           held.undoubt();
           if (error == null) {
+            held.acknowledge();
             result.complete(r.getResigned());
           } else {
             result.completeExceptionally(error);

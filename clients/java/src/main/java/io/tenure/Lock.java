@@ -121,6 +121,7 @@ public final class Lock {
    * should ask the hold: see {@link #withLock(Function)}.
    *
    * @param task what to do while the lock is held
+   * @throws TenureException.StaleToken of kind NOT_HELD when the lock was lost before the task ended
    */
   public void withLock(Runnable task) {
     Objects.requireNonNull(task);
@@ -137,6 +138,7 @@ public final class Lock {
    * @param <T> what the task returns
    * @param task what to do while the lock is held
    * @return what the task returned
+   * @throws TenureException.StaleToken of kind NOT_HELD when the lock was lost before the task ended; what the task threw comes first
    * @throws TenureException.Unavailable when no member answered the release; the library goes on to release it
    */
   public <T> T withLock(Function<Held, T> task) {

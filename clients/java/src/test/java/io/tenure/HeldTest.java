@@ -2,10 +2,17 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.v1.Hold;
+import io.tenure.v1.ReleaseLockResponse;
+import io.tenure.v1.SessionHint;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,6 +53,91 @@ final class HeldTest {
   @Test
   void whatEndedMeanwhileIsSafeForNoTime() throws Exception {
     whileItIsAsked(held -> assertEquals(Duration.ZERO, held.safeFor()));
+  }
+
+  /** Has a lock with this, which loses it. */
+  private interface Use {
+    void of(FakeMember member, Session session, Held held) throws Exception;
+  }
+
+  private static void aHeld(Use use) throws Exception {
+    try (FakeMember member = new FakeMember(); Client client = Client.connect(member.uri())) {
+      member.ttl = Duration.ofHours(1);
+      AtomicLong token = new AtomicLong(7);
+      member.acquire = a -> a.grant(a.hold(token.getAndIncrement()));
+      Session session = client.openSession();
+      use.of(member, session, session.lock("k").acquire());
+    }
+  }
+
+  private static void lose(FakeMember member, Held held) {
+    member.hint(SessionHint.newBuilder().setSessionId(held.session().id())
+        .setLost(Hold.newBuilder().setSequencer(held.sequencer().wire())).build());
+    assertEquals(EndCause.TAKEN_AWAY, held.ended().join());
+  }
+
+  @Test
+  void theEndOfAScopeFailsWhenTheLockWasLost() throws Exception {
+    aHeld((member, session, held) -> {
+      TenureException e = assertThrows(TenureException.StaleToken.class, () -> {
+        try (held) {
+          lose(member, held);
+        }
+      });
+      assertEquals(ErrorKind.NOT_HELD, e.kind());
+      assertEquals("lock k was lost while it was held: it was taken away", e.getMessage());
+      held.close(); // That it was lost is told once.
+    });
+  }
+
+  @Test
+  void theEndOfATaskUnderALockFailsWhenTheLockWasLost() throws Exception {
+    aHeld((member, session, held) -> assertThrows(
+        TenureException.StaleToken.class, () -> session.lock("other").withLock(own -> {
+          lose(member, own);
+          return null;
+        })));
+  }
+
+  @Test
+  void whatATaskThrowsComesBeforeTheLossOfItsLock() throws Exception {
+    aHeld((member, session, held) -> {
+      IllegalStateException e = assertThrows(
+          IllegalStateException.class, () -> session.lock("other").withLock(own -> {
+            lose(member, own);
+            throw new IllegalStateException("the task's own");
+          }));
+      assertEquals("the task's own", e.getMessage());
+      assertInstanceOf(TenureException.StaleToken.class, e.getSuppressed()[0]);
+    });
+  }
+
+  @Test
+  void aReleaseThatTheClusterRefusesIsALoss() throws Exception {
+    aHeld((member, session, held) -> {
+      member.release = (r, o) -> FakeMember.reply(o, ReleaseLockResponse.getDefaultInstance());
+      assertThrows(TenureException.StaleToken.class, held::close);
+    });
+  }
+
+  @Test
+  void whoKnowsHowAHoldEndedIsNotToldAtTheEndOfItsScope() throws Exception {
+    aHeld((member, session, held) -> {
+      try (held) {
+        lose(member, held);
+        assertFalse(held.release());
+      }
+    });
+    aHeld((member, session, held) -> {
+      try (held) {
+        assertTrue(held.release());
+      }
+    });
+    aHeld((member, session, held) -> {
+      try (held) {
+        session.close();
+      }
+    });
   }
 
   @Test
