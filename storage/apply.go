@@ -66,7 +66,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w := newWork(s.db, s.Applied())
-	w.rows.hot = s.hot
+	w.rows.hot, w.rows.voids = s.hot, s.voids
 	out := Outcome{}
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {
@@ -139,6 +139,7 @@ func (w *work) entry(e Entry) (EntryOutcome, error) {
 			ErrEntryOrder, e.Index, e.Term, w.state.Index, w.state.Term)
 	}
 	w.state.Index, w.state.Term = e.Index, e.Term
+	w.rows.voids.begin(e.Index)
 	w.sum.addEntry(e)
 	if len(e.ConfState) > 0 {
 		w.state.ConfState = append([]byte(nil), e.ConfState...)

@@ -1,6 +1,11 @@
 package storage
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
 
 // BytesWritten returns how many bytes a batch of entries would write to the state. It applies nothing.
 func (s *Store) BytesWritten(entries []Entry) (int, error) {
@@ -14,4 +19,30 @@ func (s *Store) BytesWritten(entries []Entry) (int, error) {
 	err := w.rows.writeTo(batch)
 	n := batch.Len()
 	return n, errors.Join(err, batch.Close())
+}
+
+// DeadRows returns how many deleted rows the scans of the store have stepped over.
+func (s *Store) DeadRows() uint64 { return s.voids.dead.Load() }
+
+// CheckVoids fails if a row lives where the store believes that none does. It returns how many voids there are.
+func (s *Store) CheckVoids() (int, error) {
+	s.voids.mu.Lock()
+	defer s.voids.mu.Unlock()
+	var err error
+	s.voids.tree.Ascend(func(in *void) bool {
+		err = s.checkVoid(in)
+		return err == nil
+	})
+	return s.voids.tree.Len(), err
+}
+
+func (s *Store) checkVoid(in *void) error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: in.from, UpperBound: in.to})
+	if err != nil {
+		return err
+	}
+	if it.First() {
+		err = fmt.Errorf("row %x lives in the void from %x to %x", it.Key(), in.from, in.to)
+	}
+	return errors.Join(err, it.Close())
 }

@@ -35,6 +35,7 @@ type undo struct {
 type overlay struct {
 	disk    pebble.Reader
 	hot     *hotRows // of the disk; nil keeps none
+	voids   *voids   // nil knows none
 	tree    *btree.BTreeG[*pending]
 	journal []undo
 	bytes   uint64 // of all rows, as the present command would leave them
@@ -89,6 +90,7 @@ func (o *overlay) insert(row, value []byte) {
 	before, _ := o.tree.ReplaceOrInsert(p)
 	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
 	o.bytes += p.size()
+	o.voids.wrote(row, true)
 }
 
 func (o *overlay) write(p *pending) {
@@ -99,6 +101,7 @@ func (o *overlay) write(p *pending) {
 		replaced = o.sizeOnDisk(p.row)
 	}
 	o.bytes += p.size() - replaced
+	o.voids.wrote(p.row, p.value != nil)
 }
 
 // size is what a row counts in the bytes of the store.
@@ -144,6 +147,7 @@ func (o *overlay) rollbackTo(mark int) {
 		} else {
 			o.tree.Delete(u.wrote)
 		}
+		o.voids.wrote(u.wrote.row, true) // Perhaps it lives again.
 		o.bytes = u.bytes
 	}
 	clear(o.journal[mark:])
@@ -174,49 +178,6 @@ func (o *overlay) writeTo(batch *pebble.Batch) error {
 		return err == nil
 	})
 	return err
-}
-
-// scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
-// is the end. visit may keep row and value, but must not write to the overlay.
-func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	it, err := o.disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
-	if err != nil {
-		return fmt.Errorf("scan: %w", err)
-	}
-	more, err := o.merge(it, from, to, visit)
-	for ; more && err == nil && it.Valid(); it.Next() {
-		more, err = visit(it.Key(), it.Value())
-	}
-	return errors.Join(err, it.Error(), it.Close())
-}
-
-// merge visits all pending rows in [from, to), and before each the rows on disk that come first. It leaves it at the
-// first row that comes after them.
-func (o *overlay) merge(it *pebble.Iterator, from, to []byte, visit func(row, value []byte) (bool, error)) (bool, error) {
-	more := true
-	var err error
-	it.First()
-	step := func(p *pending) bool {
-		for it.Valid() && bytes.Compare(it.Key(), p.row) < 0 {
-			if more, err = visit(it.Key(), it.Value()); err != nil || !more {
-				return false
-			}
-			it.Next()
-		}
-		if it.Valid() && bytes.Equal(it.Key(), p.row) {
-			it.Next()
-		}
-		if p.value != nil {
-			more, err = visit(p.row, p.value)
-		}
-		return err == nil && more
-	}
-	if to == nil {
-		o.tree.AscendGreaterOrEqual(&pending{row: from}, step)
-	} else {
-		o.tree.AscendRange(&pending{row: from}, &pending{row: to}, step)
-	}
-	return more, err
 }
 
 // getRow reads a row from disk into memory of its own.

@@ -80,9 +80,14 @@ func (r *Reader) Position(key string, place uint64) (int, error) {
 	if err != nil || w == nil {
 		return 0, err
 	}
+	// The parts before that of the first waiter are gone, and there may have been many.
+	first, _, err := r.Waiters(key, 0, 1)
+	if err != nil {
+		return 0, err
+	}
 	before := uint64(0)
-	own := queuePartRow(n, w.GetOrdinal())
-	err = r.rows.scan(nameRows(rowQueuePart, n), own, func(_, value []byte) (bool, error) {
+	from, own := queuePartRow(n, first[0].Record.GetOrdinal()), queuePartRow(n, w.GetOrdinal())
+	err = r.rows.scan(from, own, func(_, value []byte) (bool, error) {
 		earlier, partErr := decodeQueuePart(value)
 		before += earlier.waiters
 		return true, partErr
@@ -94,11 +99,11 @@ func (r *Reader) Position(key string, place uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	from, to := numberedRow(rowPlace, n, part.firstPlace), numberedRow(rowPlace, n, place)
+	from, own = numberedRow(rowPlace, n, part.firstPlace), numberedRow(rowPlace, n, place)
 	if place <= part.firstPlace {
 		return int(before), nil
 	}
-	err = r.rows.scan(from, to, func(_, _ []byte) (bool, error) {
+	err = r.rows.scan(from, own, func(_, _ []byte) (bool, error) {
 		before++
 		return true, nil
 	})

@@ -317,6 +317,14 @@ func randomLog(t *testing.T, seed uint64, n int) ([]storage.Entry, *storage.Stor
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		g.forget()
+		if i%100 == 99 {
+			if _, err := store.CheckVoids(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if voids, err := store.CheckVoids(); err != nil || n >= 300 && voids == 0 {
+		t.Fatalf("seed %d: got %d voids, %v, want some without rows", seed, voids, err)
 	}
 	return log, store
 }

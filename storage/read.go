@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -25,8 +24,10 @@ type Reader struct {
 
 // snapshotRows reads the rows of a snapshot.
 type snapshotRows struct {
-	disk *pebble.Snapshot
-	dead error
+	disk  *pebble.Snapshot
+	voids *voids
+	index uint64 // of the snapshot; zero if it is not known
+	dead  error
 }
 
 func (r snapshotRows) get(row []byte) ([]byte, bool, error) {
@@ -40,15 +41,8 @@ func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool,
 	if r.dead != nil {
 		return r.dead
 	}
-	it, err := r.disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
-	if err != nil {
-		return fmt.Errorf("scan: %w", err)
-	}
-	more := true
-	for it.First(); more && err == nil && it.Valid(); it.Next() {
-		more, err = visit(it.Key(), it.Value())
-	}
-	return errors.Join(err, it.Error(), it.Close())
+	s := scan{to: to, visit: visit, voids: r.voids, index: r.index}
+	return s.run(r.disk, from)
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
@@ -61,7 +55,11 @@ func (s *Store) NewReader() *Reader {
 	disk := s.db.NewSnapshot()
 	// What is published belongs to the snapshot if no Apply came between; else the snapshot has its own account.
 	known := before%2 == 0 && s.writes.Load() == before && applied.Index != 0
-	return &Reader{store: s, rows: snapshotRows{disk: disk}, applied: applied, known: known}
+	rows := snapshotRows{disk: disk, voids: s.voids}
+	if known {
+		rows.index = applied.Index
+	}
+	return &Reader{store: s, rows: rows, applied: applied, known: known}
 }
 
 // Close ends the snapshot. A second call does nothing.

@@ -24,7 +24,7 @@ func (r *Reader) MaxSequence(id SessionID, epoch uint64) (uint64, error) {
 		highest = mark - 1
 	}
 	// A window is bounded, so all its rows may be walked over.
-	from := requestRow(id, epoch, 0)
+	from := requestRow(id, epoch, head.GetDoneBelow())
 	err = r.rows.scan(from, rowsEnd(from[:len(from)-8]), func(row, _ []byte) (bool, error) {
 		highest = max(highest, binary.BigEndian.Uint64(row[len(row)-8:]))
 		return true, nil

@@ -58,6 +58,7 @@ type Store struct {
 	flushEnded chan struct{}
 	background *background
 	hot        *hotRows // of the goroutine of Apply
+	voids      *voids
 	// writes is odd while an Apply is between what is committed and what is published. A reader that finds it even, and
 	// unchanged around its snapshot, knows that the two are of one Apply.
 	writes atomic.Uint64
@@ -111,7 +112,7 @@ func (b *background) Fatalf(format string, args ...any) {
 
 // Open opens the store in a directory, or makes an empty one, which then needs Bootstrap.
 func Open(o Options) (*Store, error) {
-	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(), hot: newHotRows()}
+	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(), hot: newHotRows(), voids: newVoids()}
 	s.idle = sync.NewCond(&s.mu)
 	if s.fs == nil {
 		s.fs = vfs.Default

@@ -71,7 +71,7 @@ func (c *command) dropTombstone(row []byte) error {
 	if err != nil {
 		return err
 	}
-	from := requestRow(id, epoch, 0)
+	from := requestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
 	var requests [][]byte
 	err = c.rows.scan(from, requestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
 		requests = append(requests, bytes.Clone(row))

@@ -1,0 +1,141 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/google/btree"
+)
+
+// scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
+// is the end. visit may keep row and value, but must not write to the overlay.
+func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
+	s := scan{to: to, visit: visit, tree: o.tree, voids: o.voids, index: math.MaxUint64}
+	return s.run(o.disk, from)
+}
+
+// scan is one walk over a range of rows.
+type scan struct {
+	to    []byte
+	visit func(row, value []byte) (bool, error)
+	it    *pebble.Iterator
+	tree  *btree.BTreeG[*pending] // over the rows on disk; nil is none
+	voids *voids
+	index uint64 // as of which voids are used; zero uses none
+
+	at      []byte // what comes before it was visited, or is dead
+	entered bool   // a void ends at at
+	dead    int    // rows that were stepped over since at
+	steps   int    // of the iterator, so far
+	ended   bool   // by visit, or by an error
+	err     error
+}
+
+// run walks from one void to the next.
+func (s *scan) run(disk pebble.Reader, from []byte) error {
+	it, err := disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: s.to})
+	if err != nil {
+		return fmt.Errorf("scan: %w", err)
+	}
+	s.it, s.at = it, bytes.Clone(from)
+	for again := true; again; {
+		var end []byte
+		if end, s.entered = s.voids.end(s.at, s.index); s.entered {
+			s.at = append(s.at[:0], end...)
+			if s.to != nil && bytes.Compare(s.at, s.to) >= 0 {
+				break
+			}
+		}
+		again = s.walk()
+	}
+	return errors.Join(s.err, it.Error(), it.Close())
+}
+
+// walk visits all rows from at on. It returns true where it comes to a void, and goes on behind that.
+func (s *scan) walk() bool {
+	s.it.SeekGE(s.at)
+	s.count(0)
+	whole := true
+	if s.tree != nil {
+		if s.to == nil {
+			s.tree.AscendGreaterOrEqual(&pending{row: s.at}, s.pending(&whole))
+		} else {
+			s.tree.AscendRange(&pending{row: s.at}, &pending{row: s.to}, s.pending(&whole))
+		}
+	}
+	for whole && s.it.Valid() {
+		if whole = s.live(s.it.Key(), s.it.Value()); whole {
+			s.next()
+		}
+	}
+	if whole && s.it.Error() == nil {
+		s.endGap(s.to)
+	}
+	return !whole && !s.ended
+}
+
+// pending returns what visits a pending row, and before it the rows on disk that come first.
+func (s *scan) pending(whole *bool) func(*pending) bool {
+	return func(p *pending) bool {
+		for s.it.Valid() && bytes.Compare(s.it.Key(), p.row) < 0 {
+			if *whole = s.live(s.it.Key(), s.it.Value()); !*whole {
+				return false
+			}
+			s.next()
+		}
+		if s.it.Valid() && bytes.Equal(s.it.Key(), p.row) {
+			s.next()
+		}
+		if p.value == nil {
+			s.step(1)
+		} else {
+			*whole = s.live(p.row, p.value)
+		}
+		return *whole
+	}
+}
+
+// next moves to the next row on disk.
+func (s *scan) next() {
+	s.it.Next()
+	s.count(1)
+}
+
+// count adds the dead rows that the iterator stepped over, beside the steps that it had to make.
+func (s *scan) count(needed int) {
+	steps := s.it.Stats().ForwardStepCount[pebble.InternalIterCall]
+	s.step(max(0, steps-s.steps-needed))
+	s.steps = steps
+}
+
+func (s *scan) step(dead int) {
+	if dead > 0 && s.voids != nil {
+		s.dead += dead
+		s.voids.dead.Add(uint64(dead))
+	}
+}
+
+// live visits a row. It returns false at the end, and where a void begins behind the row.
+func (s *scan) live(row, value []byte) bool {
+	s.endGap(row)
+	more, err := s.visit(row, value)
+	if err != nil || !more {
+		s.ended, s.err = true, err
+		return false
+	}
+	s.at = append(append(s.at[:0], row...), 0)
+	s.dead, s.entered = 0, false
+	_, void := s.voids.end(s.at, s.index)
+	return !void
+}
+
+// endGap tells voids of the range before the next living row, if it is worth it. A void that was entered grows with every
+// dead row behind it.
+func (s *scan) endGap(next []byte) {
+	if s.index > 0 && (s.dead >= voidDeadMin || s.entered && s.dead > 0) {
+		s.voids.add(s.at, next, s.index)
+	}
+}
