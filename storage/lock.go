@@ -166,7 +166,11 @@ func (c *command) saveHold(n name, h *storev1.HoldRecord) error {
 
 // hold returns the hold of a number, valid or delayed, or nil.
 func (w *work) hold(n name, lockIndex uint64) (*storev1.HoldRecord, error) {
-	value, ok, err := w.rows.get(numberedRow(rowHold, n, lockIndex))
+	return readHold(w.rows, n, lockIndex)
+}
+
+func readHold(rows rowReader, n name, lockIndex uint64) (*storev1.HoldRecord, error) {
+	value, ok, err := rows.get(numberedRow(rowHold, n, lockIndex))
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -46,17 +46,60 @@ func lockState(rows rowReader, n name, head *storev1.LockHead) (*storev1.LockSta
 	if head.GetHolders()+head.GetDelayed() == 0 {
 		return s, nil
 	}
-	validShown, delayedShown := min(holdsShown, int(head.GetHolders())), min(holdsShown, int(head.GetDelayed()))
-	err = scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
-		switch {
-		case h.GetDelayed() && len(s.GetDelayed()) < delayedShown:
-			s.Delayed = append(s.Delayed, holdState(n.key, h))
-		case !h.GetDelayed() && len(s.GetHolds()) < validShown:
-			s.Holds = append(s.Holds, holdState(n.key, h))
-		}
-		return len(s.GetHolds()) < validShown || len(s.GetDelayed()) < delayedShown
-	})
+	if s.Holds, err = firstHolds(rows, n, head); err != nil {
+		return nil, err
+	}
+	s.Delayed, err = firstDelayed(rows, n, head)
 	return s, err
+}
+
+// firstHolds returns the valid holds that a LockState names.
+func firstHolds(rows rowReader, n name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
+	shown := min(holdsShown, int(head.GetHolders()))
+	if shown == 0 {
+		return nil, nil
+	}
+	err = scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
+		if !h.GetDelayed() {
+			holds = append(holds, holdState(n.key, h))
+		}
+		return len(holds) < shown
+	})
+	return holds, err
+}
+
+// firstDelayed returns the delayed holds that a LockState names. Rows of their own lead to them, wherever they stand among
+// the others.
+func firstDelayed(rows rowReader, n name, head *storev1.LockHead) ([]*storev1.HoldState, error) {
+	shown := min(holdsShown, int(head.GetDelayed()))
+	if shown == 0 {
+		return nil, nil
+	}
+	var numbers []uint64
+	from := nameRows(rowDelay, n)
+	err := rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+		_, number, ok := cutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
+		}
+		numbers = append(numbers, number)
+		return len(numbers) < shown, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	holds := make([]*storev1.HoldState, 0, len(numbers))
+	for _, number := range numbers {
+		h, err := readHold(rows, n, number)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil {
+			return nil, fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.key)
+		}
+		holds = append(holds, holdState(n.key, h))
+	}
+	return holds, nil
 }
 
 // scanHolds visits the holds of a lock, valid and delayed, with a higher lock_index than after.
