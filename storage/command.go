@@ -37,6 +37,8 @@ type command struct {
 	prefixDeleted int
 	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
 	grantsLater bool
+	// room is how many bytes the result of a transaction may grow by.
+	room int
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {

@@ -72,12 +72,16 @@ func writes(op *storev1.Op) bool {
 
 // runOps runs operations in order. After one has failed the others are still tried, each against the state that the
 // successful ones left, so that the failure names all that would fail. If the results are larger than most, fits is false,
-// and they are not kept: together they may be larger than any memory.
+// and they are not kept: together they may be larger than any memory. From cluster version 2 on, nothing more is tried then.
 func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (fits bool, err error) {
 	c.grantsLater = true
 	var failed []*storev1.OpFailure
 	size := 0
 	for i, op := range ops {
+		if c.stopsAtLimit() && size > most {
+			break
+		}
+		c.room = most - size
 		mark, state, events := c.rows.mark(), c.state, len(c.events)
 		result, err := c.runOp(op, i)
 		if failure := failureOf(err); failure != nil {
@@ -115,6 +119,9 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 	}
 	return false, &ruleError{failure: first}
 }
+
+// stopsAtLimit reports whether a transaction reads no further than its result may be large.
+func (c *command) stopsAtLimit() bool { return c.state.ClusterVersion >= version2 }
 
 // runOp runs one operation. A verb that is answered "false" outside of transactions is a failure here.
 func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
@@ -200,35 +207,32 @@ func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	}
 	out := &storev1.ListOpResult{}
 	from := nameRow(rowKey, name{ns: c.ns, key: op.GetPrefix()})
-	var keys []string
-	read := 0
+	read, most := 0, txnReadBytesMax
+	if c.stopsAtLimit() {
+		most = c.room
+	}
 	err := c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := cutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}
 		// Twice, because a record is a little larger than what is shown of it.
-		if read > 2*txnReadBytesMax {
+		if read > 2*most {
 			return false, nil
 		}
 		read += len(value)
-		if out.More = len(keys) == int(op.GetLimit()); out.GetMore() {
+		if out.More = len(out.GetStates()) == int(op.GetLimit()); out.GetMore() {
 			return false, nil
 		}
-		keys = append(keys, n.key)
-		return true, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range keys {
-		state, err := c.getOp(key)
-		if err != nil {
-			return nil, err
+		k := &storev1.KeyRecord{}
+		if err := decode(value, k); err != nil {
+			return false, fmt.Errorf("key %q: %w", n.key, err)
 		}
-		out.States = append(out.States, state)
-	}
-	return out, nil
+		head, err := lockHead(c.rows, n)
+		out.States = append(out.States, keyState(n.key, k, head))
+		return true, err
+	})
+	return out, err
 }
 
 // compare says whether a condition holds.

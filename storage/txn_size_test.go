@@ -130,3 +130,47 @@ func TestATransactionDeletesSoManyKeysByPrefix(t *testing.T) {
 		t.Errorf("got %v, want that all are deleted", f)
 	}
 }
+
+// TestATransactionStopsReadingWhereItsResultIsTooLarge counts the allocations of transactions that list more than one may
+// return, a little and much.
+func TestATransactionStopsReadingWhereItsResultIsTooLarge(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, storage.NewMemFS(), "sm")}
+	r.applyMany(putsOfSize(1000, 128))
+	cost := func(lists int) float64 {
+		entry := (&costQueue{t: t, store: r.store}).entry(&storev1.Command{
+			Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: listOps(lists)}},
+		})
+		return testing.AllocsPerRun(1, func() {
+			if _, err := r.store.BytesWritten(entry); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	few, many := cost(12), cost(128)
+	t.Logf("%.0f allocations for 12 lists, %.0f for 128", few, many)
+	if many > few*3/2 {
+		t.Errorf("got %.0f allocations for 128 lists, want about the %.0f for 12: neither may return so much", many, few)
+	}
+}
+
+// TestATransactionReadsOnUnderClusterVersion1 shows in one log that operations behind too large a result are tried under
+// version 1, as they ever were, and not from version 2 on.
+func TestATransactionReadsOnUnderClusterVersion1(t *testing.T) {
+	store := openStore(t, storage.NewMemFS(), "sm")
+	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, ClusterVersion: 1}); err != nil {
+		t.Fatal(err)
+	}
+	applyEach(t, store, putsOfSize(100, 1<<10)...)
+	fails := &storev1.Op{Kind: &storev1.Op_Check{Check: &storev1.Guard{
+		Condition: &storev1.Guard_SessionAlive{SessionAlive: numberedID(1)},
+	}}}
+	txn := &storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: append(listOps(32), fails)}}}
+	raise := &storev1.Command{Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: 2}}}
+	results := applyEach(t, store, txn, raise, txn)
+	if got := results[0].GetFailure().GetReason(); got != storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND {
+		t.Errorf("under version 1: got %v, want that the last operation fails", got)
+	}
+	if got := results[2].GetFailure().GetReason(); got != storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE {
+		t.Errorf("under version 2: got %v, want that the result is too large", got)
+	}
+}
