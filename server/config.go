@@ -24,7 +24,8 @@ const (
 	electionTicksDefault   = 20
 	requestBytesMaxDefault = 3 << 19 // 1.5 MiB
 	callsMaxDefault        = 10_000
-	streamsMaxDefault      = 1024
+	// streamsMaxDefault lets a connection that is used to its bound take about 140 MiB.
+	streamsMaxDefault = 8192
 	// streamSessionsMaxDefault keeps what a stream remembers below about 20 MiB.
 	streamSessionsMaxDefault = 128 << 10
 	stopGraceDefault         = 5 * time.Second
@@ -95,7 +96,7 @@ type Config struct {
 	RequestBytesMax int
 	// CallsMax is how many calls with one answer are served at a time; 0 is 10 000. More get TOO_MANY_REQUESTS.
 	CallsMax int
-	// StreamsMax is how many calls and streams one client connection may have open; 0 is 1 024. More wait in the client.
+	// StreamsMax is how many calls and streams one client connection may have open; 0 is 8 192. More wait in the client.
 	StreamsMax int
 	// StreamSessionsMax is how many sessions one KeepAlive stream renews; 0 is 131 072. A renewal of one more is refused
 	// with LIMIT_EXCEEDED; another stream may bring it.

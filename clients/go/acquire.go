@@ -159,13 +159,18 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 		return nil, err
 	}
 	defer l.Release()
+	line, err := l.Line(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer line.Release()
 	if err = w.number(ctx); err != nil {
 		return nil, err
 	}
 	wait := ctx
 	ctx, end := onLink(wait, l)
 	defer end()
-	stream, err := w.open(ctx, l)
+	stream, err := w.open(ctx, line)
 	for err == nil {
 		var step *tenurev1.AcquireLockResponse
 		if step, err = stream.Recv(); err != nil {
@@ -223,7 +228,7 @@ func (w *waiter) tell(ctx context.Context, q Queued) {
 }
 
 // open begins a stream.
-func (w *waiter) open(ctx context.Context, l *conn.Link) (grpc.ServerStreamingClient[tenurev1.AcquireLockResponse], error) {
+func (w *waiter) open(ctx context.Context, l *conn.Line) (grpc.ServerStreamingClient[tenurev1.AcquireLockResponse], error) {
 	s := w.session
 	o := w.request.options()
 	o.Owner = w.own.owner

@@ -32,13 +32,15 @@ const (
 // messageBytesMax is more than any message of a member.
 const messageBytesMax = 4 << 20
 
-// Client talks to a cluster over one connection, which follows the cluster: see Open.
+// Client talks to a cluster over a connection that follows the cluster, and over as many more to the same member as waits and watches need: see Open.
 type Client struct {
 	target  *target
 	space   space
 	pool    *conn.Pool
 	clock   func() time.Duration
 	program string
+	// renewers keep all sessions alive.
+	renewers renewers
 
 	mu       sync.Mutex // Guards what follows.
 	closed   bool

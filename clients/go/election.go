@@ -265,11 +265,16 @@ func (o *observer) once(ctx context.Context, good func()) error {
 		return err
 	}
 	defer l.Release()
+	line, err := l.Line(ctx)
+	if err != nil {
+		return err
+	}
+	defer line.Release()
 	linked, end := onLink(ctx, l)
 	defer end()
 	reading, stop := o.probing(linked, l)
 	defer stop()
-	stream, err := tenurev1.NewElectionServiceClient(l).Observe(reading, &tenurev1.ObserveRequest{Key: o.key})
+	stream, err := tenurev1.NewElectionServiceClient(line).Observe(reading, &tenurev1.ObserveRequest{Key: o.key})
 	for first := true; err == nil; first = false {
 		var answer *tenurev1.ObserveResponse
 		if answer, err = stream.Recv(); err != nil {

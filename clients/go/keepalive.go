@@ -3,11 +3,8 @@ package tenure
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"time"
-
-	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
@@ -73,9 +70,8 @@ type keeper struct {
 	attach  bool
 	good    func() // Called after a good answer.
 
-	stream  grpc.BidiStreamingClient[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]
-	answers chan *tenurev1.KeepAliveResponse
-	broken  chan error
+	stream   *renewer
+	verdicts chan *tenurev1.RenewalVerdict
 
 	number  uint64
 	sent    time.Duration
@@ -91,28 +87,10 @@ func (k *keeper) run(ctx context.Context) error {
 			return err
 		}
 	}
-	ctx, end := onLink(ctx, k.link)
-	defer end()
-	stream, err := tenurev1.NewSessionServiceClient(k.link).KeepAlive(ctx)
-	if err != nil {
-		return k.why(ctx, err)
-	}
-	k.stream, k.answers, k.broken = stream, make(chan *tenurev1.KeepAliveResponse), make(chan error, 1)
-	go k.read(ctx)
-	err = k.converse(ctx)
-	end()
-	for range k.answers { // The reader ends; what it still has is not wanted.
-		continue
-	}
-	return err
-}
-
-// why returns what ended a stream.
-func (k *keeper) why(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
+	k.verdicts = make(chan *tenurev1.RenewalVerdict, 1)
+	k.stream = k.session.client.renewers.join(k)
+	defer k.stream.leave(k)
+	return k.converse(ctx)
 }
 
 // askTruth attaches: it learns what the session holds, and gives back what ended here meanwhile.
@@ -152,27 +130,6 @@ func finalCause(reason tenurev1.ErrorReason) Cause {
 	}
 }
 
-// read hands on what comes over the stream until it breaks.
-func (k *keeper) read(ctx context.Context) {
-	defer close(k.answers)
-	for {
-		answer, err := k.stream.Recv()
-		if errors.Is(err, io.EOF) {
-			err = errStreamEnded
-		}
-		if err != nil {
-			k.broken <- k.why(ctx, err)
-			return
-		}
-		select {
-		case k.answers <- answer:
-		case <-ctx.Done():
-			k.broken <- context.Cause(ctx)
-			return
-		}
-	}
-}
-
 // atOnce is how long a timer runs that is due now. With zero it would be due before anybody waits for it, at which Go 1.26
 // crashes under the race detector in a bubble of testing/synctest.
 const atOnce = time.Nanosecond
@@ -193,84 +150,58 @@ func (k *keeper) converse(ctx context.Context) error {
 			if k.open {
 				return errNoVerdict
 			}
-			if err := k.send(); err != nil {
-				return k.whyBroken()
-			}
+			k.send()
 			timer.Reset(s.patience())
-		case answer, ok := <-k.answers:
-			if !ok {
-				return <-k.broken
-			}
-			k.hints(answer)
-			pause, err := k.verdict(answer)
+		case v := <-k.verdicts:
+			pause, err := k.verdict(v)
 			if err != nil {
 				return err
 			}
-			if pause > 0 {
-				timer.Reset(pause)
-			}
+			timer.Reset(pause)
+		case <-k.stream.broken:
+			return k.stream.why
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// whyBroken waits until the reader tells what broke the stream.
-func (k *keeper) whyBroken() error {
-	for {
-		select {
-		case err := <-k.broken:
-			return err
-		case <-k.answers: // So that the reader comes to it.
-		}
-	}
-}
-
 // send sends a renewal.
-func (k *keeper) send() error {
+func (k *keeper) send() {
 	s := k.session
-	k.number++
+	k.number = s.client.renewers.numbers.Add(1)
 	k.open = true
 	k.sent = s.client.clock()
 	if k.waiting == 0 {
 		k.waiting = k.sent
 	}
-	return k.stream.Send(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{
-		SessionId: s.id, Epoch: s.epoch, Number: k.number, Secret: s.secret,
-	}}})
+	k.stream.send(k, &tenurev1.SessionRenewal{SessionId: s.id, Epoch: s.epoch, Number: k.number, Secret: s.secret})
 }
 
-// verdict acts on the verdict in an answer, if it has one for the renewal that is under way, and returns how long to wait before
-// the next renewal.
-func (k *keeper) verdict(answer *tenurev1.KeepAliveResponse) (pause time.Duration, err error) {
+// verdict acts on the verdict for the renewal that is under way, and returns how long to wait before the next renewal.
+func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err error) {
 	s := k.session
-	for _, v := range answer.GetVerdicts() {
-		if v.GetSessionId() != s.id || v.GetNumber() != k.number || !k.open {
-			continue
+	k.open = false
+	reason := v.GetRefused()
+	if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		k.link.Answered()
+		k.good()
+		k.waiting = 0
+		k.refused.Reset()
+		if s.renewed(k.sent, v.GetTtl().AsDuration()) {
+			s.giveBackDue()
 		}
-		k.open = false
-		reason := v.GetRefused()
-		if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
-			k.link.Answered()
-			k.good()
-			k.waiting = 0
-			k.refused.Reset()
-			if s.renewed(k.sent, v.GetTtl().AsDuration()) {
-				s.giveBackDue()
-			}
-			wake(s.onRenewed)
-			return jittered(s.every), nil
-		}
-		if cause := finalCause(reason); cause != CauseNone {
-			s.end(cause)
-			return 0, errOver
-		}
-		if elsewhere(reason) || s.client.clock()-k.waiting > s.patience() {
-			return 0, errors.New("renewal refused: " + reason.String())
-		}
-		return k.refused.Next(), nil
+		wake(s.onRenewed)
+		return jittered(s.every), nil
 	}
-	return 0, nil
+	if cause := finalCause(reason); cause != CauseNone {
+		s.end(cause)
+		return 0, errOver
+	}
+	if elsewhere(reason) || s.client.clock()-k.waiting > s.patience() {
+		return 0, errors.New("renewal refused: " + reason.String())
+	}
+	return k.refused.Next(), nil
 }
 
 // elsewhere tells whether a refusal of a renewal stands until it comes over another stream.
@@ -283,19 +214,17 @@ func jittered(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5) //nolint:gosec // Spreads load; nothing secret hangs on it.
 }
 
-// hints looks at what the member says happened to the session's locks.
-func (k *keeper) hints(answer *tenurev1.KeepAliveResponse) {
+// hint looks at what the member says happened to a lock of the session. It does not wait.
+func (k *keeper) hint(hint *tenurev1.SessionHint) {
+	lost := hint.GetLost()
+	if lost == nil {
+		return
+	}
 	s := k.session
-	for _, hint := range answer.GetHints() {
-		lost := hint.GetLost()
-		if lost == nil || hint.GetSessionId() != s.id {
-			continue
-		}
-		s.mu.Lock()
-		s.lookAtLease() // After a pause of this process the lease ran out first.
-		if h := s.holdings.lost(lost); h != nil {
-			s.endHeld(h, EndTakenAway)
-		}
-		s.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAtLease() // After a pause of this process the lease ran out first.
+	if h := s.holdings.lost(lost); h != nil {
+		s.endHeld(h, EndTakenAway)
 	}
 }

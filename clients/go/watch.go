@@ -378,6 +378,11 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 		return err
 	}
 	defer l.Release()
+	line, err := l.Line(ctx)
+	if err != nil {
+		return err
+	}
+	defer line.Release()
 	link := onLink
 	if w.inParts && w.request.GetInitial() {
 		link = whileLinked // It would have to begin anew elsewhere.
@@ -389,7 +394,7 @@ func (w *watcher) once(ctx context.Context, good func()) error {
 	silence := time.AfterFunc(silenceMax, func() { cancel(errSilent) })
 	defer silence.Stop()
 	w.parts, w.sent = nil, w.client.clock()
-	stream, err := tenurev1.NewWatchServiceClient(l).Watch(reading, w.request)
+	stream, err := tenurev1.NewWatchServiceClient(line).Watch(reading, w.request)
 	for err == nil {
 		var message *tenurev1.WatchResponse
 		if message, err = stream.Recv(); err != nil {

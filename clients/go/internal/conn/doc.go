@@ -1,4 +1,4 @@
-// Package conn keeps one connection to a member that answers.
+// Package conn keeps a connection to a member that answers, and as many more to that member as streams need that last.
 //
 // A Pool connects when somebody asks for a Link, to members in random order and then round robin, with growing pauses of
 // full jitter. It follows the cluster's list of members, and moves to another member when the spread asks for it: the

@@ -20,7 +20,7 @@ type Transport interface {
 // Dial connects to a member, and returns when it can be called.
 type Dial func(ctx context.Context, address string) (Transport, error)
 
-// Link is a connection in use. Who got it from a Pool calls Release.
+// Link is a connection in use, for calls; Line is for streams that last. Who got it from a Pool calls Release.
 type Link struct {
 	Transport
 
@@ -28,6 +28,7 @@ type Link struct {
 	Address string
 
 	pool    *Pool
+	lines   *lines
 	retired chan struct{}
 	failed  chan struct{}
 	fail    sync.Once
@@ -47,6 +48,12 @@ func (l *Link) Fail() {
 		l.pool.drop(l)
 		_ = l.Close() // What matters is that it is not used any more.
 	})
+}
+
+// Close ends the connection, and those of its lines.
+func (l *Link) Close() error {
+	l.lines.close()
+	return l.Transport.Close()
 }
 
 // Answered notes that the member gave a good answer.

@@ -250,8 +250,8 @@ func (p *Pool) dial(ctx context.Context, address string, failed int) (*Link, err
 		return nil, err
 	}
 	return &Link{
-		Transport: transport, Address: address, pool: p,
-		retired: make(chan struct{}), failed: make(chan struct{}),
+		Transport: transport, Address: address, pool: p, retired: make(chan struct{}), failed: make(chan struct{}),
+		lines: newLines(transport, func(ctx context.Context) (Transport, error) { return p.options.Dial(ctx, address) }),
 	}, nil
 }
 
