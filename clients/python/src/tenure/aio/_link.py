@@ -41,21 +41,49 @@ def check_process() -> None:
         )
 
 
+# How many waits and watches share a connection. A member lets one have many more, so none waits for another to end.
+LINE_STREAMS_MAX = 256
+
+
+class Line:
+    """A connection for streams that last: the link's own carries only calls and renewals. It ends with the link."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self.channel = channel
+        self.streams = 0
+
+
 class Link:
-    """A connection to one member. Once broken it stays broken, and all its calls end with LinkLost."""
+    """A connection to one member. Once broken it stays broken, and all its calls end with LinkLost.
+
+    Waits and watches are on further connections to the same member, as many as it takes.
+    """
 
     served = False  # Whether it answered a call or renewed a session, so that the next may be made at once.
 
     def __init__(self, address: str, credentials: grpc.ChannelCredentials | None) -> None:
         self.address = address
-        if credentials is None:
-            self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
-        else:
-            self._channel = grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
+        self._credentials = credentials
+        self._channel = self._connect()
+        self._lines: list[Line] = []
         if not _used_by:
             _used_by.append(os.getpid())
         self._calls: dict[str, Any] = {}
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def _connect(self) -> grpc.aio.Channel:
+        """Returns a connection of its own, which is made when it is first used."""
+        if self._credentials is None:
+            return grpc.aio.insecure_channel(self.address, options=_OPTIONS)
+        return grpc.aio.secure_channel(self.address, self._credentials, options=_OPTIONS)
+
+    def _line(self) -> Line:
+        """Returns a connection that has room for a stream."""
+        for line in self._lines:
+            if line.streams < LINE_STREAMS_MAX:
+                return line
+        self._lines.append(Line(self._connect()))
+        return self._lines[-1]
 
     @property
     def broken(self) -> bool:
@@ -68,9 +96,10 @@ class Link:
             self.gone.set_result(None)
 
     async def close(self) -> None:
-        """Breaks it and closes the connection."""
+        """Breaks it and closes its connections."""
         self.break_off()
-        await self._channel.close()
+        lines, self._lines = self._lines, []
+        await asyncio.gather(self._channel.close(), *(line.channel.close() for line in lines))
 
     async def race(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Awaits something of this link, or raises LinkLost when the link breaks."""
@@ -106,11 +135,14 @@ class Link:
         return await self.race(_typed(lambda: call(request, timeout=timeout)))
 
     def server_stream(self, rpc: ServerStream[Req, Res], request: Req) -> Stream[Req, Res]:
-        """Begins a call with a stream of answers."""
-        call = self._channel.unary_stream(
+        """Begins a call with a stream of answers. It must be read to its end, or cancelled."""
+        if self.broken:
+            raise self._lost()
+        line = self._line()
+        call = line.channel.unary_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call(request), serves=True)
+        return Stream(self, call(request), serves=True, line=line)
 
     def bidi_stream(self, rpc: BidiStream[Req, Res]) -> Stream[Req, Res]:
         """Begins a call with streams both ways."""
@@ -123,15 +155,23 @@ class Link:
 class Stream(Generic[Req, Res]):
     """A streaming call. One task reads, one task writes; cancel may come from any task of the loop."""
 
-    def __init__(self, link: Link, call: Any, serves: bool) -> None:
+    def __init__(self, link: Link, call: Any, serves: bool, line: Line | None = None) -> None:
         self._link = link
         self._call = call
         self._serves = serves  # Whether any message is an answer that counts.
+        self._line = line
+        if line is not None:
+            line.streams += 1
 
     async def read(self) -> Res | None:
         """Returns the next message; None at a clean end. Raises a typed error."""
-        message: Any = await self._link.race(_typed(self._call.read))
+        try:
+            message: Any = await self._link.race(_typed(self._call.read))
+        except errors.TenureError:
+            self._leave_line()
+            raise
         if message is grpc.aio.EOF:
+            self._leave_line()
             return None
         self._link.served = self._link.served or self._serves
         answer: Res = message
@@ -144,6 +184,13 @@ class Stream(Generic[Req, Res]):
     def cancel(self) -> None:
         """Ends the call. A read that waits raises LinkLost."""
         self._call.cancel()
+        self._leave_line()
+
+    def _leave_line(self) -> None:
+        """Makes room for another stream."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.streams -= 1
 
 
 async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
