@@ -18,7 +18,8 @@ import (
 // waitSlack is how much longer than its caller a member waits: the caller's own deadline comes first.
 const waitSlack = time.Second
 
-// Acquire takes the lock, waiting in its queue until ctx ends. Whatever ends the wait, no place is left in the queue.
+// Acquire takes the lock, waiting in its queue until ctx ends. Whatever ends the wait, no place is left in the queue. If it is the deadline of ctx, the
+// error is ErrWaitTimedOut and context.DeadlineExceeded.
 func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 	if l.options.hasWait {
 		if l.options.wait <= 0 {
@@ -108,16 +109,27 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 		case err == nil:
 			return granted, nil
 		case ctx.Err() != nil:
-			return nil, interrupted(ctx, false, err) // Nothing is left of it, so nothing was applied.
+			return nil, w.interrupted(ctx, err)
 		case errors.Is(err, errMoved), errors.Is(err, errStreamEnded):
 			continue
 		case !again(err):
 			return nil, w.session.noteEnd(underSession(fromRPC(err)))
 		}
 		if !pauses.Wait(ctx) {
-			return nil, interrupted(ctx, false, err)
+			return nil, w.interrupted(ctx, err)
 		}
 	}
+}
+
+// interrupted returns the error of a wait whose context ended. Nothing is left of it, so nothing was applied. One that queued until its deadline has
+// timed out; one that no member answered could not begin.
+func (w *waiter) interrupted(ctx context.Context, last error) error {
+	err := interrupted(ctx, false, last)
+	if e, ok := errors.AsType[*Error](err); ok && w.left == something && errors.Is(e.Kind, ErrUnavailable) &&
+		errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind = ErrWaitTimedOut
+	}
+	return err
 }
 
 // number gives a stream its number: that of the one before if it had no answer.

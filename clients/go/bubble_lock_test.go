@@ -95,3 +95,31 @@ func TestWhatWasRefusedEachTimeIsNotGivenUp(t *testing.T) {
 		})
 	}
 }
+
+func TestAWaitThatLastsUntilTheDeadlineOfItsContextHasTimedOut(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		b.acquire(t, "busy")
+		for name, lock := range map[string]*tenure.Lock{
+			"without a value": b.session.Lock("busy"), "with a value": b.session.Lock("busy", tenure.WithValue([]byte("v"))),
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err := lock.Acquire(ctx)
+			cancel()
+			if !errors.Is(err, tenure.ErrWaitTimedOut) || !errors.Is(err, context.DeadlineExceeded) || tenure.AppliedOf(err) != tenure.AppliedNo {
+				t.Errorf("%s: %v, applied %s; want that the wait timed out", name, err, tenure.AppliedOf(err))
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := b.session.Lock("busy").Acquire(ctx); errors.Is(err, tenure.ErrWaitTimedOut) || !errors.Is(err, context.Canceled) {
+			t.Errorf("a wait that was cancelled: %v", err)
+		}
+		b.each(func(m *fakeMember) { m.Refuse(true) })
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.session.Lock("other").Acquire(ctx); !errors.Is(err, tenure.ErrUnavailable) {
+			t.Errorf("a wait that could not begin: %v", err)
+		}
+		b.each(func(m *fakeMember) { m.Refuse(false) })
+	})
+}

@@ -49,7 +49,7 @@ var (
 	ErrLockLost = errors.New("lock lost")
 	// ErrReleased says that a hold was released by its user.
 	ErrReleased = errors.New("lock released")
-	// ErrWaitTimedOut says that a lock was not had within the wait that was given.
+	// ErrWaitTimedOut says that a lock was not granted within the wait, or by the deadline, that was given.
 	ErrWaitTimedOut = errors.New("wait timed out")
 	// ErrWaitEnded says that an operator ended a wait.
 	ErrWaitEnded = errors.New("wait ended by an operator")
