@@ -2,7 +2,9 @@ package tenure
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 )
 
 // Presence is a group of which each session can be a member while it lives.
@@ -22,7 +24,7 @@ func (p *Presence) Join(ctx context.Context, s *Session, name string, value []by
 	if name == "" || strings.Contains(name, "/") {
 		return nil, invalid("the name %q of a member is empty or has a slash", name)
 	}
-	m := &Membership{kv: s.KV(), key: p.prefix() + name}
+	m := &Membership{session: s, kv: s.KV(), key: p.prefix() + name}
 	if err := m.Set(ctx, value); err != nil {
 		return nil, err
 	}
@@ -44,18 +46,47 @@ func (p *Presence) Members(ctx context.Context) (map[string][]byte, error) {
 
 // Membership is a session's place in a group.
 type Membership struct {
-	kv  *KV
-	key string
+	session *Session
+	kv      *KV
+	key     string
+
+	mu sync.Mutex // Guards what follows, and is held during calls that change it.
+	// revision is that of the row which the member wrote last; zero if that is not known.
+	revision uint64
 }
 
 // Set changes the member's value.
 func (m *Membership) Set(ctx context.Context, value []byte) error {
-	_, err := m.kv.Put(ctx, m.key, value, Ephemeral())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kv, err := m.kv.Put(ctx, m.key, value, Ephemeral())
+	switch {
+	case err == nil:
+		m.revision = kv.ModRevision
+	case AppliedOf(err) != AppliedNo:
+		m.revision = 0
+	}
 	return err
 }
 
-// Leave ends the membership.
+// Leave ends the membership. Another one that has taken the name since stays.
 func (m *Membership) Leave(ctx context.Context) error {
-	_, err := m.kv.Delete(ctx, m.key)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	revision := m.revision
+	if revision == 0 {
+		kv, err := m.kv.Get(ctx, m.key)
+		if errors.Is(err, ErrKeyNotFound) || err == nil && kv.BoundSessionID != m.session.id {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		revision = kv.ModRevision
+	}
+	_, err := m.kv.Delete(ctx, m.key, IfRevision(revision))
+	if isAny(err, ErrCompareFailed, ErrKeyNotFound) {
+		return nil
+	}
 	return err
 }

@@ -164,15 +164,26 @@ func presence(t *testing.T, c *tenure.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := two.Leave(t.Context()); err != nil {
+	if err = two.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, err := p.Join(t.Context(), s, "one", []byte("0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := session(t, c)
+	if _, err = p.Join(t.Context(), other, "one", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	if err = errors.Join(first.Leave(t.Context()), first.Leave(t.Context()), two.Leave(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if members, err := p.Members(t.Context()); err != nil || len(members) != 1 || string(members["one"]) != "1" {
 		t.Errorf("members %v, %v", members, err)
 	}
-	_ = s.Close()
+	_, _ = s.Close(), other.Close()
 	if members, err := p.Members(t.Context()); err != nil || len(members) != 0 {
-		t.Errorf("members after the session's end: %v, %v", members, err)
+		t.Errorf("members after the sessions' end: %v, %v", members, err)
 	}
 }
 

@@ -206,3 +206,16 @@ def test_a_cache_follows_and_says_how_old_it_may_be(twin: Twin, tenure_uri: str,
     assert [e.type for e in seen.items] == [EventType.PUT, EventType.PUT, EventType.DELETED]
     twin.do(cache.close)
     assert cache.keys() == ["c/a"]
+
+
+def test_the_first_of_two_of_one_name_leaves_the_second_in_the_group(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    one, two = twin.do(client.session), twin.do(client.session)
+    first = twin.do(one.presence("same").join, "name", "1")
+    second = twin.do(two.presence("same").join, "name", "2")
+    assert twin.do(first.leave) is False
+    assert twin.do(client.presence("same").members) == {"name": b"2"}
+    twin.do(second.update, "3")
+    assert twin.do(second.leave) is True
+    assert twin.do(second.leave) is False
+    assert twin.do(client.presence("same").members) == {}

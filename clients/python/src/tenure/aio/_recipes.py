@@ -190,16 +190,25 @@ class Membership:
         self.name = name
         self._session = session
         self._key = key
+        self._revision: int | None = None  # Of the row that it wrote last, as far as that is known.
 
     async def update(self, value: bytes | str) -> None:
         """Changes the member's value."""
-        await self._session.kv.put(self._key, value, ephemeral=True)
+        self._revision = None
+        self._revision = (await self._session.kv.put(self._key, to_bytes(value), ephemeral=True)).mod_revision
 
     async def leave(self) -> bool:
-        """Leaves the group. Returns whether it was in it until now."""
+        """Leaves the group. Returns whether it was in it until now. Another one that has taken the name since stays."""
+        kv, timeout = self._session.kv, self._session._client.timeout
         try:
-            return await self._session.kv.delete(self._key, timeout=self._session._client.timeout)
-        except errors.SessionClosed:
+            revision = self._revision
+            if revision is None:
+                row = await kv.get(self._key, timeout=timeout)
+                if row is None or row.bound_session_id != self._session.id:
+                    return False
+                revision = row.mod_revision
+            return await kv.delete(self._key, if_revision=revision, timeout=timeout)
+        except (errors.SessionClosed, errors.CompareFailed):
             return False
 
     async def close(self) -> None:
@@ -227,8 +236,9 @@ class Presence:
         if self._session is None:
             raise ValueError("to join a group takes a session: use session.presence")
         name = name or self._session.id
-        await self._session.kv.put(self._prefix + name, to_bytes(value), ephemeral=True)
-        return Membership(self._session, self._prefix + name, name)
+        member = Membership(self._session, self._prefix + name, name)
+        await member.update(value)
+        return member
 
     async def members(self) -> dict[str, bytes]:
         """Returns the members with their values."""
