@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# How a hold ends that is lost; else it is the program itself that ended it.
+_LOSSES = (EndCause.LEASE_RAN_OUT, EndCause.TAKEN_AWAY, EndCause.SESSION_ENDED, EndCause.SUPERSEDED)
+
 # How long a call that was cancelled waits for what it began; then that goes on in the background.
 FINISH_SECONDS = 1.0
 
@@ -143,8 +146,16 @@ class Held:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Gives it back. Raises HoldLost if it was lost before, unless another error is on its way."""
         await self.release()
+        if kind is None:
+            self._check_not_lost()
+
+    def _check_not_lost(self) -> None:
+        """Raises HoldLost if it ended by other than what this process did."""
+        if self.cause in _LOSSES:
+            raise errors.HoldLost(f"{self.key!r} was lost: {self.cause}")
 
     def _end(self, cause: EndCause, give_back: bool = False) -> bool:
         """Ends it here, and all else that stands for the same hold: flag, event, callbacks."""
@@ -257,8 +268,9 @@ class Lock:
         self._entered.enter(asyncio.current_task(), held)
         return held
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._entered.leave(asyncio.current_task()).release()
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Gives it back. Raises HoldLost if it was lost before, unless another error is on its way."""
+        await self._entered.leave(asyncio.current_task()).__aexit__(kind)
 
 
 class ReadWriteLock:

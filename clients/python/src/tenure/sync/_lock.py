@@ -111,8 +111,11 @@ class Held:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Gives it back. Raises HoldLost if it was lost before, unless another error is on its way."""
         self.release()
+        if kind is None:
+            self._aio._check_not_lost()
 
 
 class Lock:
@@ -163,12 +166,13 @@ class Lock:
             self._entered.enter(threading.current_thread(), held)
         return held
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Gives it back. Raises HoldLost if it was lost before, unless another error is on its way."""
         if self._portal._guard.forked:  # Who has taken the lock here may be another thread of the parent.
             return
         with self._lock:
             held = self._entered.leave(threading.current_thread())
-        held.release()
+        held.__exit__(kind)
 
 
 async def give_back(result: aio.Held | LockInfo) -> None:
