@@ -590,14 +590,14 @@ func (x *ListMembersResponse) GetMembers() []*Member {
 // AddMemberRequest describes the new member.
 type AddMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name, unique.
+	// Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// host:port for other members.
+	// Must be empty: the member says its addresses itself when it joins.
 	PeerAddress string `protobuf:"bytes,2,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	// Whether it stays a learner after it has caught up.
 	StayLearner bool `protobuf:"varint,3,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
-	// Adds it even if that endangers the quorum.
-	Force         bool `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
+	// How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+	Ttl           *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,20 +653,24 @@ func (x *AddMemberRequest) GetStayLearner() bool {
 	return false
 }
 
-func (x *AddMemberRequest) GetForce() bool {
+func (x *AddMemberRequest) GetTtl() *durationpb.Duration {
 	if x != nil {
-		return x.Force
+		return x.Ttl
 	}
-	return false
+	return nil
 }
 
-// AddMemberResponse returns the new member.
+// AddMemberResponse returns a join token.
 type AddMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Revision and origin of the answer.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The member.
-	Member        *Member `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	// The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+	JoinToken string `protobuf:"bytes,3,opt,name=join_token,json=joinToken,proto3" json:"join_token,omitempty"`
+	// How long it can be used.
+	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// Whether an earlier token for this name, which nobody had used, was ended.
+	ReplacedToken bool `protobuf:"varint,5,opt,name=replaced_token,json=replacedToken,proto3" json:"replaced_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -708,11 +712,25 @@ func (x *AddMemberResponse) GetHeader() *ResponseHeader {
 	return nil
 }
 
-func (x *AddMemberResponse) GetMember() *Member {
+func (x *AddMemberResponse) GetJoinToken() string {
 	if x != nil {
-		return x.Member
+		return x.JoinToken
+	}
+	return ""
+}
+
+func (x *AddMemberResponse) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
 	}
 	return nil
+}
+
+func (x *AddMemberResponse) GetReplacedToken() bool {
+	if x != nil {
+		return x.ReplacedToken
+	}
+	return false
 }
 
 // PromoteMemberRequest names the learner.
@@ -922,12 +940,14 @@ type ReplaceMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the member to remove.
 	MemberId uint64 `protobuf:"varint,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Name of the new one.
+	// Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// host:port of the new one for other members.
+	// Must be empty: the new member says its addresses itself when it joins.
 	PeerAddress string `protobuf:"bytes,3,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	// Replaces it even if that endangers the quorum.
-	Force         bool `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
+	Force bool `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
+	// How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+	Ttl           *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -990,13 +1010,24 @@ func (x *ReplaceMemberRequest) GetForce() bool {
 	return false
 }
 
-// ReplaceMemberResponse returns the new member.
+func (x *ReplaceMemberRequest) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
+	}
+	return nil
+}
+
+// ReplaceMemberResponse returns a join token.
 type ReplaceMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Revision and origin of the answer.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The new member.
-	Member        *Member `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	// The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+	JoinToken string `protobuf:"bytes,3,opt,name=join_token,json=joinToken,proto3" json:"join_token,omitempty"`
+	// How long it can be used.
+	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+	ReplacedToken bool `protobuf:"varint,5,opt,name=replaced_token,json=replacedToken,proto3" json:"replaced_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1038,11 +1069,25 @@ func (x *ReplaceMemberResponse) GetHeader() *ResponseHeader {
 	return nil
 }
 
-func (x *ReplaceMemberResponse) GetMember() *Member {
+func (x *ReplaceMemberResponse) GetJoinToken() string {
 	if x != nil {
-		return x.Member
+		return x.JoinToken
+	}
+	return ""
+}
+
+func (x *ReplaceMemberResponse) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
 	}
 	return nil
+}
+
+func (x *ReplaceMemberResponse) GetReplacedToken() bool {
+	if x != nil {
+		return x.ReplacedToken
+	}
+	return false
 }
 
 // TransferLeadershipRequest names the heir.
@@ -1857,15 +1902,18 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\x12ListMembersRequest\"u\n" +
 	"\x13ListMembersResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12+\n" +
-	"\amembers\x18\x02 \x03(\v2\x11.tenure.v1.MemberR\amembers\"\x82\x01\n" +
+	"\amembers\x18\x02 \x03(\v2\x11.tenure.v1.MemberR\amembers\"\xa6\x01\n" +
 	"\x10AddMemberRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fpeer_address\x18\x02 \x01(\tR\vpeerAddress\x12!\n" +
-	"\fstay_learner\x18\x03 \x01(\bR\vstayLearner\x12\x14\n" +
-	"\x05force\x18\x04 \x01(\bR\x05force\"q\n" +
+	"\fstay_learner\x18\x03 \x01(\bR\vstayLearner\x12+\n" +
+	"\x03ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03ttlJ\x04\b\x04\x10\x05R\x05force\"\xc7\x01\n" +
 	"\x11AddMemberResponse\x121\n" +
-	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12)\n" +
-	"\x06member\x18\x02 \x01(\v2\x11.tenure.v1.MemberR\x06member\"I\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1d\n" +
+	"\n" +
+	"join_token\x18\x03 \x01(\tR\tjoinToken\x12+\n" +
+	"\x03ttl\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12%\n" +
+	"\x0ereplaced_token\x18\x05 \x01(\bR\rreplacedTokenJ\x04\b\x02\x10\x03R\x06member\"I\n" +
 	"\x14PromoteMemberRequest\x12\x1b\n" +
 	"\tmember_id\x18\x01 \x01(\x04R\bmemberId\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"J\n" +
@@ -1875,15 +1923,19 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\tmember_id\x18\x01 \x01(\x04R\bmemberId\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"I\n" +
 	"\x14RemoveMemberResponse\x121\n" +
-	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\"\x80\x01\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\"\xad\x01\n" +
 	"\x14ReplaceMemberRequest\x12\x1b\n" +
 	"\tmember_id\x18\x01 \x01(\x04R\bmemberId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
 	"\fpeer_address\x18\x03 \x01(\tR\vpeerAddress\x12\x14\n" +
-	"\x05force\x18\x04 \x01(\bR\x05force\"u\n" +
+	"\x05force\x18\x04 \x01(\bR\x05force\x12+\n" +
+	"\x03ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\"\xcb\x01\n" +
 	"\x15ReplaceMemberResponse\x121\n" +
-	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12)\n" +
-	"\x06member\x18\x02 \x01(\v2\x11.tenure.v1.MemberR\x06member\"8\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1d\n" +
+	"\n" +
+	"join_token\x18\x03 \x01(\tR\tjoinToken\x12+\n" +
+	"\x03ttl\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12%\n" +
+	"\x0ereplaced_token\x18\x05 \x01(\bR\rreplacedTokenJ\x04\b\x02\x10\x03R\x06member\"8\n" +
 	"\x19TransferLeadershipRequest\x12\x1b\n" +
 	"\tmember_id\x18\x01 \x01(\x04R\bmemberId\"g\n" +
 	"\x1aTransferLeadershipResponse\x121\n" +
@@ -2012,51 +2064,53 @@ var file_tenure_v1_cluster_proto_depIdxs = []int32{
 	28, // 4: tenure.v1.GetStatusResponse.freeze_left:type_name -> google.protobuf.Duration
 	27, // 5: tenure.v1.ListMembersResponse.header:type_name -> tenure.v1.ResponseHeader
 	0,  // 6: tenure.v1.ListMembersResponse.members:type_name -> tenure.v1.Member
-	27, // 7: tenure.v1.AddMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 8: tenure.v1.AddMemberResponse.member:type_name -> tenure.v1.Member
-	27, // 9: tenure.v1.PromoteMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	27, // 10: tenure.v1.RemoveMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	27, // 11: tenure.v1.ReplaceMemberResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 12: tenure.v1.ReplaceMemberResponse.member:type_name -> tenure.v1.Member
-	27, // 13: tenure.v1.TransferLeadershipResponse.header:type_name -> tenure.v1.ResponseHeader
-	28, // 14: tenure.v1.Limits.history_duration:type_name -> google.protobuf.Duration
-	27, // 15: tenure.v1.GetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
-	16, // 16: tenure.v1.GetLimitsResponse.limits:type_name -> tenure.v1.Limits
-	16, // 17: tenure.v1.SetLimitsRequest.limits:type_name -> tenure.v1.Limits
-	27, // 18: tenure.v1.SetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
-	16, // 19: tenure.v1.SetLimitsResponse.limits:type_name -> tenure.v1.Limits
-	27, // 20: tenure.v1.CompactResponse.header:type_name -> tenure.v1.ResponseHeader
-	27, // 21: tenure.v1.EndFreezeResponse.header:type_name -> tenure.v1.ResponseHeader
-	27, // 22: tenure.v1.BackupResponse.header:type_name -> tenure.v1.ResponseHeader
-	1,  // 23: tenure.v1.ClusterService.GetStatus:input_type -> tenure.v1.GetStatusRequest
-	4,  // 24: tenure.v1.ClusterService.ListMembers:input_type -> tenure.v1.ListMembersRequest
-	6,  // 25: tenure.v1.ClusterService.AddMember:input_type -> tenure.v1.AddMemberRequest
-	8,  // 26: tenure.v1.ClusterService.PromoteMember:input_type -> tenure.v1.PromoteMemberRequest
-	10, // 27: tenure.v1.ClusterService.RemoveMember:input_type -> tenure.v1.RemoveMemberRequest
-	12, // 28: tenure.v1.ClusterService.ReplaceMember:input_type -> tenure.v1.ReplaceMemberRequest
-	14, // 29: tenure.v1.ClusterService.TransferLeadership:input_type -> tenure.v1.TransferLeadershipRequest
-	17, // 30: tenure.v1.ClusterService.GetLimits:input_type -> tenure.v1.GetLimitsRequest
-	19, // 31: tenure.v1.ClusterService.SetLimits:input_type -> tenure.v1.SetLimitsRequest
-	21, // 32: tenure.v1.ClusterService.Compact:input_type -> tenure.v1.CompactRequest
-	23, // 33: tenure.v1.ClusterService.EndFreeze:input_type -> tenure.v1.EndFreezeRequest
-	25, // 34: tenure.v1.ClusterService.Backup:input_type -> tenure.v1.BackupRequest
-	3,  // 35: tenure.v1.ClusterService.GetStatus:output_type -> tenure.v1.GetStatusResponse
-	5,  // 36: tenure.v1.ClusterService.ListMembers:output_type -> tenure.v1.ListMembersResponse
-	7,  // 37: tenure.v1.ClusterService.AddMember:output_type -> tenure.v1.AddMemberResponse
-	9,  // 38: tenure.v1.ClusterService.PromoteMember:output_type -> tenure.v1.PromoteMemberResponse
-	11, // 39: tenure.v1.ClusterService.RemoveMember:output_type -> tenure.v1.RemoveMemberResponse
-	13, // 40: tenure.v1.ClusterService.ReplaceMember:output_type -> tenure.v1.ReplaceMemberResponse
-	15, // 41: tenure.v1.ClusterService.TransferLeadership:output_type -> tenure.v1.TransferLeadershipResponse
-	18, // 42: tenure.v1.ClusterService.GetLimits:output_type -> tenure.v1.GetLimitsResponse
-	20, // 43: tenure.v1.ClusterService.SetLimits:output_type -> tenure.v1.SetLimitsResponse
-	22, // 44: tenure.v1.ClusterService.Compact:output_type -> tenure.v1.CompactResponse
-	24, // 45: tenure.v1.ClusterService.EndFreeze:output_type -> tenure.v1.EndFreezeResponse
-	26, // 46: tenure.v1.ClusterService.Backup:output_type -> tenure.v1.BackupResponse
-	35, // [35:47] is the sub-list for method output_type
-	23, // [23:35] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	28, // 7: tenure.v1.AddMemberRequest.ttl:type_name -> google.protobuf.Duration
+	27, // 8: tenure.v1.AddMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	28, // 9: tenure.v1.AddMemberResponse.ttl:type_name -> google.protobuf.Duration
+	27, // 10: tenure.v1.PromoteMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 11: tenure.v1.RemoveMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	28, // 12: tenure.v1.ReplaceMemberRequest.ttl:type_name -> google.protobuf.Duration
+	27, // 13: tenure.v1.ReplaceMemberResponse.header:type_name -> tenure.v1.ResponseHeader
+	28, // 14: tenure.v1.ReplaceMemberResponse.ttl:type_name -> google.protobuf.Duration
+	27, // 15: tenure.v1.TransferLeadershipResponse.header:type_name -> tenure.v1.ResponseHeader
+	28, // 16: tenure.v1.Limits.history_duration:type_name -> google.protobuf.Duration
+	27, // 17: tenure.v1.GetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
+	16, // 18: tenure.v1.GetLimitsResponse.limits:type_name -> tenure.v1.Limits
+	16, // 19: tenure.v1.SetLimitsRequest.limits:type_name -> tenure.v1.Limits
+	27, // 20: tenure.v1.SetLimitsResponse.header:type_name -> tenure.v1.ResponseHeader
+	16, // 21: tenure.v1.SetLimitsResponse.limits:type_name -> tenure.v1.Limits
+	27, // 22: tenure.v1.CompactResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 23: tenure.v1.EndFreezeResponse.header:type_name -> tenure.v1.ResponseHeader
+	27, // 24: tenure.v1.BackupResponse.header:type_name -> tenure.v1.ResponseHeader
+	1,  // 25: tenure.v1.ClusterService.GetStatus:input_type -> tenure.v1.GetStatusRequest
+	4,  // 26: tenure.v1.ClusterService.ListMembers:input_type -> tenure.v1.ListMembersRequest
+	6,  // 27: tenure.v1.ClusterService.AddMember:input_type -> tenure.v1.AddMemberRequest
+	8,  // 28: tenure.v1.ClusterService.PromoteMember:input_type -> tenure.v1.PromoteMemberRequest
+	10, // 29: tenure.v1.ClusterService.RemoveMember:input_type -> tenure.v1.RemoveMemberRequest
+	12, // 30: tenure.v1.ClusterService.ReplaceMember:input_type -> tenure.v1.ReplaceMemberRequest
+	14, // 31: tenure.v1.ClusterService.TransferLeadership:input_type -> tenure.v1.TransferLeadershipRequest
+	17, // 32: tenure.v1.ClusterService.GetLimits:input_type -> tenure.v1.GetLimitsRequest
+	19, // 33: tenure.v1.ClusterService.SetLimits:input_type -> tenure.v1.SetLimitsRequest
+	21, // 34: tenure.v1.ClusterService.Compact:input_type -> tenure.v1.CompactRequest
+	23, // 35: tenure.v1.ClusterService.EndFreeze:input_type -> tenure.v1.EndFreezeRequest
+	25, // 36: tenure.v1.ClusterService.Backup:input_type -> tenure.v1.BackupRequest
+	3,  // 37: tenure.v1.ClusterService.GetStatus:output_type -> tenure.v1.GetStatusResponse
+	5,  // 38: tenure.v1.ClusterService.ListMembers:output_type -> tenure.v1.ListMembersResponse
+	7,  // 39: tenure.v1.ClusterService.AddMember:output_type -> tenure.v1.AddMemberResponse
+	9,  // 40: tenure.v1.ClusterService.PromoteMember:output_type -> tenure.v1.PromoteMemberResponse
+	11, // 41: tenure.v1.ClusterService.RemoveMember:output_type -> tenure.v1.RemoveMemberResponse
+	13, // 42: tenure.v1.ClusterService.ReplaceMember:output_type -> tenure.v1.ReplaceMemberResponse
+	15, // 43: tenure.v1.ClusterService.TransferLeadership:output_type -> tenure.v1.TransferLeadershipResponse
+	18, // 44: tenure.v1.ClusterService.GetLimits:output_type -> tenure.v1.GetLimitsResponse
+	20, // 45: tenure.v1.ClusterService.SetLimits:output_type -> tenure.v1.SetLimitsResponse
+	22, // 46: tenure.v1.ClusterService.Compact:output_type -> tenure.v1.CompactResponse
+	24, // 47: tenure.v1.ClusterService.EndFreeze:output_type -> tenure.v1.EndFreezeResponse
+	26, // 48: tenure.v1.ClusterService.Backup:output_type -> tenure.v1.BackupResponse
+	37, // [37:49] is the sub-list for method output_type
+	25, // [25:37] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_cluster_proto_init() }

@@ -43,13 +43,17 @@ type ClusterServiceClient interface {
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// ListMembers lists the members.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
-	// AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+	// AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+	// token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+	// under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+	// until every member knows join tokens and the cluster version was raised.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
 	// PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	PromoteMember(ctx context.Context, in *PromoteMemberRequest, opts ...grpc.CallOption) (*PromoteMemberResponse, error)
 	// RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
-	// ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+	// ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+	// removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
 	ReplaceMember(ctx context.Context, in *ReplaceMemberRequest, opts ...grpc.CallOption) (*ReplaceMemberResponse, error)
 	// TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
@@ -213,13 +217,17 @@ type ClusterServiceServer interface {
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// ListMembers lists the members.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
-	// AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+	// AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+	// token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+	// under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+	// until every member knows join tokens and the cluster version was raised.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
 	// PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	PromoteMember(context.Context, *PromoteMemberRequest) (*PromoteMemberResponse, error)
 	// RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
-	// ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+	// ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+	// removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
 	ReplaceMember(context.Context, *ReplaceMemberRequest) (*ReplaceMemberResponse, error)
 	// TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)

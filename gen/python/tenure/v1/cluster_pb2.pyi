@@ -109,24 +109,28 @@ class ListMembersResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ...) -> None: ...
 
 class AddMemberRequest(_message.Message):
-    __slots__ = ("name", "peer_address", "stay_learner", "force")
+    __slots__ = ("name", "peer_address", "stay_learner", "ttl")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PEER_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     STAY_LEARNER_FIELD_NUMBER: _ClassVar[int]
-    FORCE_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
     name: str
     peer_address: str
     stay_learner: bool
-    force: bool
-    def __init__(self, name: _Optional[str] = ..., peer_address: _Optional[str] = ..., stay_learner: bool = ..., force: bool = ...) -> None: ...
+    ttl: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., peer_address: _Optional[str] = ..., stay_learner: bool = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AddMemberResponse(_message.Message):
-    __slots__ = ("header", "member")
+    __slots__ = ("header", "join_token", "ttl", "replaced_token")
     HEADER_FIELD_NUMBER: _ClassVar[int]
-    MEMBER_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_TOKEN_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
-    member: Member
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., member: _Optional[_Union[Member, _Mapping]] = ...) -> None: ...
+    join_token: str
+    ttl: _duration_pb2.Duration
+    replaced_token: bool
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., join_token: _Optional[str] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., replaced_token: bool = ...) -> None: ...
 
 class PromoteMemberRequest(_message.Message):
     __slots__ = ("member_id", "force")
@@ -157,24 +161,30 @@ class RemoveMemberResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ...) -> None: ...
 
 class ReplaceMemberRequest(_message.Message):
-    __slots__ = ("member_id", "name", "peer_address", "force")
+    __slots__ = ("member_id", "name", "peer_address", "force", "ttl")
     MEMBER_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     PEER_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     FORCE_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
     member_id: int
     name: str
     peer_address: str
     force: bool
-    def __init__(self, member_id: _Optional[int] = ..., name: _Optional[str] = ..., peer_address: _Optional[str] = ..., force: bool = ...) -> None: ...
+    ttl: _duration_pb2.Duration
+    def __init__(self, member_id: _Optional[int] = ..., name: _Optional[str] = ..., peer_address: _Optional[str] = ..., force: bool = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class ReplaceMemberResponse(_message.Message):
-    __slots__ = ("header", "member")
+    __slots__ = ("header", "join_token", "ttl", "replaced_token")
     HEADER_FIELD_NUMBER: _ClassVar[int]
-    MEMBER_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_TOKEN_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
-    member: Member
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., member: _Optional[_Union[Member, _Mapping]] = ...) -> None: ...
+    join_token: str
+    ttl: _duration_pb2.Duration
+    replaced_token: bool
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., join_token: _Optional[str] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., replaced_token: bool = ...) -> None: ...
 
 class TransferLeadershipRequest(_message.Message):
     __slots__ = ("member_id",)

@@ -116,7 +116,10 @@ class ClusterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def AddMember(self, request, context):
-        """AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+        """AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+        token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+        under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+        until every member knows join tokens and the cluster version was raised.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -137,7 +140,8 @@ class ClusterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReplaceMember(self, request, context):
-        """ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+        """ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+        removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1072,7 +1072,9 @@ type JoinRequest struct {
 	// The new member.
 	Member *v1.Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// Whether it stays a learner when it has caught up.
-	StayLearner   bool `protobuf:"varint,2,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	StayLearner bool `protobuf:"varint,2,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	// The join token, 32 bytes.
+	Token         []byte `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1119,6 +1121,13 @@ func (x *JoinRequest) GetStayLearner() bool {
 		return x.StayLearner
 	}
 	return false
+}
+
+func (x *JoinRequest) GetToken() []byte {
+	if x != nil {
+		return x.Token
+	}
+	return nil
 }
 
 // JoinResponse says that the member was added.
@@ -1258,10 +1267,11 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"name_owner\x18\x06 \x01(\x04R\tnameOwner\x12\x1d\n" +
 	"\n" +
-	"index_term\x18\a \x01(\x04R\tindexTerm\"a\n" +
+	"index_term\x18\a \x01(\x04R\tindexTerm\"w\n" +
 	"\vJoinRequest\x12/\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12!\n" +
-	"\fstay_learner\x18\x02 \x01(\bR\vstayLearner\"`\n" +
+	"\fstay_learner\x18\x02 \x01(\bR\vstayLearner\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\fR\x05token\"`\n" +
 	"\fJoinResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\fR\tclusterId\x121\n" +

@@ -48,9 +48,10 @@ type PeerServiceClient interface {
 	Compare(ctx context.Context, in *CompareRequest, opts ...grpc.CallOption) (*CompareResponse, error)
 	// Probe asks a member who it is, what cluster it is of, and what it knows of the one who asks.
 	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
-	// Join asks for a member to be added to the cluster, as learner. Any member takes it and brings it to the leader. Asked
-	// again for a member that is there it answers the same. Refused with reasons as other calls, or NAME_TAKEN,
-	// MEMBERSHIP_REFUSED; UNAVAILABLE without a leader.
+	// Join asks for a member to be added to the cluster, as learner. It brings the join token that an operator made for its name;
+	// any member takes the call and carries it to the leader. The same member may ask again, and is answered the same. Refused
+	// with reasons as other calls, or JOIN_TOKEN_REFUSED, NAME_TAKEN, MEMBERSHIP_REFUSED; UNAVAILABLE without a leader, and
+	// until the cluster version knows join tokens.
 	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 }
 
@@ -138,9 +139,10 @@ type PeerServiceServer interface {
 	Compare(context.Context, *CompareRequest) (*CompareResponse, error)
 	// Probe asks a member who it is, what cluster it is of, and what it knows of the one who asks.
 	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
-	// Join asks for a member to be added to the cluster, as learner. Any member takes it and brings it to the leader. Asked
-	// again for a member that is there it answers the same. Refused with reasons as other calls, or NAME_TAKEN,
-	// MEMBERSHIP_REFUSED; UNAVAILABLE without a leader.
+	// Join asks for a member to be added to the cluster, as learner. It brings the join token that an operator made for its name;
+	// any member takes the call and carries it to the leader. The same member may ask again, and is answered the same. Refused
+	// with reasons as other calls, or JOIN_TOKEN_REFUSED, NAME_TAKEN, MEMBERSHIP_REFUSED; UNAVAILABLE without a leader, and
+	// until the cluster version knows join tokens.
 	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }

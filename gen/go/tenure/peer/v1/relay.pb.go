@@ -612,10 +612,8 @@ type ChangeMembersRequest struct {
 	//
 	// Types that are valid to be assigned to Call:
 	//
-	//	*ChangeMembersRequest_Add
 	//	*ChangeMembersRequest_Promote
 	//	*ChangeMembersRequest_Remove
-	//	*ChangeMembersRequest_Replace
 	//	*ChangeMembersRequest_Transfer
 	Call          isChangeMembersRequest_Call `protobuf_oneof:"call"`
 	unknownFields protoimpl.UnknownFields
@@ -673,15 +671,6 @@ func (x *ChangeMembersRequest) GetCall() isChangeMembersRequest_Call {
 	return nil
 }
 
-func (x *ChangeMembersRequest) GetAdd() *v11.AddMemberRequest {
-	if x != nil {
-		if x, ok := x.Call.(*ChangeMembersRequest_Add); ok {
-			return x.Add
-		}
-	}
-	return nil
-}
-
 func (x *ChangeMembersRequest) GetPromote() *v11.PromoteMemberRequest {
 	if x != nil {
 		if x, ok := x.Call.(*ChangeMembersRequest_Promote); ok {
@@ -700,15 +689,6 @@ func (x *ChangeMembersRequest) GetRemove() *v11.RemoveMemberRequest {
 	return nil
 }
 
-func (x *ChangeMembersRequest) GetReplace() *v11.ReplaceMemberRequest {
-	if x != nil {
-		if x, ok := x.Call.(*ChangeMembersRequest_Replace); ok {
-			return x.Replace
-		}
-	}
-	return nil
-}
-
 func (x *ChangeMembersRequest) GetTransfer() *v11.TransferLeadershipRequest {
 	if x != nil {
 		if x, ok := x.Call.(*ChangeMembersRequest_Transfer); ok {
@@ -722,11 +702,6 @@ type isChangeMembersRequest_Call interface {
 	isChangeMembersRequest_Call()
 }
 
-type ChangeMembersRequest_Add struct {
-	// Adds a member.
-	Add *v11.AddMemberRequest `protobuf:"bytes,3,opt,name=add,proto3,oneof"`
-}
-
 type ChangeMembersRequest_Promote struct {
 	// Lets a learner vote.
 	Promote *v11.PromoteMemberRequest `protobuf:"bytes,4,opt,name=promote,proto3,oneof"`
@@ -737,31 +712,20 @@ type ChangeMembersRequest_Remove struct {
 	Remove *v11.RemoveMemberRequest `protobuf:"bytes,5,opt,name=remove,proto3,oneof"`
 }
 
-type ChangeMembersRequest_Replace struct {
-	// Replaces a member.
-	Replace *v11.ReplaceMemberRequest `protobuf:"bytes,6,opt,name=replace,proto3,oneof"`
-}
-
 type ChangeMembersRequest_Transfer struct {
 	// Hands leadership over.
 	Transfer *v11.TransferLeadershipRequest `protobuf:"bytes,7,opt,name=transfer,proto3,oneof"`
 }
 
-func (*ChangeMembersRequest_Add) isChangeMembersRequest_Call() {}
-
 func (*ChangeMembersRequest_Promote) isChangeMembersRequest_Call() {}
 
 func (*ChangeMembersRequest_Remove) isChangeMembersRequest_Call() {}
-
-func (*ChangeMembersRequest_Replace) isChangeMembersRequest_Call() {}
 
 func (*ChangeMembersRequest_Transfer) isChangeMembersRequest_Call() {}
 
 // ChangeMembersResponse returns what the call returned.
 type ChangeMembersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The member that was added; unset for other calls.
-	Member *v11.Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// Name of the leader afterwards; empty for other calls.
 	Leader string `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
 	// A raft index at or behind which the change stands.
@@ -798,13 +762,6 @@ func (x *ChangeMembersResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ChangeMembersResponse.ProtoReflect.Descriptor instead.
 func (*ChangeMembersResponse) Descriptor() ([]byte, []int) {
 	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *ChangeMembersResponse) GetMember() *v11.Member {
-	if x != nil {
-		return x.Member
-	}
-	return nil
 }
 
 func (x *ChangeMembersResponse) GetLeader() string {
@@ -980,20 +937,17 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\rdelay_left_ms\x18\x02 \x03(\x03R\vdelayLeftMs\"R\n" +
 	"\x0fSessionTimeLeft\x12\x17\n" +
 	"\aleft_ms\x18\x01 \x01(\x03R\x06leftMs\x12&\n" +
-	"\x0flast_renewal_ms\x18\x02 \x01(\x03R\rlastRenewalMs\"\xeb\x02\n" +
+	"\x0flast_renewal_ms\x18\x02 \x01(\x03R\rlastRenewalMs\"\x97\x02\n" +
 	"\x14ChangeMembersRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\x12/\n" +
-	"\x03add\x18\x03 \x01(\v2\x1b.tenure.v1.AddMemberRequestH\x00R\x03add\x12;\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12;\n" +
 	"\apromote\x18\x04 \x01(\v2\x1f.tenure.v1.PromoteMemberRequestH\x00R\apromote\x128\n" +
-	"\x06remove\x18\x05 \x01(\v2\x1e.tenure.v1.RemoveMemberRequestH\x00R\x06remove\x12;\n" +
-	"\areplace\x18\x06 \x01(\v2\x1f.tenure.v1.ReplaceMemberRequestH\x00R\areplace\x12B\n" +
+	"\x06remove\x18\x05 \x01(\v2\x1e.tenure.v1.RemoveMemberRequestH\x00R\x06remove\x12B\n" +
 	"\btransfer\x18\a \x01(\v2$.tenure.v1.TransferLeadershipRequestH\x00R\btransferB\x06\n" +
-	"\x04call\"p\n" +
-	"\x15ChangeMembersResponse\x12)\n" +
-	"\x06member\x18\x01 \x01(\v2\x11.tenure.v1.MemberR\x06member\x12\x16\n" +
+	"\x04callJ\x04\b\x03\x10\x04J\x04\b\x06\x10\aR\x03addR\areplace\"S\n" +
+	"\x15ChangeMembersResponse\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x14\n" +
-	"\x05index\x18\x03 \x01(\x04R\x05index\"}\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05indexJ\x04\b\x01\x10\x02R\x06member\"}\n" +
 	"\rAttachRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x1d\n" +
 	"\n" +
@@ -1043,12 +997,9 @@ var file_tenure_peer_v1_relay_proto_goTypes = []any{
 	(*v1.Command)(nil),                    // 14: tenure.store.v1.Command
 	(*v1.Result)(nil),                     // 15: tenure.store.v1.Result
 	(v11.ErrorReason)(0),                  // 16: tenure.v1.ErrorReason
-	(*v11.AddMemberRequest)(nil),          // 17: tenure.v1.AddMemberRequest
-	(*v11.PromoteMemberRequest)(nil),      // 18: tenure.v1.PromoteMemberRequest
-	(*v11.RemoveMemberRequest)(nil),       // 19: tenure.v1.RemoveMemberRequest
-	(*v11.ReplaceMemberRequest)(nil),      // 20: tenure.v1.ReplaceMemberRequest
-	(*v11.TransferLeadershipRequest)(nil), // 21: tenure.v1.TransferLeadershipRequest
-	(*v11.Member)(nil),                    // 22: tenure.v1.Member
+	(*v11.PromoteMemberRequest)(nil),      // 17: tenure.v1.PromoteMemberRequest
+	(*v11.RemoveMemberRequest)(nil),       // 18: tenure.v1.RemoveMemberRequest
+	(*v11.TransferLeadershipRequest)(nil), // 19: tenure.v1.TransferLeadershipRequest
 }
 var file_tenure_peer_v1_relay_proto_depIdxs = []int32{
 	14, // 0: tenure.peer.v1.ProposeRequest.command:type_name -> tenure.store.v1.Command
@@ -1058,27 +1009,24 @@ var file_tenure_peer_v1_relay_proto_depIdxs = []int32{
 	16, // 4: tenure.peer.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
 	7,  // 5: tenure.peer.v1.TimesLeftRequest.delays:type_name -> tenure.peer.v1.HoldName
 	9,  // 6: tenure.peer.v1.TimesLeftResponse.sessions:type_name -> tenure.peer.v1.SessionTimeLeft
-	17, // 7: tenure.peer.v1.ChangeMembersRequest.add:type_name -> tenure.v1.AddMemberRequest
-	18, // 8: tenure.peer.v1.ChangeMembersRequest.promote:type_name -> tenure.v1.PromoteMemberRequest
-	19, // 9: tenure.peer.v1.ChangeMembersRequest.remove:type_name -> tenure.v1.RemoveMemberRequest
-	20, // 10: tenure.peer.v1.ChangeMembersRequest.replace:type_name -> tenure.v1.ReplaceMemberRequest
-	21, // 11: tenure.peer.v1.ChangeMembersRequest.transfer:type_name -> tenure.v1.TransferLeadershipRequest
-	22, // 12: tenure.peer.v1.ChangeMembersResponse.member:type_name -> tenure.v1.Member
-	0,  // 13: tenure.peer.v1.RelayService.Propose:input_type -> tenure.peer.v1.ProposeRequest
-	2,  // 14: tenure.peer.v1.RelayService.Renew:input_type -> tenure.peer.v1.RenewRequest
-	6,  // 15: tenure.peer.v1.RelayService.TimesLeft:input_type -> tenure.peer.v1.TimesLeftRequest
-	12, // 16: tenure.peer.v1.RelayService.Attach:input_type -> tenure.peer.v1.AttachRequest
-	10, // 17: tenure.peer.v1.RelayService.ChangeMembers:input_type -> tenure.peer.v1.ChangeMembersRequest
-	1,  // 18: tenure.peer.v1.RelayService.Propose:output_type -> tenure.peer.v1.ProposeResponse
-	4,  // 19: tenure.peer.v1.RelayService.Renew:output_type -> tenure.peer.v1.RenewResponse
-	8,  // 20: tenure.peer.v1.RelayService.TimesLeft:output_type -> tenure.peer.v1.TimesLeftResponse
-	13, // 21: tenure.peer.v1.RelayService.Attach:output_type -> tenure.peer.v1.AttachResponse
-	11, // 22: tenure.peer.v1.RelayService.ChangeMembers:output_type -> tenure.peer.v1.ChangeMembersResponse
-	18, // [18:23] is the sub-list for method output_type
-	13, // [13:18] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	17, // 7: tenure.peer.v1.ChangeMembersRequest.promote:type_name -> tenure.v1.PromoteMemberRequest
+	18, // 8: tenure.peer.v1.ChangeMembersRequest.remove:type_name -> tenure.v1.RemoveMemberRequest
+	19, // 9: tenure.peer.v1.ChangeMembersRequest.transfer:type_name -> tenure.v1.TransferLeadershipRequest
+	0,  // 10: tenure.peer.v1.RelayService.Propose:input_type -> tenure.peer.v1.ProposeRequest
+	2,  // 11: tenure.peer.v1.RelayService.Renew:input_type -> tenure.peer.v1.RenewRequest
+	6,  // 12: tenure.peer.v1.RelayService.TimesLeft:input_type -> tenure.peer.v1.TimesLeftRequest
+	12, // 13: tenure.peer.v1.RelayService.Attach:input_type -> tenure.peer.v1.AttachRequest
+	10, // 14: tenure.peer.v1.RelayService.ChangeMembers:input_type -> tenure.peer.v1.ChangeMembersRequest
+	1,  // 15: tenure.peer.v1.RelayService.Propose:output_type -> tenure.peer.v1.ProposeResponse
+	4,  // 16: tenure.peer.v1.RelayService.Renew:output_type -> tenure.peer.v1.RenewResponse
+	8,  // 17: tenure.peer.v1.RelayService.TimesLeft:output_type -> tenure.peer.v1.TimesLeftResponse
+	13, // 18: tenure.peer.v1.RelayService.Attach:output_type -> tenure.peer.v1.AttachResponse
+	11, // 19: tenure.peer.v1.RelayService.ChangeMembers:output_type -> tenure.peer.v1.ChangeMembersResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_tenure_peer_v1_relay_proto_init() }
@@ -1087,10 +1035,8 @@ func file_tenure_peer_v1_relay_proto_init() {
 		return
 	}
 	file_tenure_peer_v1_relay_proto_msgTypes[10].OneofWrappers = []any{
-		(*ChangeMembersRequest_Add)(nil),
 		(*ChangeMembersRequest_Promote)(nil),
 		(*ChangeMembersRequest_Remove)(nil),
-		(*ChangeMembersRequest_Replace)(nil),
 		(*ChangeMembersRequest_Transfer)(nil),
 	}
 	type x struct{}

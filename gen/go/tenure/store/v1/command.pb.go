@@ -387,6 +387,9 @@ type Command struct {
 	//	*Command_EndFreeze
 	//	*Command_PutMember
 	//	*Command_DeleteMember
+	//	*Command_MakeJoinToken
+	//	*Command_JoinMember
+	//	*Command_EndJoinTokens
 	Kind          isCommand_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -676,6 +679,33 @@ func (x *Command) GetDeleteMember() *DeleteMember {
 	return nil
 }
 
+func (x *Command) GetMakeJoinToken() *MakeJoinToken {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_MakeJoinToken); ok {
+			return x.MakeJoinToken
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetJoinMember() *JoinMember {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_JoinMember); ok {
+			return x.JoinMember
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetEndJoinTokens() *EndJoinTokens {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_EndJoinTokens); ok {
+			return x.EndJoinTokens
+		}
+	}
+	return nil
+}
+
 type isCommand_Kind interface {
 	isCommand_Kind()
 }
@@ -790,6 +820,21 @@ type Command_DeleteMember struct {
 	DeleteMember *DeleteMember `protobuf:"bytes,37,opt,name=delete_member,json=deleteMember,proto3,oneof"`
 }
 
+type Command_MakeJoinToken struct {
+	// Makes a token with which a new member joins.
+	MakeJoinToken *MakeJoinToken `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
+}
+
+type Command_JoinMember struct {
+	// Records a member that brought a join token.
+	JoinMember *JoinMember `protobuf:"bytes,121,opt,name=join_member,json=joinMember,proto3,oneof"`
+}
+
+type Command_EndJoinTokens struct {
+	// Ends join tokens whose time ran out.
+	EndJoinTokens *EndJoinTokens `protobuf:"bytes,122,opt,name=end_join_tokens,json=endJoinTokens,proto3,oneof"`
+}
+
 func (*Command_CreateSession) isCommand_Kind() {}
 
 func (*Command_DestroySession) isCommand_Kind() {}
@@ -833,6 +878,12 @@ func (*Command_EndFreeze) isCommand_Kind() {}
 func (*Command_PutMember) isCommand_Kind() {}
 
 func (*Command_DeleteMember) isCommand_Kind() {}
+
+func (*Command_MakeJoinToken) isCommand_Kind() {}
+
+func (*Command_JoinMember) isCommand_Kind() {}
+
+func (*Command_EndJoinTokens) isCommand_Kind() {}
 
 // RequestID names one attempt-independent request under a session.
 type RequestID struct {
@@ -3616,7 +3667,268 @@ func (x *PutMember) GetMember() *Member {
 	return nil
 }
 
-// DeleteMember forgets a member. Its id stays known as removed for good, also if no member was recorded under it.
+// MakeJoinToken makes the token that a new member brings to join. It fails for a name that a member has, for a member to
+// replace that is not recorded, or that another member takes the place of already, and when there are too many tokens. A
+// token of the same name, or for the place of the same member, that nobody has used is ended.
+type MakeJoinToken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the new member.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// SHA-256 of the token, 32 bytes.
+	TokenSha256 []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
+	// For how many milliseconds it can be used, as counted by the leader; more than zero.
+	TtlMs int64 `protobuf:"varint,3,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	// Id of the member that the new one replaces; zero: none.
+	Replaces uint64 `protobuf:"varint,4,opt,name=replaces,proto3" json:"replaces,omitempty"`
+	// Whether the new member stays a learner after it has caught up.
+	StayLearner bool `protobuf:"varint,5,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	// Replaces the member even if that endangers the quorum.
+	Force         bool `protobuf:"varint,6,opt,name=force,proto3" json:"force,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MakeJoinToken) Reset() {
+	*x = MakeJoinToken{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MakeJoinToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MakeJoinToken) ProtoMessage() {}
+
+func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MakeJoinToken.ProtoReflect.Descriptor instead.
+func (*MakeJoinToken) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *MakeJoinToken) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MakeJoinToken) GetTokenSha256() []byte {
+	if x != nil {
+		return x.TokenSha256
+	}
+	return nil
+}
+
+func (x *MakeJoinToken) GetTtlMs() int64 {
+	if x != nil {
+		return x.TtlMs
+	}
+	return 0
+}
+
+func (x *MakeJoinToken) GetReplaces() uint64 {
+	if x != nil {
+		return x.Replaces
+	}
+	return 0
+}
+
+func (x *MakeJoinToken) GetStayLearner() bool {
+	if x != nil {
+		return x.StayLearner
+	}
+	return false
+}
+
+func (x *MakeJoinToken) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+// JoinMember records a new member as learner and binds its join token to it: to its id and incarnation. The same member may
+// bring it again. It fails as PutMember does, and for a token that is not the one of the member's name, or that another
+// member has used.
+type JoinMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The member.
+	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	// SHA-256 of the token that it brought, 32 bytes.
+	TokenSha256   []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinMember) Reset() {
+	*x = JoinMember{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinMember) ProtoMessage() {}
+
+func (x *JoinMember) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinMember.ProtoReflect.Descriptor instead.
+func (*JoinMember) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *JoinMember) GetMember() *Member {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
+func (x *JoinMember) GetTokenSha256() []byte {
+	if x != nil {
+		return x.TokenSha256
+	}
+	return nil
+}
+
+// EndJoinTokens ends tokens that nobody has used. What another command ended or bound before is skipped.
+type EndJoinTokens struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Term in which the leader's timers ran out.
+	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	// The tokens.
+	Tokens        []*JoinTokenRef `protobuf:"bytes,2,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndJoinTokens) Reset() {
+	*x = EndJoinTokens{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndJoinTokens) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndJoinTokens) ProtoMessage() {}
+
+func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndJoinTokens.ProtoReflect.Descriptor instead.
+func (*EndJoinTokens) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *EndJoinTokens) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *EndJoinTokens) GetTokens() []*JoinTokenRef {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+// JoinTokenRef names one join token.
+type JoinTokenRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the member that it is for.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// SHA-256 of the token, 32 bytes.
+	TokenSha256   []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinTokenRef) Reset() {
+	*x = JoinTokenRef{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinTokenRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinTokenRef) ProtoMessage() {}
+
+func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinTokenRef.ProtoReflect.Descriptor instead.
+func (*JoinTokenRef) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *JoinTokenRef) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *JoinTokenRef) GetTokenSha256() []byte {
+	if x != nil {
+		return x.TokenSha256
+	}
+	return nil
+}
+
+// DeleteMember forgets a member. Its id stays known as removed for good, also if no member was recorded under it. From cluster
+// version 2 on the join token that it has used ends, and those with which others could take its place.
 type DeleteMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the member.
@@ -3627,7 +3939,7 @@ type DeleteMember struct {
 
 func (x *DeleteMember) Reset() {
 	*x = DeleteMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3639,7 +3951,7 @@ func (x *DeleteMember) String() string {
 func (*DeleteMember) ProtoMessage() {}
 
 func (x *DeleteMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3652,7 +3964,7 @@ func (x *DeleteMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMember.ProtoReflect.Descriptor instead.
 func (*DeleteMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DeleteMember) GetId() uint64 {
@@ -3697,7 +4009,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +4021,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +4034,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Member) GetId() uint64 {
@@ -3825,7 +4137,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xa9\r\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xfd\x0e\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -3863,7 +4175,11 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"end_freeze\x18# \x01(\v2\x1a.tenure.store.v1.EndFreezeH\x00R\tendFreeze\x12;\n" +
 	"\n" +
 	"put_member\x18$ \x01(\v2\x1a.tenure.store.v1.PutMemberH\x00R\tputMember\x12D\n" +
-	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMemberB\x06\n" +
+	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMember\x12H\n" +
+	"\x0fmake_join_token\x18x \x01(\v2\x1e.tenure.store.v1.MakeJoinTokenH\x00R\rmakeJoinToken\x12>\n" +
+	"\vjoin_member\x18y \x01(\v2\x1b.tenure.store.v1.JoinMemberH\x00R\n" +
+	"joinMember\x12H\n" +
+	"\x0fend_join_tokens\x18z \x01(\v2\x1e.tenure.store.v1.EndJoinTokensH\x00R\rendJoinTokensB\x06\n" +
 	"\x04kind\"{\n" +
 	"\tRequestID\x12\x1d\n" +
 	"\n" +
@@ -4100,7 +4416,24 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"<\n" +
 	"\tPutMember\x12/\n" +
-	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x1e\n" +
+	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\xb2\x01\n" +
+	"\rMakeJoinToken\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
+	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\x12\x15\n" +
+	"\x06ttl_ms\x18\x03 \x01(\x03R\x05ttlMs\x12\x1a\n" +
+	"\breplaces\x18\x04 \x01(\x04R\breplaces\x12!\n" +
+	"\fstay_learner\x18\x05 \x01(\bR\vstayLearner\x12\x14\n" +
+	"\x05force\x18\x06 \x01(\bR\x05force\"`\n" +
+	"\n" +
+	"JoinMember\x12/\n" +
+	"\x06member\x18\x01 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12!\n" +
+	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\"Z\n" +
+	"\rEndJoinTokens\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x125\n" +
+	"\x06tokens\x18\x02 \x03(\v2\x1d.tenure.store.v1.JoinTokenRefR\x06tokens\"E\n" +
+	"\fJoinTokenRef\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
+	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\"\x1e\n" +
 	"\fDeleteMember\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"\x8d\x03\n" +
 	"\x06Member\x12\x0e\n" +
@@ -4159,7 +4492,7 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
 	(SessionEndCause)(0),      // 1: tenure.store.v1.SessionEndCause
@@ -4201,8 +4534,12 @@ var file_tenure_store_v1_command_proto_goTypes = []any{
 	(*SetClusterVersion)(nil), // 37: tenure.store.v1.SetClusterVersion
 	(*EndFreeze)(nil),         // 38: tenure.store.v1.EndFreeze
 	(*PutMember)(nil),         // 39: tenure.store.v1.PutMember
-	(*DeleteMember)(nil),      // 40: tenure.store.v1.DeleteMember
-	(*Member)(nil),            // 41: tenure.store.v1.Member
+	(*MakeJoinToken)(nil),     // 40: tenure.store.v1.MakeJoinToken
+	(*JoinMember)(nil),        // 41: tenure.store.v1.JoinMember
+	(*EndJoinTokens)(nil),     // 42: tenure.store.v1.EndJoinTokens
+	(*JoinTokenRef)(nil),      // 43: tenure.store.v1.JoinTokenRef
+	(*DeleteMember)(nil),      // 44: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 45: tenure.store.v1.Member
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	5,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
@@ -4229,42 +4566,47 @@ var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	24, // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
 	38, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
 	39, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	40, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	8,  // 25: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	9,  // 26: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	11, // 27: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,  // 28: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	10, // 29: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	10, // 30: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	10, // 31: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	10, // 32: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	10, // 33: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	2,  // 34: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	10, // 35: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	21, // 36: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	10, // 37: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	10, // 38: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	26, // 39: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	30, // 40: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	31, // 41: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	31, // 42: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	3,  // 43: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	7,  // 44: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	32, // 45: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	16, // 46: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	17, // 47: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	18, // 48: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	19, // 49: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	23, // 50: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	7,  // 51: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	33, // 52: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	36, // 53: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	41, // 54: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	55, // [55:55] is the sub-list for method output_type
-	55, // [55:55] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	44, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	40, // 25: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	41, // 26: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	42, // 27: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	8,  // 28: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	9,  // 29: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	11, // 30: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	0,  // 31: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	10, // 32: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	10, // 33: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	10, // 34: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	10, // 35: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	10, // 36: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	2,  // 37: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	10, // 38: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	21, // 39: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	10, // 40: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	10, // 41: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	26, // 42: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	30, // 43: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	31, // 44: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	31, // 45: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	3,  // 46: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	7,  // 47: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	32, // 48: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	16, // 49: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	17, // 50: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	18, // 51: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	19, // 52: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	23, // 53: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	7,  // 54: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	33, // 55: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	36, // 56: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	45, // 57: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	45, // 58: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	43, // 59: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	60, // [60:60] is the sub-list for method output_type
+	60, // [60:60] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -4295,6 +4637,9 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Command_EndFreeze)(nil),
 		(*Command_PutMember)(nil),
 		(*Command_DeleteMember)(nil),
+		(*Command_MakeJoinToken)(nil),
+		(*Command_JoinMember)(nil),
+		(*Command_EndJoinTokens)(nil),
 	}
 	file_tenure_store_v1_command_proto_msgTypes[3].OneofWrappers = []any{
 		(*Guard_Held)(nil),
@@ -4336,7 +4681,7 @@ func file_tenure_store_v1_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   38,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1667,6 +1667,115 @@ func (x *MemberRecord) GetMember() *Member {
 	return nil
 }
 
+// JoinTokenRecord is one join token.
+type JoinTokenRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// SHA-256 of the token, 32 bytes.
+	TokenSha256 []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
+	// For how many milliseconds it can be used, as counted by the leader. One that is bound does not end by time.
+	TtlMs int64 `protobuf:"varint,3,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	// Id of the member that the new one replaces; zero: none.
+	Replaces uint64 `protobuf:"varint,4,opt,name=replaces,proto3" json:"replaces,omitempty"`
+	// Whether the new member stays a learner after it has caught up.
+	StayLearner bool `protobuf:"varint,5,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	// Replaces the member even if that endangers the quorum.
+	Force bool `protobuf:"varint,6,opt,name=force,proto3" json:"force,omitempty"`
+	// Id of the member that has used it; zero: none yet.
+	MemberId uint64 `protobuf:"varint,7,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
+	// Incarnation of that member.
+	Incarnation   uint64 `protobuf:"varint,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinTokenRecord) Reset() {
+	*x = JoinTokenRecord{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinTokenRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinTokenRecord) ProtoMessage() {}
+
+func (x *JoinTokenRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinTokenRecord.ProtoReflect.Descriptor instead.
+func (*JoinTokenRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *JoinTokenRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *JoinTokenRecord) GetTokenSha256() []byte {
+	if x != nil {
+		return x.TokenSha256
+	}
+	return nil
+}
+
+func (x *JoinTokenRecord) GetTtlMs() int64 {
+	if x != nil {
+		return x.TtlMs
+	}
+	return 0
+}
+
+func (x *JoinTokenRecord) GetReplaces() uint64 {
+	if x != nil {
+		return x.Replaces
+	}
+	return 0
+}
+
+func (x *JoinTokenRecord) GetStayLearner() bool {
+	if x != nil {
+		return x.StayLearner
+	}
+	return false
+}
+
+func (x *JoinTokenRecord) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *JoinTokenRecord) GetMemberId() uint64 {
+	if x != nil {
+		return x.MemberId
+	}
+	return 0
+}
+
+func (x *JoinTokenRecord) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
 // RemovedMemberRecord keeps the id of a member that was removed from being used again.
 type RemovedMemberRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1682,7 +1791,7 @@ type RemovedMemberRecord struct {
 
 func (x *RemovedMemberRecord) Reset() {
 	*x = RemovedMemberRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1803,7 @@ func (x *RemovedMemberRecord) String() string {
 func (*RemovedMemberRecord) ProtoMessage() {}
 
 func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1816,7 @@ func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemovedMemberRecord.ProtoReflect.Descriptor instead.
 func (*RemovedMemberRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RemovedMemberRecord) GetFormatVersion() uint32 {
@@ -1744,7 +1853,7 @@ type HistoryRecord struct {
 
 func (x *HistoryRecord) Reset() {
 	*x = HistoryRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1865,7 @@ func (x *HistoryRecord) String() string {
 func (*HistoryRecord) ProtoMessage() {}
 
 func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1878,7 @@ func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRecord.ProtoReflect.Descriptor instead.
 func (*HistoryRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HistoryRecord) GetFormatVersion() uint32 {
@@ -1960,7 +2069,16 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x06limits\x18\x02 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"f\n" +
 	"\fMemberRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12/\n" +
-	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x93\x01\n" +
+	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\"\x86\x02\n" +
+	"\x0fJoinTokenRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12!\n" +
+	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\x12\x15\n" +
+	"\x06ttl_ms\x18\x03 \x01(\x03R\x05ttlMs\x12\x1a\n" +
+	"\breplaces\x18\x04 \x01(\x04R\breplaces\x12!\n" +
+	"\fstay_learner\x18\x05 \x01(\bR\vstayLearner\x12\x14\n" +
+	"\x05force\x18\x06 \x01(\bR\x05force\x12\x1b\n" +
+	"\tmember_id\x18\a \x01(\x04R\bmemberId\x12 \n" +
+	"\vincarnation\x18\b \x01(\x04R\vincarnation\"\x93\x01\n" +
 	"\x13RemovedMemberRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12/\n" +
 	"\x06member\x18\x02 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12$\n" +
@@ -1982,7 +2100,7 @@ func file_tenure_store_v1_record_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_record_proto_rawDescData
 }
 
-var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*AppliedRecord)(nil),       // 0: tenure.store.v1.AppliedRecord
 	(*KeyRecord)(nil),           // 1: tenure.store.v1.KeyRecord
@@ -1997,34 +2115,35 @@ var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*FreezeRecord)(nil),        // 10: tenure.store.v1.FreezeRecord
 	(*LimitsRecord)(nil),        // 11: tenure.store.v1.LimitsRecord
 	(*MemberRecord)(nil),        // 12: tenure.store.v1.MemberRecord
-	(*RemovedMemberRecord)(nil), // 13: tenure.store.v1.RemovedMemberRecord
-	(*HistoryRecord)(nil),       // 14: tenure.store.v1.HistoryRecord
-	(LockMode)(0),               // 15: tenure.store.v1.LockMode
-	(HoldEndCause)(0),           // 16: tenure.store.v1.HoldEndCause
-	(*MetadataEntry)(nil),       // 17: tenure.store.v1.MetadataEntry
-	(SessionBehavior)(0),        // 18: tenure.store.v1.SessionBehavior
-	(SessionEndCause)(0),        // 19: tenure.store.v1.SessionEndCause
-	(*Result)(nil),              // 20: tenure.store.v1.Result
-	(*Limits)(nil),              // 21: tenure.store.v1.Limits
-	(*Member)(nil),              // 22: tenure.store.v1.Member
-	(*Event)(nil),               // 23: tenure.store.v1.Event
+	(*JoinTokenRecord)(nil),     // 13: tenure.store.v1.JoinTokenRecord
+	(*RemovedMemberRecord)(nil), // 14: tenure.store.v1.RemovedMemberRecord
+	(*HistoryRecord)(nil),       // 15: tenure.store.v1.HistoryRecord
+	(LockMode)(0),               // 16: tenure.store.v1.LockMode
+	(HoldEndCause)(0),           // 17: tenure.store.v1.HoldEndCause
+	(*MetadataEntry)(nil),       // 18: tenure.store.v1.MetadataEntry
+	(SessionBehavior)(0),        // 19: tenure.store.v1.SessionBehavior
+	(SessionEndCause)(0),        // 20: tenure.store.v1.SessionEndCause
+	(*Result)(nil),              // 21: tenure.store.v1.Result
+	(*Limits)(nil),              // 22: tenure.store.v1.Limits
+	(*Member)(nil),              // 23: tenure.store.v1.Member
+	(*Event)(nil),               // 24: tenure.store.v1.Event
 }
 var file_tenure_store_v1_record_proto_depIdxs = []int32{
-	15, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
+	16, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
 	3,  // 1: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
-	16, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
-	15, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
-	16, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
-	15, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
-	17, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
-	18, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
+	17, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
+	16, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
+	17, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
+	16, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
+	18, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
+	19, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
 	6,  // 8: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
-	19, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	20, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
-	21, // 11: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
-	22, // 12: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
-	22, // 13: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
-	23, // 14: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
+	20, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	21, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
+	22, // 11: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
+	23, // 12: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
+	23, // 13: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
+	24, // 14: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
 	15, // [15:15] is the sub-list for method output_type
 	15, // [15:15] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
@@ -2047,7 +2166,7 @@ func file_tenure_store_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_record_proto_rawDesc), len(file_tenure_store_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -88,6 +88,11 @@ const (
 	FailureReason_FAILURE_REASON_MEMBER_TOO_OLD FailureReason = 28
 	// The store has reached the part of its limit from which on it must not grow.
 	FailureReason_FAILURE_REASON_STORE_FULL FailureReason = 29
+	// The join token is not one with which this member can join: it is wrong, was never made, has ended, is for another
+	// name, or another member has used it.
+	FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED FailureReason = 53
+	// No member has that id.
+	FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND FailureReason = 54
 )
 
 // Enum value maps for FailureReason.
@@ -123,6 +128,8 @@ var (
 		27: "FAILURE_REASON_MEMBER_EXISTS",
 		28: "FAILURE_REASON_MEMBER_TOO_OLD",
 		29: "FAILURE_REASON_STORE_FULL",
+		53: "FAILURE_REASON_JOIN_TOKEN_REFUSED",
+		54: "FAILURE_REASON_MEMBER_NOT_FOUND",
 	}
 	FailureReason_value = map[string]int32{
 		"FAILURE_REASON_UNSPECIFIED":         0,
@@ -155,6 +162,8 @@ var (
 		"FAILURE_REASON_MEMBER_EXISTS":       27,
 		"FAILURE_REASON_MEMBER_TOO_OLD":      28,
 		"FAILURE_REASON_STORE_FULL":          29,
+		"FAILURE_REASON_JOIN_TOKEN_REFUSED":  53,
+		"FAILURE_REASON_MEMBER_NOT_FOUND":    54,
 	}
 )
 
@@ -410,6 +419,7 @@ type Result struct {
 	//	*Result_CancelWait
 	//	*Result_BreakLock
 	//	*Result_Compact
+	//	*Result_MakeJoinToken
 	Kind          isResult_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -572,6 +582,15 @@ func (x *Result) GetCompact() *CompactResult {
 	return nil
 }
 
+func (x *Result) GetMakeJoinToken() *MakeJoinTokenResult {
+	if x != nil {
+		if x, ok := x.Kind.(*Result_MakeJoinToken); ok {
+			return x.MakeJoinToken
+		}
+	}
+	return nil
+}
+
 type isResult_Kind interface {
 	isResult_Kind()
 }
@@ -631,6 +650,11 @@ type Result_Compact struct {
 	Compact *CompactResult `protobuf:"bytes,18,opt,name=compact,proto3,oneof"`
 }
 
+type Result_MakeJoinToken struct {
+	// MakeJoinToken's.
+	MakeJoinToken *MakeJoinTokenResult `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
+}
+
 func (*Result_CreateSession) isResult_Kind() {}
 
 func (*Result_EndSessions) isResult_Kind() {}
@@ -652,6 +676,8 @@ func (*Result_CancelWait) isResult_Kind() {}
 func (*Result_BreakLock) isResult_Kind() {}
 
 func (*Result_Compact) isResult_Kind() {}
+
+func (*Result_MakeJoinToken) isResult_Kind() {}
 
 // CreateSessionResult returns the new session.
 type CreateSessionResult struct {
@@ -735,6 +761,52 @@ func (x *CreateSessionResult) GetEpoch() uint64 {
 	return 0
 }
 
+// MakeJoinTokenResult says what became of an earlier token.
+type MakeJoinTokenResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether an earlier token of the same name, or for the place of the same member, that nobody had used was ended.
+	Replaced      bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MakeJoinTokenResult) Reset() {
+	*x = MakeJoinTokenResult{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MakeJoinTokenResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MakeJoinTokenResult) ProtoMessage() {}
+
+func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MakeJoinTokenResult.ProtoReflect.Descriptor instead.
+func (*MakeJoinTokenResult) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *MakeJoinTokenResult) GetReplaced() bool {
+	if x != nil {
+		return x.Replaced
+	}
+	return false
+}
+
 // EndSessionsResult counts what ended.
 type EndSessionsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -754,7 +826,7 @@ type EndSessionsResult struct {
 
 func (x *EndSessionsResult) Reset() {
 	*x = EndSessionsResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +838,7 @@ func (x *EndSessionsResult) String() string {
 func (*EndSessionsResult) ProtoMessage() {}
 
 func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +851,7 @@ func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResult.ProtoReflect.Descriptor instead.
 func (*EndSessionsResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EndSessionsResult) GetEndedSessionIds() [][]byte {
@@ -828,7 +900,7 @@ type TakeOverSessionResult struct {
 
 func (x *TakeOverSessionResult) Reset() {
 	*x = TakeOverSessionResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +912,7 @@ func (x *TakeOverSessionResult) String() string {
 func (*TakeOverSessionResult) ProtoMessage() {}
 
 func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +925,7 @@ func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSessionResult.ProtoReflect.Descriptor instead.
 func (*TakeOverSessionResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TakeOverSessionResult) GetEpoch() uint64 {
@@ -882,7 +954,7 @@ type PutResult struct {
 
 func (x *PutResult) Reset() {
 	*x = PutResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +966,7 @@ func (x *PutResult) String() string {
 func (*PutResult) ProtoMessage() {}
 
 func (x *PutResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +979,7 @@ func (x *PutResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutResult.ProtoReflect.Descriptor instead.
 func (*PutResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PutResult) GetKey() string {
@@ -956,7 +1028,7 @@ type DeleteResult struct {
 
 func (x *DeleteResult) Reset() {
 	*x = DeleteResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1040,7 @@ func (x *DeleteResult) String() string {
 func (*DeleteResult) ProtoMessage() {}
 
 func (x *DeleteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1053,7 @@ func (x *DeleteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResult.ProtoReflect.Descriptor instead.
 func (*DeleteResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DeleteResult) GetDeleted() uint32 {
@@ -1004,7 +1076,7 @@ type TxnResult struct {
 
 func (x *TxnResult) Reset() {
 	*x = TxnResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1088,7 @@ func (x *TxnResult) String() string {
 func (*TxnResult) ProtoMessage() {}
 
 func (x *TxnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1101,7 @@ func (x *TxnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
 func (*TxnResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TxnResult) GetSucceeded() bool {
@@ -1066,7 +1138,7 @@ type OpResult struct {
 
 func (x *OpResult) Reset() {
 	*x = OpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1150,7 @@ func (x *OpResult) String() string {
 func (*OpResult) ProtoMessage() {}
 
 func (x *OpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1163,7 @@ func (x *OpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpResult.ProtoReflect.Descriptor instead.
 func (*OpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *OpResult) GetKind() isOpResult_Kind {
@@ -1212,7 +1284,7 @@ type GetOpResult struct {
 
 func (x *GetOpResult) Reset() {
 	*x = GetOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1296,7 @@ func (x *GetOpResult) String() string {
 func (*GetOpResult) ProtoMessage() {}
 
 func (x *GetOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1309,7 @@ func (x *GetOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOpResult.ProtoReflect.Descriptor instead.
 func (*GetOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetOpResult) GetState() *KeyState {
@@ -1260,7 +1332,7 @@ type ListOpResult struct {
 
 func (x *ListOpResult) Reset() {
 	*x = ListOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1344,7 @@ func (x *ListOpResult) String() string {
 func (*ListOpResult) ProtoMessage() {}
 
 func (x *ListOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1357,7 @@ func (x *ListOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpResult.ProtoReflect.Descriptor instead.
 func (*ListOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListOpResult) GetStates() []*KeyState {
@@ -1333,7 +1405,7 @@ type KeyState struct {
 
 func (x *KeyState) Reset() {
 	*x = KeyState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1417,7 @@ func (x *KeyState) String() string {
 func (*KeyState) ProtoMessage() {}
 
 func (x *KeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1430,7 @@ func (x *KeyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyState.ProtoReflect.Descriptor instead.
 func (*KeyState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *KeyState) GetKey() string {
@@ -1471,7 +1543,7 @@ type HoldState struct {
 
 func (x *HoldState) Reset() {
 	*x = HoldState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1555,7 @@ func (x *HoldState) String() string {
 func (*HoldState) ProtoMessage() {}
 
 func (x *HoldState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1568,7 @@ func (x *HoldState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldState.ProtoReflect.Descriptor instead.
 func (*HoldState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HoldState) GetKey() string {
@@ -1612,7 +1684,7 @@ type LockState struct {
 
 func (x *LockState) Reset() {
 	*x = LockState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1696,7 @@ func (x *LockState) String() string {
 func (*LockState) ProtoMessage() {}
 
 func (x *LockState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1709,7 @@ func (x *LockState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockState.ProtoReflect.Descriptor instead.
 func (*LockState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LockState) GetKey() string {
@@ -1731,7 +1803,7 @@ type AcquireLockResult struct {
 
 func (x *AcquireLockResult) Reset() {
 	*x = AcquireLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +1815,7 @@ func (x *AcquireLockResult) String() string {
 func (*AcquireLockResult) ProtoMessage() {}
 
 func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +1828,7 @@ func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLockResult.ProtoReflect.Descriptor instead.
 func (*AcquireLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AcquireLockResult) GetOutcome() isAcquireLockResult_Outcome {
@@ -1845,7 +1917,7 @@ type PlaceState struct {
 
 func (x *PlaceState) Reset() {
 	*x = PlaceState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1929,7 @@ func (x *PlaceState) String() string {
 func (*PlaceState) ProtoMessage() {}
 
 func (x *PlaceState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +1942,7 @@ func (x *PlaceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceState.ProtoReflect.Descriptor instead.
 func (*PlaceState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PlaceState) GetPlace() uint64 {
@@ -1902,7 +1974,7 @@ type ReleaseLockResult struct {
 
 func (x *ReleaseLockResult) Reset() {
 	*x = ReleaseLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +1986,7 @@ func (x *ReleaseLockResult) String() string {
 func (*ReleaseLockResult) ProtoMessage() {}
 
 func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +1999,7 @@ func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLockResult.ProtoReflect.Descriptor instead.
 func (*ReleaseLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReleaseLockResult) GetReleased() bool {
@@ -1964,7 +2036,7 @@ type CancelWaitResult struct {
 
 func (x *CancelWaitResult) Reset() {
 	*x = CancelWaitResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2048,7 @@ func (x *CancelWaitResult) String() string {
 func (*CancelWaitResult) ProtoMessage() {}
 
 func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2061,7 @@ func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWaitResult.ProtoReflect.Descriptor instead.
 func (*CancelWaitResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CancelWaitResult) GetCancelled() bool {
@@ -2019,7 +2091,7 @@ type BreakLockResult struct {
 
 func (x *BreakLockResult) Reset() {
 	*x = BreakLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2103,7 @@ func (x *BreakLockResult) String() string {
 func (*BreakLockResult) ProtoMessage() {}
 
 func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2116,7 @@ func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLockResult.ProtoReflect.Descriptor instead.
 func (*BreakLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *BreakLockResult) GetHolds() uint32 {
@@ -2074,7 +2146,7 @@ type CompactResult struct {
 
 func (x *CompactResult) Reset() {
 	*x = CompactResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2158,7 @@ func (x *CompactResult) String() string {
 func (*CompactResult) ProtoMessage() {}
 
 func (x *CompactResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2171,7 @@ func (x *CompactResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResult.ProtoReflect.Descriptor instead.
 func (*CompactResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CompactResult) GetCompactedRevision() uint64 {
@@ -2141,7 +2213,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\belse_ops\x18\f \x01(\bR\aelseOps\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
-	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xd8\x06\n" +
+	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xa8\a\n" +
 	"\x06Result\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x122\n" +
@@ -2159,7 +2231,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"cancelWait\x12A\n" +
 	"\n" +
 	"break_lock\x18\x11 \x01(\v2 .tenure.store.v1.BreakLockResultH\x00R\tbreakLock\x12:\n" +
-	"\acompact\x18\x12 \x01(\v2\x1e.tenure.store.v1.CompactResultH\x00R\acompactB\x06\n" +
+	"\acompact\x18\x12 \x01(\v2\x1e.tenure.store.v1.CompactResultH\x00R\acompact\x12N\n" +
+	"\x0fmake_join_token\x18x \x01(\v2$.tenure.store.v1.MakeJoinTokenResultH\x00R\rmakeJoinTokenB\x06\n" +
 	"\x04kind\"\xae\x01\n" +
 	"\x13CreateSessionResult\x12\x1d\n" +
 	"\n" +
@@ -2167,7 +2240,9 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x06ttl_ms\x18\x02 \x01(\x03R\x05ttlMs\x12\"\n" +
 	"\rlock_delay_ms\x18\x03 \x01(\x03R\vlockDelayMs\x12'\n" +
 	"\x0fcreate_revision\x18\x04 \x01(\x04R\x0ecreateRevision\x12\x14\n" +
-	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\"\xba\x01\n" +
+	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\"1\n" +
+	"\x13MakeJoinTokenResult\x12\x1a\n" +
+	"\breplaced\x18\x01 \x01(\bR\breplaced\"\xba\x01\n" +
 	"\x11EndSessionsResult\x12*\n" +
 	"\x11ended_session_ids\x18\x01 \x03(\fR\x0fendedSessionIds\x12\x18\n" +
 	"\amissing\x18\x02 \x01(\rR\amissing\x12(\n" +
@@ -2269,7 +2344,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x06places\x18\x02 \x01(\rR\x06places\"R\n" +
 	"\rCompactResult\x12-\n" +
 	"\x12compacted_revision\x18\x01 \x01(\x04R\x11compactedRevision\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more*\xba\b\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more*\x86\t\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -2301,7 +2376,9 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1dFAILURE_REASON_MEMBER_REMOVED\x10\x1a\x12 \n" +
 	"\x1cFAILURE_REASON_MEMBER_EXISTS\x10\x1b\x12!\n" +
 	"\x1dFAILURE_REASON_MEMBER_TOO_OLD\x10\x1c\x12\x1d\n" +
-	"\x19FAILURE_REASON_STORE_FULL\x10\x1dB\xbc\x01\n" +
+	"\x19FAILURE_REASON_STORE_FULL\x10\x1d\x12%\n" +
+	"!FAILURE_REASON_JOIN_TOKEN_REFUSED\x105\x12#\n" +
+	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106B\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (
@@ -2317,76 +2394,78 @@ func file_tenure_store_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_tenure_store_v1_result_proto_goTypes = []any{
 	(FailureReason)(0),            // 0: tenure.store.v1.FailureReason
 	(*Failure)(nil),               // 1: tenure.store.v1.Failure
 	(*OpFailure)(nil),             // 2: tenure.store.v1.OpFailure
 	(*Result)(nil),                // 3: tenure.store.v1.Result
 	(*CreateSessionResult)(nil),   // 4: tenure.store.v1.CreateSessionResult
-	(*EndSessionsResult)(nil),     // 5: tenure.store.v1.EndSessionsResult
-	(*TakeOverSessionResult)(nil), // 6: tenure.store.v1.TakeOverSessionResult
-	(*PutResult)(nil),             // 7: tenure.store.v1.PutResult
-	(*DeleteResult)(nil),          // 8: tenure.store.v1.DeleteResult
-	(*TxnResult)(nil),             // 9: tenure.store.v1.TxnResult
-	(*OpResult)(nil),              // 10: tenure.store.v1.OpResult
-	(*GetOpResult)(nil),           // 11: tenure.store.v1.GetOpResult
-	(*ListOpResult)(nil),          // 12: tenure.store.v1.ListOpResult
-	(*KeyState)(nil),              // 13: tenure.store.v1.KeyState
-	(*HoldState)(nil),             // 14: tenure.store.v1.HoldState
-	(*LockState)(nil),             // 15: tenure.store.v1.LockState
-	(*AcquireLockResult)(nil),     // 16: tenure.store.v1.AcquireLockResult
-	(*PlaceState)(nil),            // 17: tenure.store.v1.PlaceState
-	(*ReleaseLockResult)(nil),     // 18: tenure.store.v1.ReleaseLockResult
-	(*CancelWaitResult)(nil),      // 19: tenure.store.v1.CancelWaitResult
-	(*BreakLockResult)(nil),       // 20: tenure.store.v1.BreakLockResult
-	(*CompactResult)(nil),         // 21: tenure.store.v1.CompactResult
-	(LockMode)(0),                 // 22: tenure.store.v1.LockMode
+	(*MakeJoinTokenResult)(nil),   // 5: tenure.store.v1.MakeJoinTokenResult
+	(*EndSessionsResult)(nil),     // 6: tenure.store.v1.EndSessionsResult
+	(*TakeOverSessionResult)(nil), // 7: tenure.store.v1.TakeOverSessionResult
+	(*PutResult)(nil),             // 8: tenure.store.v1.PutResult
+	(*DeleteResult)(nil),          // 9: tenure.store.v1.DeleteResult
+	(*TxnResult)(nil),             // 10: tenure.store.v1.TxnResult
+	(*OpResult)(nil),              // 11: tenure.store.v1.OpResult
+	(*GetOpResult)(nil),           // 12: tenure.store.v1.GetOpResult
+	(*ListOpResult)(nil),          // 13: tenure.store.v1.ListOpResult
+	(*KeyState)(nil),              // 14: tenure.store.v1.KeyState
+	(*HoldState)(nil),             // 15: tenure.store.v1.HoldState
+	(*LockState)(nil),             // 16: tenure.store.v1.LockState
+	(*AcquireLockResult)(nil),     // 17: tenure.store.v1.AcquireLockResult
+	(*PlaceState)(nil),            // 18: tenure.store.v1.PlaceState
+	(*ReleaseLockResult)(nil),     // 19: tenure.store.v1.ReleaseLockResult
+	(*CancelWaitResult)(nil),      // 20: tenure.store.v1.CancelWaitResult
+	(*BreakLockResult)(nil),       // 21: tenure.store.v1.BreakLockResult
+	(*CompactResult)(nil),         // 22: tenure.store.v1.CompactResult
+	(LockMode)(0),                 // 23: tenure.store.v1.LockMode
 }
 var file_tenure_store_v1_result_proto_depIdxs = []int32{
 	0,  // 0: tenure.store.v1.Failure.reason:type_name -> tenure.store.v1.FailureReason
 	2,  // 1: tenure.store.v1.Failure.operations:type_name -> tenure.store.v1.OpFailure
-	15, // 2: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
+	16, // 2: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
 	1,  // 3: tenure.store.v1.OpFailure.failure:type_name -> tenure.store.v1.Failure
 	1,  // 4: tenure.store.v1.Result.failure:type_name -> tenure.store.v1.Failure
 	4,  // 5: tenure.store.v1.Result.create_session:type_name -> tenure.store.v1.CreateSessionResult
-	5,  // 6: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
-	6,  // 7: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
-	7,  // 8: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
-	8,  // 9: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
-	9,  // 10: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
-	16, // 11: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	18, // 12: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	19, // 13: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
-	20, // 14: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
-	21, // 15: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
-	13, // 16: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
-	14, // 17: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
-	15, // 18: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
-	10, // 19: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
-	11, // 20: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
-	7,  // 21: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
-	8,  // 22: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
-	16, // 23: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	18, // 24: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	12, // 25: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
-	13, // 26: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
-	13, // 27: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
-	22, // 28: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
-	22, // 29: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
-	14, // 30: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
-	14, // 31: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
-	14, // 32: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
-	17, // 33: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
-	15, // 34: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
-	15, // 35: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
-	15, // 36: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
-	14, // 37: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	6,  // 6: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
+	7,  // 7: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
+	8,  // 8: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
+	9,  // 9: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
+	10, // 10: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
+	17, // 11: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	19, // 12: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	20, // 13: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
+	21, // 14: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
+	22, // 15: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
+	5,  // 16: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
+	14, // 17: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
+	15, // 18: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
+	16, // 19: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
+	11, // 20: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
+	12, // 21: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
+	8,  // 22: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
+	9,  // 23: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
+	17, // 24: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	19, // 25: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	13, // 26: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
+	14, // 27: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
+	14, // 28: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
+	23, // 29: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
+	23, // 30: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
+	15, // 31: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
+	15, // 32: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
+	15, // 33: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
+	18, // 34: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
+	16, // 35: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
+	16, // 36: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
+	16, // 37: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
+	15, // 38: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_result_proto_init() }
@@ -2407,8 +2486,9 @@ func file_tenure_store_v1_result_proto_init() {
 		(*Result_CancelWait)(nil),
 		(*Result_BreakLock)(nil),
 		(*Result_Compact)(nil),
+		(*Result_MakeJoinToken)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[9].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[10].OneofWrappers = []any{
 		(*OpResult_Get)(nil),
 		(*OpResult_Put)(nil),
 		(*OpResult_Delete)(nil),
@@ -2416,7 +2496,7 @@ func file_tenure_store_v1_result_proto_init() {
 		(*OpResult_ReleaseLock)(nil),
 		(*OpResult_List)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[15].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[16].OneofWrappers = []any{
 		(*AcquireLockResult_Hold)(nil),
 		(*AcquireLockResult_Place)(nil),
 		(*AcquireLockResult_Refused)(nil),
@@ -2427,7 +2507,7 @@ func file_tenure_store_v1_result_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_result_proto_rawDesc), len(file_tenure_store_v1_result_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

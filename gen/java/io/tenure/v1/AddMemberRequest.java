@@ -45,12 +45,13 @@ private static final long serialVersionUID = 0L;
             io.tenure.v1.AddMemberRequest.class, io.tenure.v1.AddMemberRequest.Builder.class);
   }
 
+  private int bitField0_;
   public static final int NAME_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name, unique.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -71,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name, unique.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -97,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object peerAddress_ = "";
   /**
    * <pre>
-   * host:port for other members.
+   * Must be empty: the member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -118,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * host:port for other members.
+   * Must be empty: the member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -154,19 +155,42 @@ private static final long serialVersionUID = 0L;
     return stayLearner_;
   }
 
-  public static final int FORCE_FIELD_NUMBER = 4;
-  private boolean force_ = false;
+  public static final int TTL_FIELD_NUMBER = 5;
+  private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Adds it even if that endangers the quorum.
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
    * </pre>
    *
-   * <code>bool force = 4 [json_name = "force"];</code>
-   * @return The force.
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
    */
   @java.lang.Override
-  public boolean getForce() {
-    return force_;
+  public boolean hasTtl() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getTtl() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  }
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -192,8 +216,8 @@ private static final long serialVersionUID = 0L;
     if (stayLearner_ != false) {
       output.writeBool(3, stayLearner_);
     }
-    if (force_ != false) {
-      output.writeBool(4, force_);
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(5, getTtl());
     }
     getUnknownFields().writeTo(output);
   }
@@ -214,9 +238,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(3, stayLearner_);
     }
-    if (force_ != false) {
+    if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(4, force_);
+        .computeMessageSize(5, getTtl());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -239,8 +263,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getPeerAddress())) return false;
     if (getStayLearner()
         != other.getStayLearner()) return false;
-    if (getForce()
-        != other.getForce()) return false;
+    if (hasTtl() != other.hasTtl()) return false;
+    if (hasTtl()) {
+      if (!getTtl()
+          .equals(other.getTtl())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -259,9 +286,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + STAY_LEARNER_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getStayLearner());
-    hash = (37 * hash) + FORCE_FIELD_NUMBER;
-    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getForce());
+    if (hasTtl()) {
+      hash = (37 * hash) + TTL_FIELD_NUMBER;
+      hash = (53 * hash) + getTtl().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -385,13 +413,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using io.tenure.v1.AddMemberRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getTtlFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -400,7 +434,11 @@ private static final long serialVersionUID = 0L;
       name_ = "";
       peerAddress_ = "";
       stayLearner_ = false;
-      force_ = false;
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
+      }
       return this;
     }
 
@@ -443,9 +481,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.stayLearner_ = stayLearner_;
       }
+      int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000008) != 0)) {
-        result.force_ = force_;
+        result.ttl_ = ttlBuilder_ == null
+            ? ttl_
+            : ttlBuilder_.build();
+        to_bitField0_ |= 0x00000001;
       }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -505,8 +548,8 @@ private static final long serialVersionUID = 0L;
       if (other.getStayLearner() != false) {
         setStayLearner(other.getStayLearner());
       }
-      if (other.getForce() != false) {
-        setForce(other.getForce());
+      if (other.hasTtl()) {
+        mergeTtl(other.getTtl());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -549,11 +592,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
-            case 32: {
-              force_ = input.readBool();
+            case 42: {
+              input.readMessage(
+                  getTtlFieldBuilder().getBuilder(),
+                  extensionRegistry);
               bitField0_ |= 0x00000008;
               break;
-            } // case 32
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -574,7 +619,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name, unique.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -594,7 +639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -615,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -632,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -646,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -666,7 +711,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object peerAddress_ = "";
     /**
      * <pre>
-     * host:port for other members.
+     * Must be empty: the member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -686,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members.
+     * Must be empty: the member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -707,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members.
+     * Must be empty: the member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -724,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members.
+     * Must be empty: the member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -738,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members.
+     * Must be empty: the member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -799,48 +844,161 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private boolean force_ ;
+    private com.google.protobuf.Duration ttl_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Adds it even if that endangers the quorum.
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
      * </pre>
      *
-     * <code>bool force = 4 [json_name = "force"];</code>
-     * @return The force.
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     * @return Whether the ttl field is set.
      */
-    @java.lang.Override
-    public boolean getForce() {
-      return force_;
+    public boolean hasTtl() {
+      return ((bitField0_ & 0x00000008) != 0);
     }
     /**
      * <pre>
-     * Adds it even if that endangers the quorum.
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
      * </pre>
      *
-     * <code>bool force = 4 [json_name = "force"];</code>
-     * @param value The force to set.
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     * @return The ttl.
      */
-    public Builder setForce(boolean value) {
-
-      force_ = value;
+    public com.google.protobuf.Duration getTtl() {
+      if (ttlBuilder_ == null) {
+        return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      } else {
+        return ttlBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder setTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ttl_ = value;
+      } else {
+        ttlBuilder_.setMessage(value);
+      }
       bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Adds it even if that endangers the quorum.
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
      * </pre>
      *
-     * <code>bool force = 4 [json_name = "force"];</code>
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
      */
-    public Builder clearForce() {
-      bitField0_ = (bitField0_ & ~0x00000008);
-      force_ = false;
+    public Builder setTtl(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (ttlBuilder_ == null) {
+        ttl_ = builderForValue.build();
+      } else {
+        ttlBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder mergeTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          ttl_ != null &&
+          ttl_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getTtlBuilder().mergeFrom(value);
+        } else {
+          ttl_ = value;
+        }
+      } else {
+        ttlBuilder_.mergeFrom(value);
+      }
+      if (ttl_ != null) {
+        bitField0_ |= 0x00000008;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder clearTtl() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getTtlBuilder() {
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return getTtlFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+      if (ttlBuilder_ != null) {
+        return ttlBuilder_.getMessageOrBuilder();
+      } else {
+        return ttl_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      }
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getTtlFieldBuilder() {
+      if (ttlBuilder_ == null) {
+        ttlBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getTtl(),
+                getParentForChildren(),
+                isClean());
+        ttl_ = null;
+      }
+      return ttlBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -10,7 +10,7 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Its name, unique.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +19,7 @@ public interface AddMemberRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name, unique.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -30,7 +30,7 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * host:port for other members.
+   * Must be empty: the member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -39,7 +39,7 @@ public interface AddMemberRequestOrBuilder extends
   java.lang.String getPeerAddress();
   /**
    * <pre>
-   * host:port for other members.
+   * Must be empty: the member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -60,11 +60,28 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Adds it even if that endangers the quorum.
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
    * </pre>
    *
-   * <code>bool force = 4 [json_name = "force"];</code>
-   * @return The force.
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
    */
-  boolean getForce();
+  boolean hasTtl();
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  com.google.protobuf.Duration getTtl();
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
 }

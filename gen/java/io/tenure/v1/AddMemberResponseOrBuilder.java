@@ -37,28 +37,58 @@ public interface AddMemberResponseOrBuilder extends
 
   /**
    * <pre>
-   * The member.
+   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
    * </pre>
    *
-   * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
-   * @return Whether the member field is set.
+   * <code>string join_token = 3 [json_name = "joinToken"];</code>
+   * @return The joinToken.
    */
-  boolean hasMember();
+  java.lang.String getJoinToken();
   /**
    * <pre>
-   * The member.
+   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
    * </pre>
    *
-   * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
-   * @return The member.
+   * <code>string join_token = 3 [json_name = "joinToken"];</code>
+   * @return The bytes for joinToken.
    */
-  io.tenure.v1.Member getMember();
+  com.google.protobuf.ByteString
+      getJoinTokenBytes();
+
   /**
    * <pre>
-   * The member.
+   * How long it can be used.
    * </pre>
    *
-   * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+   * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
    */
-  io.tenure.v1.MemberOrBuilder getMemberOrBuilder();
+  boolean hasTtl();
+  /**
+   * <pre>
+   * How long it can be used.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  com.google.protobuf.Duration getTtl();
+  /**
+   * <pre>
+   * How long it can be used.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
+
+  /**
+   * <pre>
+   * Whether an earlier token for this name, which nobody had used, was ended.
+   * </pre>
+   *
+   * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
+   * @return The replacedToken.
+   */
+  boolean getReplacedToken();
 }

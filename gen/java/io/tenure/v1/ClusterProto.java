@@ -196,102 +196,108 @@ public final class ClusterProto {
       "mbersRequest\"u\n\023ListMembersResponse\0221\n\006h" +
       "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
       "header\022+\n\007members\030\002 \003(\0132\021.tenure.v1.Memb" +
-      "erR\007members\"\202\001\n\020AddMemberRequest\022\022\n\004name" +
+      "erR\007members\"\246\001\n\020AddMemberRequest\022\022\n\004name" +
       "\030\001 \001(\tR\004name\022!\n\014peer_address\030\002 \001(\tR\013peer" +
       "Address\022!\n\014stay_learner\030\003 \001(\010R\013stayLearn" +
-      "er\022\024\n\005force\030\004 \001(\010R\005force\"q\n\021AddMemberRes" +
-      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
-      "seHeaderR\006header\022)\n\006member\030\002 \001(\0132\021.tenur" +
-      "e.v1.MemberR\006member\"I\n\024PromoteMemberRequ" +
-      "est\022\033\n\tmember_id\030\001 \001(\004R\010memberId\022\024\n\005forc" +
-      "e\030\002 \001(\010R\005force\"J\n\025PromoteMemberResponse\022" +
-      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
-      "erR\006header\"H\n\023RemoveMemberRequest\022\033\n\tmem" +
-      "ber_id\030\001 \001(\004R\010memberId\022\024\n\005force\030\002 \001(\010R\005f" +
-      "orce\"I\n\024RemoveMemberResponse\0221\n\006header\030\001" +
-      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\"" +
-      "\200\001\n\024ReplaceMemberRequest\022\033\n\tmember_id\030\001 " +
-      "\001(\004R\010memberId\022\022\n\004name\030\002 \001(\tR\004name\022!\n\014pee" +
-      "r_address\030\003 \001(\tR\013peerAddress\022\024\n\005force\030\004 " +
-      "\001(\010R\005force\"u\n\025ReplaceMemberResponse\0221\n\006h" +
-      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
-      "header\022)\n\006member\030\002 \001(\0132\021.tenure.v1.Membe" +
-      "rR\006member\"8\n\031TransferLeadershipRequest\022\033" +
-      "\n\tmember_id\030\001 \001(\004R\010memberId\"g\n\032TransferL" +
-      "eadershipResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
-      "re.v1.ResponseHeaderR\006header\022\026\n\006leader\030\002" +
-      " \001(\tR\006leader\"\357\007\n\006Limits\022$\n\013waiters_max\030\001" +
-      " \001(\rH\000R\nwaitersMax\210\001\001\022$\n\013holders_max\030\002 \001" +
-      "(\rH\001R\nholdersMax\210\001\001\0223\n\023session_objects_m" +
-      "ax\030\003 \001(\rH\002R\021sessionObjectsMax\210\001\001\0221\n\022ende" +
-      "d_sessions_max\030\004 \001(\rH\003R\020endedSessionsMax" +
-      "\210\001\001\0221\n\022request_window_max\030\005 \001(\rH\004R\020reque" +
-      "stWindowMax\210\001\001\022<\n\030request_window_bytes_m" +
-      "ax\030\006 \001(\004H\005R\025requestWindowBytesMax\210\001\001\0225\n\024" +
-      "idempotency_keys_max\030\007 \001(\rH\006R\022idempotenc" +
-      "yKeysMax\210\001\001\0223\n\023tombstone_bytes_max\030\010 \001(\004" +
-      "H\007R\021tombstoneBytesMax\210\001\001\0220\n\021history_revi" +
-      "sions\030\t \001(\004H\010R\020historyRevisions\210\001\001\022D\n\020hi" +
-      "story_duration\030\n \001(\0132\031.google.protobuf.D" +
-      "urationR\017historyDuration\022/\n\021history_byte" +
-      "s_max\030\013 \001(\004H\tR\017historyBytesMax\210\001\001\022&\n\014ses" +
-      "sions_max\030\014 \001(\004H\nR\013sessionsMax\210\001\001\022+\n\017sto" +
-      "re_bytes_max\030\r \001(\004H\013R\rstoreBytesMax\210\001\001\0227" +
-      "\n\025idempotency_bytes_max\030\016 \001(\004H\014R\023idempot" +
-      "encyBytesMax\210\001\001B\016\n\014_waiters_maxB\016\n\014_hold" +
-      "ers_maxB\026\n\024_session_objects_maxB\025\n\023_ende" +
-      "d_sessions_maxB\025\n\023_request_window_maxB\033\n" +
-      "\031_request_window_bytes_maxB\027\n\025_idempoten" +
-      "cy_keys_maxB\026\n\024_tombstone_bytes_maxB\024\n\022_" +
-      "history_revisionsB\024\n\022_history_bytes_maxB" +
-      "\017\n\r_sessions_maxB\022\n\020_store_bytes_maxB\030\n\026" +
-      "_idempotency_bytes_max\"\022\n\020GetLimitsReque" +
-      "st\"q\n\021GetLimitsResponse\0221\n\006header\030\001 \001(\0132" +
-      "\031.tenure.v1.ResponseHeaderR\006header\022)\n\006li" +
-      "mits\030\002 \001(\0132\021.tenure.v1.LimitsR\006limits\"=\n" +
-      "\020SetLimitsRequest\022)\n\006limits\030\001 \001(\0132\021.tenu" +
-      "re.v1.LimitsR\006limits\"q\n\021SetLimitsRespons" +
-      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
-      "aderR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1" +
-      ".LimitsR\006limits\",\n\016CompactRequest\022\032\n\010rev" +
-      "ision\030\001 \001(\004R\010revision\"s\n\017CompactResponse" +
-      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\022-\n\022compacted_revision\030\002 \001(\004R" +
-      "\021compactedRevision\"*\n\020EndFreezeRequest\022\026" +
-      "\n\006reason\030\001 \001(\tR\006reason\"\\\n\021EndFreezeRespo" +
-      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
-      "HeaderR\006header\022\024\n\005ended\030\002 \001(\010R\005ended\"\017\n\r" +
-      "BackupRequest\"W\n\016BackupResponse\0221\n\006heade" +
+      "er\022+\n\003ttl\030\005 \001(\0132\031.google.protobuf.Durati" +
+      "onR\003ttlJ\004\010\004\020\005R\005force\"\307\001\n\021AddMemberRespon" +
+      "se\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseH" +
+      "eaderR\006header\022\035\n\njoin_token\030\003 \001(\tR\tjoinT" +
+      "oken\022+\n\003ttl\030\004 \001(\0132\031.google.protobuf.Dura" +
+      "tionR\003ttl\022%\n\016replaced_token\030\005 \001(\010R\rrepla" +
+      "cedTokenJ\004\010\002\020\003R\006member\"I\n\024PromoteMemberR" +
+      "equest\022\033\n\tmember_id\030\001 \001(\004R\010memberId\022\024\n\005f" +
+      "orce\030\002 \001(\010R\005force\"J\n\025PromoteMemberRespon" +
+      "se\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseH" +
+      "eaderR\006header\"H\n\023RemoveMemberRequest\022\033\n\t" +
+      "member_id\030\001 \001(\004R\010memberId\022\024\n\005force\030\002 \001(\010" +
+      "R\005force\"I\n\024RemoveMemberResponse\0221\n\006heade" +
       "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
-      "er\022\022\n\004data\030\002 \001(\014R\004data2\245\007\n\016ClusterServic" +
-      "e\022F\n\tGetStatus\022\033.tenure.v1.GetStatusRequ" +
-      "est\032\034.tenure.v1.GetStatusResponse\022L\n\013Lis" +
-      "tMembers\022\035.tenure.v1.ListMembersRequest\032" +
-      "\036.tenure.v1.ListMembersResponse\022F\n\tAddMe" +
-      "mber\022\033.tenure.v1.AddMemberRequest\032\034.tenu" +
-      "re.v1.AddMemberResponse\022R\n\rPromoteMember" +
-      "\022\037.tenure.v1.PromoteMemberRequest\032 .tenu" +
-      "re.v1.PromoteMemberResponse\022O\n\014RemoveMem" +
-      "ber\022\036.tenure.v1.RemoveMemberRequest\032\037.te" +
-      "nure.v1.RemoveMemberResponse\022R\n\rReplaceM" +
-      "ember\022\037.tenure.v1.ReplaceMemberRequest\032 " +
-      ".tenure.v1.ReplaceMemberResponse\022a\n\022Tran" +
-      "sferLeadership\022$.tenure.v1.TransferLeade" +
-      "rshipRequest\032%.tenure.v1.TransferLeaders" +
-      "hipResponse\022F\n\tGetLimits\022\033.tenure.v1.Get" +
-      "LimitsRequest\032\034.tenure.v1.GetLimitsRespo" +
-      "nse\022F\n\tSetLimits\022\033.tenure.v1.SetLimitsRe" +
-      "quest\032\034.tenure.v1.SetLimitsResponse\022@\n\007C" +
-      "ompact\022\031.tenure.v1.CompactRequest\032\032.tenu" +
-      "re.v1.CompactResponse\022F\n\tEndFreeze\022\033.ten" +
-      "ure.v1.EndFreezeRequest\032\034.tenure.v1.EndF" +
-      "reezeResponse\022?\n\006Backup\022\030.tenure.v1.Back" +
-      "upRequest\032\031.tenure.v1.BackupResponse0\001B\230" +
-      "\001\n\014io.tenure.v1B\014ClusterProtoP\001Z5github." +
-      "com/tenure-io/tenure/gen/go/tenure/v1;te" +
-      "nurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025T" +
-      "enure\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto" +
-      "3"
+      "er\"\255\001\n\024ReplaceMemberRequest\022\033\n\tmember_id" +
+      "\030\001 \001(\004R\010memberId\022\022\n\004name\030\002 \001(\tR\004name\022!\n\014" +
+      "peer_address\030\003 \001(\tR\013peerAddress\022\024\n\005force" +
+      "\030\004 \001(\010R\005force\022+\n\003ttl\030\005 \001(\0132\031.google.prot" +
+      "obuf.DurationR\003ttl\"\313\001\n\025ReplaceMemberResp" +
+      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
+      "eHeaderR\006header\022\035\n\njoin_token\030\003 \001(\tR\tjoi" +
+      "nToken\022+\n\003ttl\030\004 \001(\0132\031.google.protobuf.Du" +
+      "rationR\003ttl\022%\n\016replaced_token\030\005 \001(\010R\rrep" +
+      "lacedTokenJ\004\010\002\020\003R\006member\"8\n\031TransferLead" +
+      "ershipRequest\022\033\n\tmember_id\030\001 \001(\004R\010member" +
+      "Id\"g\n\032TransferLeadershipResponse\0221\n\006head" +
+      "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
+      "der\022\026\n\006leader\030\002 \001(\tR\006leader\"\357\007\n\006Limits\022$" +
+      "\n\013waiters_max\030\001 \001(\rH\000R\nwaitersMax\210\001\001\022$\n\013" +
+      "holders_max\030\002 \001(\rH\001R\nholdersMax\210\001\001\0223\n\023se" +
+      "ssion_objects_max\030\003 \001(\rH\002R\021sessionObject" +
+      "sMax\210\001\001\0221\n\022ended_sessions_max\030\004 \001(\rH\003R\020e" +
+      "ndedSessionsMax\210\001\001\0221\n\022request_window_max" +
+      "\030\005 \001(\rH\004R\020requestWindowMax\210\001\001\022<\n\030request" +
+      "_window_bytes_max\030\006 \001(\004H\005R\025requestWindow" +
+      "BytesMax\210\001\001\0225\n\024idempotency_keys_max\030\007 \001(" +
+      "\rH\006R\022idempotencyKeysMax\210\001\001\0223\n\023tombstone_" +
+      "bytes_max\030\010 \001(\004H\007R\021tombstoneBytesMax\210\001\001\022" +
+      "0\n\021history_revisions\030\t \001(\004H\010R\020historyRev" +
+      "isions\210\001\001\022D\n\020history_duration\030\n \001(\0132\031.go" +
+      "ogle.protobuf.DurationR\017historyDuration\022" +
+      "/\n\021history_bytes_max\030\013 \001(\004H\tR\017historyByt" +
+      "esMax\210\001\001\022&\n\014sessions_max\030\014 \001(\004H\nR\013sessio" +
+      "nsMax\210\001\001\022+\n\017store_bytes_max\030\r \001(\004H\013R\rsto" +
+      "reBytesMax\210\001\001\0227\n\025idempotency_bytes_max\030\016" +
+      " \001(\004H\014R\023idempotencyBytesMax\210\001\001B\016\n\014_waite" +
+      "rs_maxB\016\n\014_holders_maxB\026\n\024_session_objec" +
+      "ts_maxB\025\n\023_ended_sessions_maxB\025\n\023_reques" +
+      "t_window_maxB\033\n\031_request_window_bytes_ma" +
+      "xB\027\n\025_idempotency_keys_maxB\026\n\024_tombstone" +
+      "_bytes_maxB\024\n\022_history_revisionsB\024\n\022_his" +
+      "tory_bytes_maxB\017\n\r_sessions_maxB\022\n\020_stor" +
+      "e_bytes_maxB\030\n\026_idempotency_bytes_max\"\022\n" +
+      "\020GetLimitsRequest\"q\n\021GetLimitsResponse\0221" +
+      "\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeade" +
+      "rR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1.Li" +
+      "mitsR\006limits\"=\n\020SetLimitsRequest\022)\n\006limi" +
+      "ts\030\001 \001(\0132\021.tenure.v1.LimitsR\006limits\"q\n\021S" +
+      "etLimitsResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
+      "e.v1.ResponseHeaderR\006header\022)\n\006limits\030\002 " +
+      "\001(\0132\021.tenure.v1.LimitsR\006limits\",\n\016Compac" +
+      "tRequest\022\032\n\010revision\030\001 \001(\004R\010revision\"s\n\017" +
+      "CompactResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
+      ".v1.ResponseHeaderR\006header\022-\n\022compacted_" +
+      "revision\030\002 \001(\004R\021compactedRevision\"*\n\020End" +
+      "FreezeRequest\022\026\n\006reason\030\001 \001(\tR\006reason\"\\\n" +
+      "\021EndFreezeResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
+      "ure.v1.ResponseHeaderR\006header\022\024\n\005ended\030\002" +
+      " \001(\010R\005ended\"\017\n\rBackupRequest\"W\n\016BackupRe" +
+      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
+      "nseHeaderR\006header\022\022\n\004data\030\002 \001(\014R\004data2\245\007" +
+      "\n\016ClusterService\022F\n\tGetStatus\022\033.tenure.v" +
+      "1.GetStatusRequest\032\034.tenure.v1.GetStatus" +
+      "Response\022L\n\013ListMembers\022\035.tenure.v1.List" +
+      "MembersRequest\032\036.tenure.v1.ListMembersRe" +
+      "sponse\022F\n\tAddMember\022\033.tenure.v1.AddMembe" +
+      "rRequest\032\034.tenure.v1.AddMemberResponse\022R" +
+      "\n\rPromoteMember\022\037.tenure.v1.PromoteMembe" +
+      "rRequest\032 .tenure.v1.PromoteMemberRespon" +
+      "se\022O\n\014RemoveMember\022\036.tenure.v1.RemoveMem" +
+      "berRequest\032\037.tenure.v1.RemoveMemberRespo" +
+      "nse\022R\n\rReplaceMember\022\037.tenure.v1.Replace" +
+      "MemberRequest\032 .tenure.v1.ReplaceMemberR" +
+      "esponse\022a\n\022TransferLeadership\022$.tenure.v" +
+      "1.TransferLeadershipRequest\032%.tenure.v1." +
+      "TransferLeadershipResponse\022F\n\tGetLimits\022" +
+      "\033.tenure.v1.GetLimitsRequest\032\034.tenure.v1" +
+      ".GetLimitsResponse\022F\n\tSetLimits\022\033.tenure" +
+      ".v1.SetLimitsRequest\032\034.tenure.v1.SetLimi" +
+      "tsResponse\022@\n\007Compact\022\031.tenure.v1.Compac" +
+      "tRequest\032\032.tenure.v1.CompactResponse\022F\n\t" +
+      "EndFreeze\022\033.tenure.v1.EndFreezeRequest\032\034" +
+      ".tenure.v1.EndFreezeResponse\022?\n\006Backup\022\030" +
+      ".tenure.v1.BackupRequest\032\031.tenure.v1.Bac" +
+      "kupResponse0\001B\230\001\n\014io.tenure.v1B\014ClusterP" +
+      "rotoP\001Z5github.com/tenure-io/tenure/gen/" +
+      "go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312" +
+      "\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTe" +
+      "nure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -340,13 +346,13 @@ public final class ClusterProto {
     internal_static_tenure_v1_AddMemberRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_AddMemberRequest_descriptor,
-        new java.lang.String[] { "Name", "PeerAddress", "StayLearner", "Force", });
+        new java.lang.String[] { "Name", "PeerAddress", "StayLearner", "Ttl", });
     internal_static_tenure_v1_AddMemberResponse_descriptor =
       getDescriptor().getMessageTypes().get(7);
     internal_static_tenure_v1_AddMemberResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_AddMemberResponse_descriptor,
-        new java.lang.String[] { "Header", "Member", });
+        new java.lang.String[] { "Header", "JoinToken", "Ttl", "ReplacedToken", });
     internal_static_tenure_v1_PromoteMemberRequest_descriptor =
       getDescriptor().getMessageTypes().get(8);
     internal_static_tenure_v1_PromoteMemberRequest_fieldAccessorTable = new
@@ -376,13 +382,13 @@ public final class ClusterProto {
     internal_static_tenure_v1_ReplaceMemberRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ReplaceMemberRequest_descriptor,
-        new java.lang.String[] { "MemberId", "Name", "PeerAddress", "Force", });
+        new java.lang.String[] { "MemberId", "Name", "PeerAddress", "Force", "Ttl", });
     internal_static_tenure_v1_ReplaceMemberResponse_descriptor =
       getDescriptor().getMessageTypes().get(13);
     internal_static_tenure_v1_ReplaceMemberResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ReplaceMemberResponse_descriptor,
-        new java.lang.String[] { "Header", "Member", });
+        new java.lang.String[] { "Header", "JoinToken", "Ttl", "ReplacedToken", });
     internal_static_tenure_v1_TransferLeadershipRequest_descriptor =
       getDescriptor().getMessageTypes().get(14);
     internal_static_tenure_v1_TransferLeadershipRequest_fieldAccessorTable = new

@@ -475,7 +475,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+     * until every member knows join tokens and the cluster version was raised.
      * </pre>
      */
     default void addMember(io.tenure.v1.AddMemberRequest request,
@@ -505,7 +508,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     default void replaceMember(io.tenure.v1.ReplaceMemberRequest request,
@@ -632,7 +636,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+     * until every member knows join tokens and the cluster version was raised.
      * </pre>
      */
     public void addMember(io.tenure.v1.AddMemberRequest request,
@@ -665,7 +672,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public void replaceMember(io.tenure.v1.ReplaceMemberRequest request,
@@ -783,7 +791,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+     * until every member knows join tokens and the cluster version was raised.
      * </pre>
      */
     public io.tenure.v1.AddMemberResponse addMember(io.tenure.v1.AddMemberRequest request) throws io.grpc.StatusException {
@@ -813,7 +824,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public io.tenure.v1.ReplaceMemberResponse replaceMember(io.tenure.v1.ReplaceMemberRequest request) throws io.grpc.StatusException {
@@ -926,7 +938,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+     * until every member knows join tokens and the cluster version was raised.
      * </pre>
      */
     public io.tenure.v1.AddMemberResponse addMember(io.tenure.v1.AddMemberRequest request) {
@@ -956,7 +971,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public io.tenure.v1.ReplaceMemberResponse replaceMember(io.tenure.v1.ReplaceMemberRequest request) {
@@ -1070,7 +1086,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember adds a member as learner. Errors: MEMBERSHIP_REFUSED.
+     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
+     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
+     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
+     * until every member knows join tokens and the cluster version was raised.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.AddMemberResponse> addMember(
@@ -1103,7 +1122,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember swaps one member for another in one joint change. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
+     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ReplaceMemberResponse> replaceMember(

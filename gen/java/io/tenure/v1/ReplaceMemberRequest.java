@@ -45,6 +45,7 @@ private static final long serialVersionUID = 0L;
             io.tenure.v1.ReplaceMemberRequest.class, io.tenure.v1.ReplaceMemberRequest.Builder.class);
   }
 
+  private int bitField0_;
   public static final int MEMBER_ID_FIELD_NUMBER = 1;
   private long memberId_ = 0L;
   /**
@@ -65,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Name of the new one.
+   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -86,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the new one.
+   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -112,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object peerAddress_ = "";
   /**
    * <pre>
-   * host:port of the new one for other members.
+   * Must be empty: the new member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -133,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * host:port of the new one for other members.
+   * Must be empty: the new member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -169,6 +170,44 @@ private static final long serialVersionUID = 0L;
     return force_;
   }
 
+  public static final int TTL_FIELD_NUMBER = 5;
+  private com.google.protobuf.Duration ttl_;
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
+   */
+  @java.lang.Override
+  public boolean hasTtl() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getTtl() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  }
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -195,6 +234,9 @@ private static final long serialVersionUID = 0L;
     if (force_ != false) {
       output.writeBool(4, force_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(5, getTtl());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -217,6 +259,10 @@ private static final long serialVersionUID = 0L;
     if (force_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(4, force_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, getTtl());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -241,6 +287,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getPeerAddress())) return false;
     if (getForce()
         != other.getForce()) return false;
+    if (hasTtl() != other.hasTtl()) return false;
+    if (hasTtl()) {
+      if (!getTtl()
+          .equals(other.getTtl())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -262,6 +313,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + FORCE_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getForce());
+    if (hasTtl()) {
+      hash = (37 * hash) + TTL_FIELD_NUMBER;
+      hash = (53 * hash) + getTtl().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -385,13 +440,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using io.tenure.v1.ReplaceMemberRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getTtlFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -401,6 +462,11 @@ private static final long serialVersionUID = 0L;
       name_ = "";
       peerAddress_ = "";
       force_ = false;
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
+      }
       return this;
     }
 
@@ -446,6 +512,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.force_ = force_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.ttl_ = ttlBuilder_ == null
+            ? ttl_
+            : ttlBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -508,6 +582,9 @@ private static final long serialVersionUID = 0L;
       if (other.getForce() != false) {
         setForce(other.getForce());
       }
+      if (other.hasTtl()) {
+        mergeTtl(other.getTtl());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -554,6 +631,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 42: {
+              input.readMessage(
+                  getTtlFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -618,7 +702,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Name of the new one.
+     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -638,7 +722,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one.
+     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -659,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one.
+     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -676,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one.
+     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -690,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one.
+     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -710,7 +794,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object peerAddress_ = "";
     /**
      * <pre>
-     * host:port of the new one for other members.
+     * Must be empty: the new member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -730,7 +814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port of the new one for other members.
+     * Must be empty: the new member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -751,7 +835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port of the new one for other members.
+     * Must be empty: the new member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -768,7 +852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port of the new one for other members.
+     * Must be empty: the new member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -782,7 +866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port of the new one for other members.
+     * Must be empty: the new member says its addresses itself when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -841,6 +925,163 @@ private static final long serialVersionUID = 0L;
       force_ = false;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Duration ttl_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     * @return Whether the ttl field is set.
+     */
+    public boolean hasTtl() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     * @return The ttl.
+     */
+    public com.google.protobuf.Duration getTtl() {
+      if (ttlBuilder_ == null) {
+        return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      } else {
+        return ttlBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder setTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ttl_ = value;
+      } else {
+        ttlBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder setTtl(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (ttlBuilder_ == null) {
+        ttl_ = builderForValue.build();
+      } else {
+        ttlBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder mergeTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0) &&
+          ttl_ != null &&
+          ttl_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getTtlBuilder().mergeFrom(value);
+        } else {
+          ttl_ = value;
+        }
+      } else {
+        ttlBuilder_.mergeFrom(value);
+      }
+      if (ttl_ != null) {
+        bitField0_ |= 0x00000010;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public Builder clearTtl() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getTtlBuilder() {
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return getTtlFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+      if (ttlBuilder_ != null) {
+        return ttlBuilder_.getMessageOrBuilder();
+      } else {
+        return ttl_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      }
+    }
+    /**
+     * <pre>
+     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getTtlFieldBuilder() {
+      if (ttlBuilder_ == null) {
+        ttlBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getTtl(),
+                getParentForChildren(),
+                isClean());
+        ttl_ = null;
+      }
+      return ttlBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -20,7 +20,7 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Name of the new one.
+   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -29,7 +29,7 @@ public interface ReplaceMemberRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Name of the new one.
+   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -40,7 +40,7 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * host:port of the new one for other members.
+   * Must be empty: the new member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -49,7 +49,7 @@ public interface ReplaceMemberRequestOrBuilder extends
   java.lang.String getPeerAddress();
   /**
    * <pre>
-   * host:port of the new one for other members.
+   * Must be empty: the new member says its addresses itself when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -67,4 +67,31 @@ public interface ReplaceMemberRequestOrBuilder extends
    * @return The force.
    */
   boolean getForce();
+
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
+   */
+  boolean hasTtl();
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  com.google.protobuf.Duration getTtl();
+  /**
+   * <pre>
+   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
 }

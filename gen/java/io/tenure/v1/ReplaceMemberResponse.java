@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ReplaceMemberResponse returns the new member.
+ * ReplaceMemberResponse returns a join token.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ReplaceMemberResponse}
@@ -21,6 +21,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private ReplaceMemberResponse() {
+    joinToken_ = "";
   }
 
   @java.lang.Override
@@ -82,42 +83,104 @@ private static final long serialVersionUID = 0L;
     return header_ == null ? io.tenure.v1.ResponseHeader.getDefaultInstance() : header_;
   }
 
-  public static final int MEMBER_FIELD_NUMBER = 2;
-  private io.tenure.v1.Member member_;
+  public static final int JOIN_TOKEN_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object joinToken_ = "";
   /**
    * <pre>
-   * The new member.
+   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
    * </pre>
    *
-   * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
-   * @return Whether the member field is set.
+   * <code>string join_token = 3 [json_name = "joinToken"];</code>
+   * @return The joinToken.
    */
   @java.lang.Override
-  public boolean hasMember() {
+  public java.lang.String getJoinToken() {
+    java.lang.Object ref = joinToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      joinToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+   * </pre>
+   *
+   * <code>string join_token = 3 [json_name = "joinToken"];</code>
+   * @return The bytes for joinToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getJoinTokenBytes() {
+    java.lang.Object ref = joinToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      joinToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int TTL_FIELD_NUMBER = 4;
+  private com.google.protobuf.Duration ttl_;
+  /**
+   * <pre>
+   * How long it can be used.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
+   */
+  @java.lang.Override
+  public boolean hasTtl() {
     return ((bitField0_ & 0x00000002) != 0);
   }
   /**
    * <pre>
-   * The new member.
+   * How long it can be used.
    * </pre>
    *
-   * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
-   * @return The member.
+   * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+   * @return The ttl.
    */
   @java.lang.Override
-  public io.tenure.v1.Member getMember() {
-    return member_ == null ? io.tenure.v1.Member.getDefaultInstance() : member_;
+  public com.google.protobuf.Duration getTtl() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
   }
   /**
    * <pre>
-   * The new member.
+   * How long it can be used.
    * </pre>
    *
-   * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+   * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
    */
   @java.lang.Override
-  public io.tenure.v1.MemberOrBuilder getMemberOrBuilder() {
-    return member_ == null ? io.tenure.v1.Member.getDefaultInstance() : member_;
+  public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  }
+
+  public static final int REPLACED_TOKEN_FIELD_NUMBER = 5;
+  private boolean replacedToken_ = false;
+  /**
+   * <pre>
+   * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+   * </pre>
+   *
+   * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
+   * @return The replacedToken.
+   */
+  @java.lang.Override
+  public boolean getReplacedToken() {
+    return replacedToken_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -137,8 +200,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(1, getHeader());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(joinToken_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, joinToken_);
+    }
     if (((bitField0_ & 0x00000002) != 0)) {
-      output.writeMessage(2, getMember());
+      output.writeMessage(4, getTtl());
+    }
+    if (replacedToken_ != false) {
+      output.writeBool(5, replacedToken_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -153,9 +222,16 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(1, getHeader());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(joinToken_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, joinToken_);
+    }
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(2, getMember());
+        .computeMessageSize(4, getTtl());
+    }
+    if (replacedToken_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(5, replacedToken_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -177,11 +253,15 @@ private static final long serialVersionUID = 0L;
       if (!getHeader()
           .equals(other.getHeader())) return false;
     }
-    if (hasMember() != other.hasMember()) return false;
-    if (hasMember()) {
-      if (!getMember()
-          .equals(other.getMember())) return false;
+    if (!getJoinToken()
+        .equals(other.getJoinToken())) return false;
+    if (hasTtl() != other.hasTtl()) return false;
+    if (hasTtl()) {
+      if (!getTtl()
+          .equals(other.getTtl())) return false;
     }
+    if (getReplacedToken()
+        != other.getReplacedToken()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -197,10 +277,15 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + HEADER_FIELD_NUMBER;
       hash = (53 * hash) + getHeader().hashCode();
     }
-    if (hasMember()) {
-      hash = (37 * hash) + MEMBER_FIELD_NUMBER;
-      hash = (53 * hash) + getMember().hashCode();
+    hash = (37 * hash) + JOIN_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getJoinToken().hashCode();
+    if (hasTtl()) {
+      hash = (37 * hash) + TTL_FIELD_NUMBER;
+      hash = (53 * hash) + getTtl().hashCode();
     }
+    hash = (37 * hash) + REPLACED_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getReplacedToken());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -300,7 +385,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReplaceMemberResponse returns the new member.
+   * ReplaceMemberResponse returns a join token.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ReplaceMemberResponse}
@@ -336,7 +421,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
         getHeaderFieldBuilder();
-        getMemberFieldBuilder();
+        getTtlFieldBuilder();
       }
     }
     @java.lang.Override
@@ -348,11 +433,13 @@ private static final long serialVersionUID = 0L;
         headerBuilder_.dispose();
         headerBuilder_ = null;
       }
-      member_ = null;
-      if (memberBuilder_ != null) {
-        memberBuilder_.dispose();
-        memberBuilder_ = null;
+      joinToken_ = "";
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
       }
+      replacedToken_ = false;
       return this;
     }
 
@@ -394,10 +481,16 @@ private static final long serialVersionUID = 0L;
         to_bitField0_ |= 0x00000001;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
-        result.member_ = memberBuilder_ == null
-            ? member_
-            : memberBuilder_.build();
+        result.joinToken_ = joinToken_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.ttl_ = ttlBuilder_ == null
+            ? ttl_
+            : ttlBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.replacedToken_ = replacedToken_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -449,8 +542,16 @@ private static final long serialVersionUID = 0L;
       if (other.hasHeader()) {
         mergeHeader(other.getHeader());
       }
-      if (other.hasMember()) {
-        mergeMember(other.getMember());
+      if (!other.getJoinToken().isEmpty()) {
+        joinToken_ = other.joinToken_;
+        bitField0_ |= 0x00000002;
+        onChanged();
+      }
+      if (other.hasTtl()) {
+        mergeTtl(other.getTtl());
+      }
+      if (other.getReplacedToken() != false) {
+        setReplacedToken(other.getReplacedToken());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -485,13 +586,23 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 10
-            case 18: {
-              input.readMessage(
-                  getMemberFieldBuilder().getBuilder(),
-                  extensionRegistry);
+            case 26: {
+              joinToken_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00000002;
               break;
-            } // case 18
+            } // case 26
+            case 34: {
+              input.readMessage(
+                  getTtlFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 34
+            case 40: {
+              replacedToken_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -666,161 +777,297 @@ private static final long serialVersionUID = 0L;
       return headerBuilder_;
     }
 
-    private io.tenure.v1.Member member_;
-    private com.google.protobuf.SingleFieldBuilderV3<
-        io.tenure.v1.Member, io.tenure.v1.Member.Builder, io.tenure.v1.MemberOrBuilder> memberBuilder_;
+    private java.lang.Object joinToken_ = "";
     /**
      * <pre>
-     * The new member.
+     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
-     * @return Whether the member field is set.
+     * <code>string join_token = 3 [json_name = "joinToken"];</code>
+     * @return The joinToken.
      */
-    public boolean hasMember() {
-      return ((bitField0_ & 0x00000002) != 0);
-    }
-    /**
-     * <pre>
-     * The new member.
-     * </pre>
-     *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
-     * @return The member.
-     */
-    public io.tenure.v1.Member getMember() {
-      if (memberBuilder_ == null) {
-        return member_ == null ? io.tenure.v1.Member.getDefaultInstance() : member_;
+    public java.lang.String getJoinToken() {
+      java.lang.Object ref = joinToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        joinToken_ = s;
+        return s;
       } else {
-        return memberBuilder_.getMessage();
+        return (java.lang.String) ref;
       }
     }
     /**
      * <pre>
-     * The new member.
+     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>string join_token = 3 [json_name = "joinToken"];</code>
+     * @return The bytes for joinToken.
      */
-    public Builder setMember(io.tenure.v1.Member value) {
-      if (memberBuilder_ == null) {
+    public com.google.protobuf.ByteString
+        getJoinTokenBytes() {
+      java.lang.Object ref = joinToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        joinToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * </pre>
+     *
+     * <code>string join_token = 3 [json_name = "joinToken"];</code>
+     * @param value The joinToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setJoinToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      joinToken_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * </pre>
+     *
+     * <code>string join_token = 3 [json_name = "joinToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearJoinToken() {
+      joinToken_ = getDefaultInstance().getJoinToken();
+      bitField0_ = (bitField0_ & ~0x00000002);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * </pre>
+     *
+     * <code>string join_token = 3 [json_name = "joinToken"];</code>
+     * @param value The bytes for joinToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setJoinTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      joinToken_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Duration ttl_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
+    /**
+     * <pre>
+     * How long it can be used.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+     * @return Whether the ttl field is set.
+     */
+    public boolean hasTtl() {
+      return ((bitField0_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * How long it can be used.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+     * @return The ttl.
+     */
+    public com.google.protobuf.Duration getTtl() {
+      if (ttlBuilder_ == null) {
+        return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      } else {
+        return ttlBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long it can be used.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
+     */
+    public Builder setTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        member_ = value;
+        ttl_ = value;
       } else {
-        memberBuilder_.setMessage(value);
+        ttlBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000002;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The new member.
+     * How long it can be used.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
      */
-    public Builder setMember(
-        io.tenure.v1.Member.Builder builderForValue) {
-      if (memberBuilder_ == null) {
-        member_ = builderForValue.build();
+    public Builder setTtl(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (ttlBuilder_ == null) {
+        ttl_ = builderForValue.build();
       } else {
-        memberBuilder_.setMessage(builderForValue.build());
+        ttlBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000002;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The new member.
+     * How long it can be used.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
      */
-    public Builder mergeMember(io.tenure.v1.Member value) {
-      if (memberBuilder_ == null) {
-        if (((bitField0_ & 0x00000002) != 0) &&
-          member_ != null &&
-          member_ != io.tenure.v1.Member.getDefaultInstance()) {
-          getMemberBuilder().mergeFrom(value);
+    public Builder mergeTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (((bitField0_ & 0x00000004) != 0) &&
+          ttl_ != null &&
+          ttl_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getTtlBuilder().mergeFrom(value);
         } else {
-          member_ = value;
+          ttl_ = value;
         }
       } else {
-        memberBuilder_.mergeFrom(value);
+        ttlBuilder_.mergeFrom(value);
       }
-      if (member_ != null) {
-        bitField0_ |= 0x00000002;
+      if (ttl_ != null) {
+        bitField0_ |= 0x00000004;
         onChanged();
       }
       return this;
     }
     /**
      * <pre>
-     * The new member.
+     * How long it can be used.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
      */
-    public Builder clearMember() {
-      bitField0_ = (bitField0_ & ~0x00000002);
-      member_ = null;
-      if (memberBuilder_ != null) {
-        memberBuilder_.dispose();
-        memberBuilder_ = null;
+    public Builder clearTtl() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
       }
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The new member.
+     * How long it can be used.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
      */
-    public io.tenure.v1.Member.Builder getMemberBuilder() {
-      bitField0_ |= 0x00000002;
+    public com.google.protobuf.Duration.Builder getTtlBuilder() {
+      bitField0_ |= 0x00000004;
       onChanged();
-      return getMemberFieldBuilder().getBuilder();
+      return getTtlFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * The new member.
+     * How long it can be used.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
      */
-    public io.tenure.v1.MemberOrBuilder getMemberOrBuilder() {
-      if (memberBuilder_ != null) {
-        return memberBuilder_.getMessageOrBuilder();
+    public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+      if (ttlBuilder_ != null) {
+        return ttlBuilder_.getMessageOrBuilder();
       } else {
-        return member_ == null ?
-            io.tenure.v1.Member.getDefaultInstance() : member_;
+        return ttl_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : ttl_;
       }
     }
     /**
      * <pre>
-     * The new member.
+     * How long it can be used.
      * </pre>
      *
-     * <code>.tenure.v1.Member member = 2 [json_name = "member"];</code>
+     * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        io.tenure.v1.Member, io.tenure.v1.Member.Builder, io.tenure.v1.MemberOrBuilder> 
-        getMemberFieldBuilder() {
-      if (memberBuilder_ == null) {
-        memberBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            io.tenure.v1.Member, io.tenure.v1.Member.Builder, io.tenure.v1.MemberOrBuilder>(
-                getMember(),
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getTtlFieldBuilder() {
+      if (ttlBuilder_ == null) {
+        ttlBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getTtl(),
                 getParentForChildren(),
                 isClean());
-        member_ = null;
+        ttl_ = null;
       }
-      return memberBuilder_;
+      return ttlBuilder_;
+    }
+
+    private boolean replacedToken_ ;
+    /**
+     * <pre>
+     * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+     * </pre>
+     *
+     * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
+     * @return The replacedToken.
+     */
+    @java.lang.Override
+    public boolean getReplacedToken() {
+      return replacedToken_;
+    }
+    /**
+     * <pre>
+     * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+     * </pre>
+     *
+     * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
+     * @param value The replacedToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReplacedToken(boolean value) {
+
+      replacedToken_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+     * </pre>
+     *
+     * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReplacedToken() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      replacedToken_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(
