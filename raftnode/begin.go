@@ -92,7 +92,7 @@ func (w *wire) begin(ctx context.Context, o *Options) error {
 	switch {
 	case p.genesis != nil:
 		return w.adopt(o, p.genesis)
-	case p.joined != nil && len(o.Join) == 0:
+	case p.joined != nil && (len(o.Join) == 0 || !o.hasJoinToken()):
 		w.log.Info("goes on joining the cluster that the member was added to before",
 			zap.String("cluster_id", fmt.Sprintf("%x", p.joined.GetClusterId())))
 		return w.joined(o, p.joined)
@@ -187,8 +187,8 @@ func (w *wire) adopt(o *Options, g *peerv1.Genesis) error {
 
 // adviceWiped says what to do about a lost data directory.
 func adviceWiped(name string) string {
-	return fmt.Sprintf("if its data is lost for good, run \"tenure member remove %s\" against another member, "+
-		"then start this one with --join ADDRESS in place of --initial-cluster; "+
+	return fmt.Sprintf("if its data is lost for good, run \"tenure member remove %[1]s\" and \"tenure member add %[1]s\" against "+
+		"another member, then start this one with --join ADDRESS in place of --initial-cluster and with the token that was printed; "+
 		"if it is not, give the --data-dir that it had", name)
 }
 

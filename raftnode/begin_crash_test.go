@@ -21,7 +21,7 @@ import (
 // beginnings are the ways in which a directory can be started, whatever it was started as before.
 func beginnings(s *stranger, self raftnode.Peer) map[string]func(o *raftnode.Options) {
 	return map[string]func(o *raftnode.Options){
-		"with --join":    func(o *raftnode.Options) { o.Join = []string{s.address} },
+		"with --join":    func(o *raftnode.Options) { o.Join, o.JoinToken = []string{s.address}, someToken },
 		"founding":       func(o *raftnode.Options) { o.InitialCluster = []raftnode.Peer{{Name: "s", Address: s.address}, self} },
 		"founding alone": func(o *raftnode.Options) { o.InitialCluster = []raftnode.Peer{self} },
 		"with nothing":   func(*raftnode.Options) {},

@@ -2,6 +2,7 @@ package raftnode_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // fleet runs members that come and go, over wires that also carry snapshots.
@@ -109,15 +112,52 @@ func (f *fleet) join(id uint64, with ...func(*raftnode.MemberSpec)) *raftnode.No
 	for _, w := range with {
 		w(&spec)
 	}
-	f.change("add", func(ctx context.Context, leader *raftnode.Node) error {
-		_, err := leader.AddMember(ctx, spec)
-		return err
-	})
+	f.makeToken(&storev1.MakeJoinToken{Name: spec.Name})
+	f.admit(spec)
 	return n
 }
 
+// tokenOf returns the join token for a name; there is one for each.
+func tokenOf(name string) []byte {
+	hash := sha256.Sum256([]byte(name))
+	return hash[:]
+}
+
+// makeToken makes the join token for a name, in a cluster whose version is raised for it.
+func (f *fleet) makeToken(token *storev1.MakeJoinToken) {
+	f.t.Helper()
+	hash := sha256.Sum256(tokenOf(token.GetName()))
+	token.TokenSha256, token.TtlMs = hash[:], time.Hour.Milliseconds()
+	f.change("make a join token", func(ctx context.Context, leader *raftnode.Node) error {
+		_, newest := storage.ClusterVersions()
+		if leader.Store().Applied().ClusterVersion < newest {
+			raise := &storev1.SetClusterVersion{Version: newest}
+			_, err := leader.Propose(ctx, &storev1.Command{Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: raise}})
+			if err != nil {
+				return err
+			}
+		}
+		result, err := leader.Propose(ctx, &storev1.Command{Kind: &storev1.Command_MakeJoinToken{MakeJoinToken: token}})
+		if failure := result.GetFailure(); err == nil && failure != nil {
+			return errors.New(failure.GetMessage())
+		}
+		return err
+	})
+}
+
+// admit has a member added that brings the token of its name.
+func (f *fleet) admit(spec raftnode.MemberSpec) {
+	f.t.Helper()
+	f.change("add", func(ctx context.Context, leader *raftnode.Node) error {
+		_, err := leader.Admit(ctx, tokenOf(spec.Name), spec)
+		return err
+	})
+}
+
 func specOf(id uint64) raftnode.MemberSpec {
-	return raftnode.MemberSpec{ID: id, Incarnation: id, Name: fmt.Sprintf("m%d", id)}
+	return raftnode.MemberSpec{
+		ID: id, Incarnation: id, Name: fmt.Sprintf("m%d", id), Addresses: raftnode.Addresses{Peer: fmt.Sprintf("m%d:7402", id)},
+	}
 }
 
 // change asks whoever leads until it is done.

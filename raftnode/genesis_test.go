@@ -13,6 +13,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/raftnode/transport"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // stranger answers at a peer address with whatever it is told to.
@@ -23,7 +24,13 @@ type stranger struct {
 }
 
 func (s *stranger) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.ProbeResponse, error) {
-	return s.probe(req.GetCaller()), nil
+	_, newest := storage.ClusterVersions()
+	resp := &peerv1.ProbeResponse{Header: &peerv1.PeerHeader{Name: "s", From: 7}}
+	if s.probe != nil {
+		resp = s.probe(req.GetCaller())
+	}
+	resp.Header.VersionMax = newest
+	return resp, nil
 }
 
 func (s *stranger) Join(_ context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
@@ -136,7 +143,7 @@ func TestNobodyJoinsWithABadAnswer(t *testing.T) {
 			s := &stranger{join: func(*storev1.Member) *peerv1.JoinResponse { return resp }}
 			s.serve(t)
 			a := c.recruit("a")
-			a.o.Join = []string{s.address}
+			a.o.Join, a.o.JoinToken = []string{s.address}, someToken
 			if err := a.run(t); !errors.Is(err, raftnode.ErrBadAnswer) {
 				t.Errorf("got %v, want ErrBadAnswer", err)
 			}

@@ -72,7 +72,8 @@ func newHealth(n *Node) *health { return &health{n: n, reports: map[uint64]repor
 // be what helps.
 func (h *health) refuses(c *storev1.Command) error {
 	switch c.GetKind().(type) {
-	case *storev1.Command_PutMember, *storev1.Command_DeleteMember:
+	case *storev1.Command_PutMember, *storev1.Command_DeleteMember,
+		*storev1.Command_MakeJoinToken, *storev1.Command_JoinMember, *storev1.Command_EndJoinTokens:
 		return nil
 	}
 	if h.odd.Load() {

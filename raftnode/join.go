@@ -13,33 +13,41 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/transport"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // joinTimeout bounds one request to be added.
 const joinTimeout = 10 * time.Second
 
+// joinTokenRetry is how soon a token that was refused is brought again: an operator may have made it since, or put another
+// into the file.
+const joinTokenRetry = time.Second
+
+// errNoToken says that a member that joins has no token yet.
+var errNoToken = errors.New("no join token was given")
+
 // join asks members of a running cluster to add this one, until one did. Asked again, also after a crash, it is the same
-// member that is added.
+// member that is added. Without a token with which it can join it waits, and says what an operator has to do.
 func (w *wire) join(ctx context.Context, o *Options) error {
-	reported := time.Now()
+	reported, waited := time.Now(), false
 	for {
-		var errs []error
-		for _, address := range o.Join {
-			resp, err := w.askToJoin(ctx, address, o)
-			if err == nil {
-				return w.joined(o, resp)
-			}
-			err = fmt.Errorf("%s: %w", address, err)
-			if refused(err) {
-				return err
-			}
-			errs = append(errs, err)
+		resp, err := w.askAll(ctx, o)
+		switch {
+		case err == nil:
+			return w.joined(o, resp)
+		case refused(err):
+			return err
 		}
-		if time.Since(reported) > beginReport {
-			reported = time.Now()
-			w.log.Info("waits to be added to the cluster", zap.Error(errors.Join(errs...)))
+		lacksToken := errors.Is(err, errNoToken) || errors.Is(err, transport.ErrJoinToken)
+		if time.Since(reported) > beginReport || lacksToken && !waited {
+			reported, waited = time.Now(), waited || lacksToken
+			w.reportJoin(err, lacksToken)
 		}
-		retry := time.NewTimer(beginRetry)
+		pause := beginRetry
+		if errors.Is(err, transport.ErrJoinToken) {
+			pause = joinTokenRetry
+		}
+		retry := time.NewTimer(pause)
 		select {
 		case <-retry.C:
 		case <-ctx.Done():
@@ -49,11 +57,72 @@ func (w *wire) join(ctx context.Context, o *Options) error {
 	}
 }
 
-func (w *wire) askToJoin(ctx context.Context, address string, o *Options) (*peerv1.JoinResponse, error) {
+// reportJoin says why a member still waits to be added.
+func (w *wire) reportJoin(err error, lacksToken bool) {
+	if !lacksToken {
+		w.log.Info("waits to be added to the cluster", zap.Error(err))
+		return
+	}
+	w.log.Warn("waits for a join token; on a member of the cluster run \"tenure member add "+w.o.Name+"\", or \"tenure member "+
+		"replace OLD "+w.o.Name+"\", and give what it prints by --join-token-file or TENURE_JOIN_TOKEN", zap.Error(err))
+}
+
+// askAll asks one member after another, until one has added this one or refuses it for good.
+func (w *wire) askAll(ctx context.Context, o *Options) (*peerv1.JoinResponse, error) {
+	token, err := o.joinToken()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, address := range o.Join {
+		resp, err := w.askToJoin(ctx, address, token, o)
+		if err == nil {
+			return resp, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", address, err))
+		if refused(err) {
+			break
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// joinToken returns the token that the member has now. It is read for every attempt, so that an operator can bring it
+// while the member waits.
+func (o *Options) joinToken() ([]byte, error) {
+	if o.JoinToken == nil {
+		return nil, errNoToken
+	}
+	token, err := o.JoinToken()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errNoToken, err)
+	case len(token) == 0:
+		return nil, errNoToken
+	}
+	return token, nil
+}
+
+// hasJoinToken reports whether the member has a token now.
+func (o *Options) hasJoinToken() bool {
+	_, err := o.joinToken()
+	return err == nil
+}
+
+// askToJoin asks one member. One of an older program would add this one whatever it brings, so it is not asked: it will be
+// when all members know tokens.
+func (w *wire) askToJoin(ctx context.Context, address string, token []byte, o *Options) (*peerv1.JoinResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
+	who, err := w.Transport.Probe(ctx, address, &peerv1.ProbeRequest{Caller: w.header()})
+	if err != nil {
+		return nil, err
+	}
+	if !storage.KnowsJoinTokens(who.GetHeader().GetVersionMax()) {
+		return nil, fmt.Errorf("%w: the member there runs an older program, which knows no join tokens", transport.ErrTryAgain)
+	}
 	return w.Transport.Join(ctx, address, &peerv1.JoinRequest{
-		Member: o.describe(w.d.identity), StayLearner: o.StayLearner,
+		Member: o.describe(w.d.identity), StayLearner: o.StayLearner, Token: token,
 	})
 }
 
@@ -139,10 +208,13 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 		return nil, errNotOpen
 	}
 	m := req.GetMember()
-	if m.GetId() == 0 || m.GetName() == "" || m.GetPeerAddress() == "" {
-		return nil, fmt.Errorf("%w: a member needs id, name and peer address", transport.ErrRefused)
+	if err := storage.CheckJoiner(m); err != nil {
+		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)
 	}
-	added, err := n.AddMember(ctx, MemberSpec{
+	if !n.takesTokens() {
+		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, ErrNotEnabled)
+	}
+	added, err := n.Admit(ctx, req.GetToken(), MemberSpec{
 		ID: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(),
 		Addresses: Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()},
 		Zone:      m.GetZone(), BinaryVersion: m.GetBinaryVersion(),
@@ -153,12 +225,15 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 		return n.joinResponse(added), nil
 	case errors.Is(err, ErrNotLeader):
 		return w.relayJoin(ctx, n, req)
+	case errors.Is(err, ErrJoinToken):
+		w.log.Debug("refused a member that asked to join", zap.String("name", m.GetName()), zap.Uint64("member", m.GetId()))
+		return nil, transport.ErrJoinToken
 	case errors.Is(err, ErrMemberExists):
 		return nil, fmt.Errorf("%w: %w", transport.ErrNameTaken, err)
 	case errors.Is(err, ErrMemberRemoved):
 		return nil, fmt.Errorf("%w: %w", transport.ErrRemoved, err)
 	case errors.Is(err, ErrNoLeader), errors.Is(err, ErrTransferring), errors.Is(err, ErrConfChangePending),
-		errors.Is(err, ErrTooBusy), errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStopped):
+		errors.Is(err, ErrTooBusy), errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStopped), errors.Is(err, ErrNotEnabled):
 		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, err)
 	default:
 		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)

@@ -45,7 +45,7 @@ type Member struct {
 	Match, Lag uint64
 }
 
-// MemberSpec says who is to be added.
+// MemberSpec says who asks to join.
 type MemberSpec struct {
 	// ID and Incarnation are those it drew itself.
 	ID, Incarnation uint64
@@ -59,8 +59,6 @@ type MemberSpec struct {
 	VersionMin, VersionMax uint32
 	// StayLearner keeps it from being promoted when it has caught up.
 	StayLearner bool
-	// Force adds it even where that endangers the quorum.
-	Force bool
 }
 
 // member returns one of Members.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
@@ -86,43 +85,6 @@ func (n *Node) beginChange(ctx context.Context) (cs *raftpb.ConfState, end func(
 		return nil, nil, err
 	}
 	return cs, end, nil
-}
-
-// AddMember adds a member as learner, on the leader. Asked again for a member that is there it changes nothing.
-func (n *Node) AddMember(ctx context.Context, spec MemberSpec) (Member, error) {
-	cs, end, err := n.beginChange(ctx)
-	if err != nil {
-		return Member{}, err
-	}
-	defer end()
-	return n.add(ctx, cs, spec)
-}
-
-func (n *Node) add(ctx context.Context, cs *raftpb.ConfState, spec MemberSpec) (Member, error) {
-	if spec.ID == 0 || raft.IsLocalMsgTarget(spec.ID) || spec.Name == "" {
-		return Member{}, fmt.Errorf("%w: it needs a name and an id", ErrMemberRefused)
-	}
-	record := &storev1.Member{
-		Id: spec.ID, Incarnation: spec.Incarnation, Name: spec.Name,
-		PeerAddress: spec.Addresses.Peer, ClientAddress: spec.Addresses.Client, HttpAddress: spec.Addresses.HTTP,
-		VersionMin: spec.VersionMin, VersionMax: spec.VersionMax, Zone: spec.Zone, BinaryVersion: spec.BinaryVersion,
-		Learner: !slices.Contains(cs.GetVoters(), spec.ID), StayLearner: spec.StayLearner,
-	}
-	if known := n.record(spec.ID); known != nil {
-		record.Starts = known.GetStarts()
-	}
-	// The record comes first: nobody could talk to a member without it.
-	if err := n.putMember(ctx, record); err != nil {
-		return Member{}, err
-	}
-	if !isMember(cs, spec.ID) {
-		if err := n.changeConf(ctx, single(raftpb.ConfChangeAddLearnerNode, spec.ID)); err != nil {
-			return Member{}, err
-		}
-		n.log.Info("added member", zap.String("name", spec.Name), zap.Uint64("member", spec.ID),
-			zap.String("peer_address", spec.Addresses.Peer))
-	}
-	return n.member(spec.ID)
 }
 
 // PromoteMember lets a learner vote, on the leader. Forced, also one that has not caught up or cannot be reached.
@@ -211,55 +173,6 @@ func (n *Node) stepAside(ctx context.Context) error {
 	}
 	l := n.view.Load().lead
 	return &NotLeaderError{Leader: l.Leader, Term: l.Term}
-}
-
-// ReplaceMember puts a new member in the place of another in one joint change, on the leader. The new one is added as
-// learner, and takes the place when it has caught up; a call whose ctx ends before can be repeated.
-func (n *Node) ReplaceMember(ctx context.Context, id uint64, spec MemberSpec) (Member, error) {
-	cs, end, err := n.beginChange(ctx)
-	if err != nil {
-		return Member{}, err
-	}
-	defer end()
-	if id == spec.ID || !isMember(cs, id) {
-		return Member{}, fmt.Errorf("%w: %x", ErrMemberUnknown, id)
-	}
-	if id == n.identity.MemberID {
-		return Member{}, n.stepAside(ctx)
-	}
-	// No other change comes between, so nobody promotes it before.
-	if _, err = n.add(ctx, cs, spec); err != nil {
-		return Member{}, err
-	}
-	if err = n.awaitCaughtUp(ctx, spec.ID); err != nil {
-		return Member{}, err
-	}
-	if cs, err = n.conf(); err != nil {
-		return Member{}, err
-	}
-	change := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{
-		{Type: raftpb.ConfChangeRemoveNode.Enum(), NodeId: new(id)},
-	}}
-	after := without(cs.GetVoters(), id)
-	if slices.Contains(cs.GetVoters(), id) && !slices.Contains(after, spec.ID) {
-		change.Changes = append(change.Changes,
-			&raftpb.ConfChangeSingle{Type: raftpb.ConfChangeAddNode.Enum(), NodeId: new(spec.ID)})
-		after = append(after, spec.ID)
-	}
-	if err = n.patiently(ctx, func() error { return n.checkQuorum(after) }); err != nil && !spec.Force {
-		return Member{}, err
-	}
-	if err = n.changeConf(ctx, change); err != nil {
-		return Member{}, err
-	}
-	if err = n.awaitConf(ctx, func(cs *raftpb.ConfState) bool { return !isMember(cs, id) }); err != nil {
-		return Member{}, err
-	}
-	n.log.Info("replaced member", zap.Uint64("member", id), zap.Uint64("by", spec.ID))
-	if err = errors.Join(n.deleteMember(ctx, id), n.recordVoter(ctx, spec.ID)); err != nil {
-		return Member{}, err
-	}
-	return n.member(spec.ID)
 }
 
 // TransferLeadership hands the leadership to a voter, on the leader; 0 lets the one take it that can soonest.
@@ -406,17 +319,6 @@ func (n *Node) caughtUp(id uint64) error {
 	return nil
 }
 
-// awaitCaughtUp waits until a member has caught up, as long as this one leads.
-func (n *Node) awaitCaughtUp(ctx context.Context, id uint64) error {
-	return n.await(ctx, func() (bool, error) {
-		if err := n.mayPropose(); err != nil {
-			return false, err
-		}
-		err := n.caughtUp(id)
-		return err == nil, nil
-	}, func() error { return n.caughtUp(id) })
-}
-
 // awaitConf waits until the members are as wanted.
 func (n *Node) awaitConf(ctx context.Context, is func(*raftpb.ConfState) bool) error {
 	return n.await(ctx, func() (bool, error) {
@@ -470,6 +372,10 @@ func (n *Node) proposeMember(ctx context.Context, c *storev1.Command) error {
 		return fmt.Errorf("%w: %s", ErrMemberExists, f.GetMessage())
 	case storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED:
 		return fmt.Errorf("%w: %s", ErrMemberRemoved, f.GetMessage())
+	case storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED:
+		return fmt.Errorf("%w: %s", ErrJoinToken, f.GetMessage())
+	case storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED:
+		return ErrNotEnabled
 	default:
 		return fmt.Errorf("%w: %s", ErrMemberRefused, f.GetMessage())
 	}

@@ -79,10 +79,8 @@ func TestGrowReplaceShrinkUnderLoad(t *testing.T) {
 		f.voters(1, 2, 3, 4, 5)
 
 		f.start(6, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, 6, [16]byte{1}) })
-		f.change("replace", func(ctx context.Context, leader *raftnode.Node) error {
-			_, err := leader.ReplaceMember(ctx, 2, specOf(6))
-			return err
-		})
+		f.makeToken(&storev1.MakeJoinToken{Name: "m6", Replaces: 2})
+		f.admit(specOf(6))
 		f.ended(2, raftnode.ErrRemoved)
 		f.voters(1, 3, 4, 5, 6)
 
@@ -104,7 +102,8 @@ func TestGrowReplaceShrinkUnderLoad(t *testing.T) {
 		}
 		l.end(rest...)
 		// Ids are never used again.
-		_, err := f.leader().AddMember(t.Context(), specOf(2))
+		f.makeToken(&storev1.MakeJoinToken{Name: "m2"})
+		_, err := f.leader().Admit(t.Context(), tokenOf("m2"), specOf(2))
 		if !errors.Is(err, raftnode.ErrMemberRemoved) {
 			t.Errorf("add a removed member: got %v, want %v", err, raftnode.ErrMemberRemoved)
 		}
@@ -186,16 +185,17 @@ func TestChangesThatLoseTheQuorumAreRefused(t *testing.T) {
 			t.Errorf("remove nobody: got %v, want %v", err, raftnode.ErrMemberUnknown)
 		}
 		// A learner that never was there cannot vote, but by force.
-		if _, err := leader.AddMember(t.Context(), specOf(4)); err != nil {
+		f.makeToken(&storev1.MakeJoinToken{Name: "m4"})
+		if _, err := leader.Admit(t.Context(), tokenOf("m4"), specOf(4)); err != nil {
 			t.Fatalf("add: %v", err)
 		}
-		if _, err := leader.AddMember(t.Context(), specOf(4)); err != nil {
+		if _, err := leader.Admit(t.Context(), tokenOf("m4"), specOf(4)); err != nil {
 			t.Errorf("add again: %v", err)
 		}
 		stolen := specOf(5)
 		stolen.Name = "m4"
-		if _, err := leader.AddMember(t.Context(), stolen); !errors.Is(err, raftnode.ErrMemberExists) {
-			t.Errorf("add under a name that is taken: got %v, want %v", err, raftnode.ErrMemberExists)
+		if _, err := leader.Admit(t.Context(), tokenOf("m4"), stolen); !errors.Is(err, raftnode.ErrJoinToken) {
+			t.Errorf("add with a token that was used: got %v, want %v", err, raftnode.ErrJoinToken)
 		}
 		if _, err := leader.PromoteMember(t.Context(), 4, false); !errors.Is(err, raftnode.ErrNotCaughtUp) {
 			t.Errorf("promote: got %v, want %v", err, raftnode.ErrNotCaughtUp)
@@ -281,6 +281,11 @@ func TestHalfDoneChangesHeal(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Removed, but still recorded.
+		f.await("the record to say that it votes", func() bool {
+			return slices.ContainsFunc(f.leader().Members(), func(m raftnode.Member) bool {
+				return m.GetId() == 4 && !m.GetLearner()
+			})
+		})
 		leader := f.leader()
 		if leader.Status().MemberID == 4 {
 			if err := leader.TransferLeadership(t.Context(), 1); err != nil {
@@ -316,7 +321,8 @@ func TestAMemberWithoutRecordIsRemoved(t *testing.T) {
 				id := leader.Status().MemberID%3 + 1
 				if role == "learner" {
 					id = 9
-					if _, err := leader.AddMember(t.Context(), specOf(id)); err != nil {
+					f.makeToken(&storev1.MakeJoinToken{Name: "m9"})
+					if _, err := leader.Admit(t.Context(), tokenOf("m9"), specOf(id)); err != nil {
 						t.Fatal(err)
 					}
 				}

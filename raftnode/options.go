@@ -48,6 +48,9 @@ type Options struct {
 	InitialCluster []Peer
 	// Join are peer addresses of a running cluster's members. A member on a fresh directory asks them to be added.
 	Join []string
+	// JoinToken returns the join token that a member on a fresh directory brings; empty if it has none yet. It is called for
+	// every attempt to join. Nil is a member without one, which waits.
+	JoinToken func() ([]byte, error)
 	// StayLearner keeps a member that joins from being promoted when it has caught up.
 	StayLearner bool
 	// PeerListener is where other members connect; it is closed by Run or Close. Nil serves no peers.

@@ -64,7 +64,11 @@ func (r *reconciler) look(ctx context.Context) error {
 	if err := r.raise(ctx, cs); err != nil {
 		return err
 	}
-	return r.promote(ctx, cs)
+	tokens := r.n.joinTokens()
+	if done, err := r.replace(ctx, cs, tokens); done || err != nil {
+		return err
+	}
+	return r.promote(ctx, cs, tokens)
 }
 
 // raise raises the cluster version to what every member can follow, so that what it stands for may be used. Members say in
@@ -122,11 +126,16 @@ func (r *reconciler) expel(ctx context.Context, cs *raftpb.ConfState) (bool, err
 func (r *reconciler) records(ctx context.Context, cs *raftpb.ConfState) error {
 	var errs []error
 	seen := map[uint64]bool{}
+	tokens := r.n.joinTokens()
 	for _, m := range r.n.records() {
 		id := m.GetId()
 		seen[id] = true
 		learner := slices.Contains(cs.GetLearners(), id)
 		switch {
+		case !isMember(cs, id) && m.GetLearner() && m.GetStarts() == 0 && tokens[id].GetMemberId() == id:
+			// It asked to join, and the leader was lost before raft knew it: no leader has ever heard from it. It may be away
+			// now, and the token is its own for good.
+			errs = append(errs, r.n.enlist(ctx, cs, m))
 		case !isMember(cs, id):
 			// A voter without a place was removed. A learner may be about to be added; it may also never come.
 			since, ok := r.orphans[id]
@@ -157,20 +166,41 @@ func (r *reconciler) records(ctx context.Context, cs *raftpb.ConfState) error {
 	return errors.Join(errs...)
 }
 
+// isReady reports whether a learner has caught up for some time.
+func (r *reconciler) isReady(id uint64) bool {
+	if r.n.caughtUp(id) != nil {
+		delete(r.ready, id)
+		return false
+	}
+	if r.ready[id]++; r.ready[id] < caughtUpChecks {
+		return false
+	}
+	delete(r.ready, id)
+	return true
+}
+
+// replace lets a learner that has caught up take the place in which it joined, one at a time. It reports whether it
+// changed the members. An operator has said so by name, so it also happens where learners are promoted by hand.
+func (r *reconciler) replace(
+	ctx context.Context, cs *raftpb.ConfState, tokens map[uint64]storage.JoinToken,
+) (bool, error) {
+	for _, id := range cs.GetLearners() {
+		if old := replaces(cs, tokens, id); old != 0 && r.isReady(id) {
+			return true, r.n.takePlace(ctx, cs, old, tokens[id])
+		}
+	}
+	return false, nil
+}
+
 // promote lets the learners vote that have caught up for some time, one at a time.
-func (r *reconciler) promote(ctx context.Context, cs *raftpb.ConfState) error {
+func (r *reconciler) promote(ctx context.Context, cs *raftpb.ConfState, tokens map[uint64]storage.JoinToken) error {
 	if r.n.o.Membership.ManualPromotion {
 		return nil
 	}
 	for _, id := range cs.GetLearners() {
-		if m := r.n.record(id); m.GetStayLearner() || r.n.caughtUp(id) != nil {
-			delete(r.ready, id)
+		if r.n.record(id).GetStayLearner() || replaces(cs, tokens, id) != 0 || !r.isReady(id) {
 			continue
 		}
-		if r.ready[id]++; r.ready[id] < caughtUpChecks {
-			continue
-		}
-		delete(r.ready, id)
 		_, err := r.n.promote(ctx, cs, id, false)
 		return err
 	}

@@ -133,6 +133,10 @@ func (w *wire) unreachable(member uint64) {
 }
 
 func (w *wire) describePeer(m *storev1.Member) {
+	if err := storage.CheckJoiner(m); err != nil {
+		w.log.Warn("passes over what a member says of itself", zap.Uint64("member", m.GetId()), zap.Error(err))
+		return
+	}
 	w.mu.Lock()
 	w.described[m.GetId()] = m
 	w.mu.Unlock()

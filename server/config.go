@@ -67,6 +67,9 @@ type Config struct {
 	InitialCluster []string
 	// Join are peer addresses, host:port, of a running cluster that a member on a fresh directory asks to be added to.
 	Join []string
+	// JoinToken is the join token that a member brings that joins, as text; JoinTokenFile is a file with it. The file may come
+	// while the member waits. At most one of them is given.
+	JoinToken, JoinTokenFile string
 	// StayLearner keeps a member that joins from voting when it has caught up.
 	StayLearner bool
 	// ManualPromotion leaves it to PromoteMember to let learners vote, while this member leads.
@@ -231,6 +234,9 @@ func checkAdvertised(flag, address string) error {
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fmt.Errorf("%w: %s %q must have a port between 1 and 65535", ErrConfig, flag, address)
+	}
+	if err := storage.CheckAddress(address); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrConfig, flag, err)
 	}
 	return nil
 }

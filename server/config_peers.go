@@ -1,8 +1,11 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 
@@ -23,6 +26,9 @@ func (c Config) checkPeers() error {
 	if c.StayLearner && len(c.Join) == 0 {
 		return fmt.Errorf("%w: --learner needs --join", ErrConfig)
 	}
+	if err := c.checkJoinToken(); err != nil {
+		return err
+	}
 	for _, address := range c.Join {
 		if err := checkAdvertised("--join", address); err != nil {
 			return err
@@ -30,6 +36,49 @@ func (c Config) checkPeers() error {
 	}
 	_, err := c.initialCluster()
 	return err
+}
+
+// errJoinToken says that a text is no join token.
+var errJoinToken = errors.New("a join token is 64 hexadecimal digits, as \"tenure member add\" prints it")
+
+// checkJoinToken refuses a token that cannot be one. A file is read when the member joins: it may come later.
+func (c Config) checkJoinToken() error {
+	if c.JoinToken != "" && c.JoinTokenFile != "" {
+		return fmt.Errorf("%w: --join-token-file and TENURE_JOIN_TOKEN both bring a join token; give one of them", ErrConfig)
+	}
+	if c.JoinToken == "" {
+		return nil
+	}
+	if _, err := ParseJoinToken(c.JoinToken); err != nil {
+		return fmt.Errorf("%w: TENURE_JOIN_TOKEN: %w", ErrConfig, err)
+	}
+	return nil
+}
+
+// joinTokenFileBytesMax is how much is read of the file with a join token.
+const joinTokenFileBytesMax = 4 << 10
+
+// joinToken returns the token that a member that joins has now; empty if it has none.
+func (c Config) joinToken() ([]byte, error) {
+	if c.JoinTokenFile == "" {
+		if c.JoinToken == "" {
+			return nil, nil
+		}
+		return ParseJoinToken(c.JoinToken)
+	}
+	file, err := os.Open(c.JoinTokenFile)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, joinTokenFileBytesMax))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	token, err := ParseJoinToken(string(raw))
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.JoinTokenFile, err)
+	}
+	return token, err
 }
 
 // initialCluster returns the members that begin the cluster together.

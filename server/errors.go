@@ -417,6 +417,8 @@ func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
 		storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS:       tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
 		storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND:     tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
 		storev1.FailureReason_FAILURE_REASON_STORE_FULL:          tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
+		storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:       tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED,
+		storev1.FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND:    tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND,
 	}[reason]
 	if !ok {
 		return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
@@ -468,6 +470,8 @@ func addFacts(e *apiError, f *storev1.Failure) {
 	case storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
 		storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:
 		e.add("epoch", strconv.FormatUint(f.GetActual(), 10))
+	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
+		e.add("cause", "exists")
 	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:
 		e.add("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
 	default:

@@ -26,16 +26,10 @@ type Node interface {
 	Members() []raftnode.Member
 	// PeerConn is a connection to another member, for calls.
 	PeerConn(member uint64) (grpc.ClientConnInterface, error)
-	// Introduce asks whoever listens at a peer address who it is.
-	Introduce(ctx context.Context, address string) (raftnode.MemberSpec, error)
-	// AddMember adds a member; like the calls below, only where this one leads.
-	AddMember(ctx context.Context, spec raftnode.MemberSpec) (raftnode.Member, error)
-	// PromoteMember gives a learner its vote.
+	// PromoteMember gives a learner its vote; like the calls below, only where this one leads.
 	PromoteMember(ctx context.Context, id uint64, force bool) (raftnode.Member, error)
 	// RemoveMember removes a member for good.
 	RemoveMember(ctx context.Context, id uint64, force bool) error
-	// ReplaceMember puts another member in the place of one.
-	ReplaceMember(ctx context.Context, id uint64, spec raftnode.MemberSpec) (raftnode.Member, error)
 	// TransferLeadership hands leadership to a member; zero: to the one that is furthest.
 	TransferLeadership(ctx context.Context, id uint64) error
 	// Alarms are the dangers that the member knows of.

@@ -270,6 +270,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		LeaderTasks:    []func(context.Context, uint64) error{r.timers.Lead, r.compaction().Lead},
 		InitialCluster: first,
 		Join:           r.config.Join,
+		JoinToken:      r.config.joinToken,
 		StayLearner:    r.config.StayLearner,
 		PeerListener:   r.listeners.peer,
 		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.register},

@@ -132,6 +132,13 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 		return c.putMember(kind.PutMember)
 	case *storev1.Command_DeleteMember:
 		return c.deleteMember(kind.DeleteMember)
+	case *storev1.Command_MakeJoinToken:
+		made, err := c.makeJoinToken(kind.MakeJoinToken)
+		return &storev1.Result{Kind: &storev1.Result_MakeJoinToken{MakeJoinToken: made}}, err
+	case *storev1.Command_JoinMember:
+		return c.joinMember(kind.JoinMember)
+	case *storev1.Command_EndJoinTokens:
+		return c.endJoinTokens(kind.EndJoinTokens)
 	default:
 		return nil, fmt.Errorf("%w: command kind %T", ErrUnknownFormat, kind)
 	}

@@ -91,6 +91,8 @@ func recordOf(kind byte) record {
 		return &storev1.RemovedMemberRecord{}
 	case rowFreeze:
 		return &storev1.FreezeRecord{}
+	case rowJoinToken:
+		return &storev1.JoinTokenRecord{}
 	default:
 		return nil
 	}
@@ -116,6 +118,8 @@ func dumpName(row []byte) string {
 		if o, ok := cutObjectRow(row); ok {
 			return fmt.Sprintf("%s %s %c %d %q %q", kind, SessionID(row[1:17]), o.kind, o.name.ns, o.name.key, o.owner)
 		}
+	case rowJoinToken:
+		return fmt.Sprintf("%s %q", kind, row[1:])
 	case rowHistory:
 		if revision, index, ok := cutHistoryRow(row); ok {
 			return fmt.Sprintf("%s %d.%d", kind, revision, index)

@@ -34,6 +34,7 @@ const (
 	rowWait        byte = 'w' // namespace, key, place → longest wait in milliseconds; waits with a time-out
 	rowSweep       byte = 'y' // last blocked lock that was looked at since the limit of holders was raised
 	rowWindow      byte = 'z' // session, epoch → head of a request window
+	rowJoinToken   byte = 'W' // name of a member → join token
 )
 
 // Kinds of objects that a session owns.

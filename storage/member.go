@@ -19,15 +19,10 @@ func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 	if err := checkMember(m); err != nil {
 		return nil, err
 	}
-	_, removed, err := c.rows.get(numberRow(rowRemoved, m.GetId()))
-	if err != nil {
+	if err := c.checkNotRemoved(m.GetId()); err != nil {
 		return nil, err
 	}
-	if removed {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
-			fmt.Sprintf("member %x was removed; its id is never used again", m.GetId()))
-	}
-	if err = checkFollows(m, c.state.ClusterVersion); err != nil {
+	if err := checkFollows(m, c.state.ClusterVersion); err != nil {
 		return nil, err
 	}
 	others, err := members(c.rows)
@@ -46,6 +41,23 @@ func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 	c.rows.set(numberRow(rowMember, m.GetId()), value)
 	c.membersChanged = true
 	return &storev1.Result{}, nil
+}
+
+// checkNotRemoved refuses the id of a member that was removed.
+func (c *command) checkNotRemoved(id uint64) error {
+	_, removed, err := c.rows.get(numberRow(rowRemoved, id))
+	if err == nil && removed {
+		err = broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
+			fmt.Sprintf("member %x was removed; its id is never used again", id))
+	}
+	return err
+}
+
+// memberExists returns the failure of a command that another member is in the way of.
+func memberExists(other uint64, why string) error {
+	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, why)
+	f.failure.Actual = other
+	return f
 }
 
 // checkMember refuses what the server should have.
@@ -87,9 +99,7 @@ func checkApart(m, other *storev1.Member) error {
 	default:
 		return nil
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, why)
-	f.failure.Actual = other.GetId()
-	return f
+	return memberExists(other.GetId(), why)
 }
 
 // deleteMember forgets a member and keeps its id from being used again.
@@ -121,7 +131,10 @@ func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error)
 	}
 	c.rows.set(numberRow(rowRemoved, id), value)
 	c.membersChanged = true
-	return &storev1.Result{}, nil
+	if c.state.ClusterVersion >= version2 {
+		err = c.endTokensOf(id)
+	}
+	return &storev1.Result{}, err
 }
 
 // members returns all members, by id.

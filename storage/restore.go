@@ -156,6 +156,9 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	} else {
 		w.rows.remove([]byte{rowFreeze})
 	}
+	if err := dropJoinTokens(w.rows); err != nil {
+		return err
+	}
 	if h.members != nil {
 		if err := h.members.write(w); err != nil {
 			return err

@@ -53,13 +53,6 @@ func parseCommand(t *testing.T, line string) *storev1.Command {
 		cmd.Kind = &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{
 			Version: uint32(parseNumber(t, w.next())),
 		}}
-	case "member":
-		cmd.Kind = &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: &storev1.Member{
-			Id: parseNumber(t, w.next()), Name: w.str("name"), PeerAddress: w.str("peer"), Incarnation: w.num("incarnation"),
-			VersionMin: uint32(w.num("version-min")), VersionMax: uint32(w.num("version-max")),
-		}}}
-	case "delete-member":
-		cmd.Kind = &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: parseNumber(t, w.next())}}
 	case "grant-waiters":
 		cmd.Kind = &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: w.num("term")}}
 	case "compact":
@@ -67,7 +60,7 @@ func parseCommand(t *testing.T, line string) *storev1.Command {
 			Revision: parseNumber(t, w.next()), EventsMax: uint32(w.num("events")),
 		}}
 	default:
-		if !parseKeyCommand(w, verb, cmd) {
+		if !parseMemberCommand(w, verb, cmd) {
 			t.Fatalf("%s: unknown command %q", line, verb)
 		}
 	}

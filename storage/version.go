@@ -25,6 +25,9 @@ func ClusterVersions() (oldest, newest uint32) { return clusterVersionMin, clust
 // in any case, and older programs do not know the question.
 func KeepsKeys(version uint32) bool { return version >= version2 }
 
+// KnowsJoinTokens reports whether a cluster version has join tokens, without which nobody joins.
+func KnowsJoinTokens(version uint32) bool { return version >= version2 }
+
 // checkVersion refuses a state of a cluster version that this program cannot follow.
 func checkVersion(version uint32) error {
 	if version < clusterVersionMin || version > clusterVersionMax {

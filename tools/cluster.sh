@@ -62,6 +62,9 @@ Three members serve. Their logs: $data/tenure-*.log
   tenure status
   tenure lock jobs/nightly -- sleep 60
   kill -9 ${members[0]}                         # stop one; the others go on
+  tenure member add tenure-4 > token         # a fourth joins with this token
+  tenure serve --name tenure-4 --join 127.0.0.1:$((base + 2)),127.0.0.1:$((base + 12)) --join-token-file token \\
+    --data-dir $data/tenure-4 --listen 127.0.0.1:$((base + 30)) --http 127.0.0.1:$((base + 31)) --peer 127.0.0.1:$((base + 32))
   curl http://127.0.0.1:$((base + 11))/v1/status
 
 Ctrl-C stops all of them${remove:+, and removes what they stored}.

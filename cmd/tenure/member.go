@@ -15,8 +15,8 @@ import (
 func newMemberCommand(env *environment) *cobra.Command {
 	return groupCommand("member", "List and change the members of the cluster",
 		`  tenure member list
-  tenure member add tenure-4 10.0.0.4:7402
-  tenure member replace tenure-2 tenure-5 10.0.0.5:7402
+  tenure member add tenure-4 > token
+  tenure member replace tenure-2 tenure-5 > token
   tenure member transfer-leader`,
 		newMemberListCommand(env),
 		newMemberAddCommand(env),

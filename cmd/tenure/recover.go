@@ -129,7 +129,7 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 			"that are left, take the one whose last entry is the highest. To go on, add --force-new-cluster.\n")
 	}
 	return e.printf("\nSuccess! The member is a cluster of its own: %x, at revision %d.\n"+
-		"Start it with \"tenure serve --data-dir %s\"; the other members need empty data directories and --join.\n",
+		"Start it with \"tenure serve --data-dir %s\"; the other members need empty data directories, --join, and join tokens (tenure member add).\n",
 		r.NewClusterID, r.NewRevision, f.dataDir)
 }
 

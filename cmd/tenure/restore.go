@@ -94,7 +94,7 @@ func (e *environment) restore(ctx context.Context, path string, f *restoreFlags)
 		return e.printRestoredJSON(a)
 	}
 	return e.printf("Success! %s is the first member of a new cluster: %x, at revision %d, with %s and %s.\n"+
-		"Start it with \"tenure serve --data-dir %s\"; others join it with --join.\n",
+		"Start it with \"tenure serve --data-dir %s\"; others join it with --join and a join token (tenure member add).\n",
 		f.dataDir, a.ClusterID, a.Revision, counted(a.Keys, "key"), counted(a.Sessions, "session"), f.dataDir)
 }
 

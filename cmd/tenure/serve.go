@@ -41,7 +41,10 @@ func newServeCommand(env *environment) *cobra.Command {
 		Long: `Run one member until SIGINT or SIGTERM.
 
 When it serves it prints one line with the addresses it bound, "tenure: serving grpc=... http=...
-peer=...", and writes them to DATA_DIR/addresses.json. Port 0 takes any free port. Logs go to stderr.`,
+peer=...", and writes them to DATA_DIR/addresses.json. Port 0 takes any free port. Logs go to stderr.
+
+A member that joins a cluster needs a join token, which "tenure member add NAME" prints: in a file (--join-token-file) or in
+the variable TENURE_JOIN_TOKEN. Without one it waits, and says what to run; the file may come meanwhile.`,
 		Example: `  tenure serve --dev
   tenure serve --data-dir /var/lib/tenure
   tenure serve --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --insecure
@@ -50,8 +53,9 @@ peer=...", and writes them to DATA_DIR/addresses.json. Port 0 takes any free por
   # three members that begin a cluster together, each with its own --name
   tenure serve --name a --initial-cluster a=10.0.0.5:7402,b=10.0.0.6:7402,c=10.0.0.7:7402 \
     --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --peer 10.0.0.5:7402 --insecure
-  # a fourth that joins it
-  tenure serve --name d --join 10.0.0.5:7402,10.0.0.6:7402 \
+  # a fourth that joins it, with a token that one of the others makes
+  tenure member add d --endpoints 10.0.0.5:7400 > token
+  tenure serve --name d --join 10.0.0.5:7402,10.0.0.6:7402 --join-token-file token \
     --data-dir /var/lib/tenure --listen 10.0.0.8:7400 --http 10.0.0.8:7401 --peer 10.0.0.8:7402 --insecure`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,6 +80,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.AdvertiseHTTPAddr, "advertise-http", "", "what clients are told instead of --http, host:port")
 	flags.StringSliceVar(&c.InitialCluster, "initial-cluster", nil, "members that begin a new cluster together, name=host:port each with its peer address; the same for all, without effect later")
 	flags.StringSliceVar(&c.Join, "join", nil, "peer addresses, host:port, of a running cluster to join with a new data directory")
+	flags.StringVar(&c.JoinTokenFile, "join-token-file", "", "file with the join token that \"tenure member add\" printed; it is read when the member joins")
 	flags.BoolVar(&c.StayLearner, "learner", false, "do not vote after joining")
 	flags.BoolVar(&c.ManualPromotion, "manual-promotion", false, "let learners vote only when \"tenure member promote\" says so, while this member leads")
 	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free space of the disk below which nothing is taken that makes the state grow")
@@ -100,6 +105,8 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 	defer func() { _ = log.Sync() }() // Not every stderr can be synced.
 	config := f.config
 	config.Logger, config.Version = log, env.version
+	// There is no flag for it: other users of the machine can read command lines.
+	config.JoinToken, _ = env.getenv("TENURE_JOIN_TOKEN")
 	if f.dev && config.DataDir == "" {
 		if config.DataDir, err = os.MkdirTemp("", "tenure-dev-"); err != nil {
 			return refusedError("make a temporary directory: %w", err)

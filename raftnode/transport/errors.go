@@ -23,6 +23,8 @@ var (
 	ErrLocalMessage = errors.New("raft message that no peer may send")
 	// ErrNameTaken says that another member of the cluster has the name.
 	ErrNameTaken = errors.New("another member of the cluster has this name")
+	// ErrJoinToken says that a member cannot join with the token that it brought.
+	ErrJoinToken = errors.New("the join token is wrong, has ended, is for another name, or was used by another member")
 	// ErrRefused says that the cluster does not take the member, for another reason.
 	ErrRefused = errors.New("membership refused")
 )
@@ -60,6 +62,7 @@ var reasons = []struct {
 	{ErrStaleIncarnation, "STALE_INCARNATION"},
 	{ErrLocalMessage, "LOCAL_MESSAGE"},
 	{ErrNameTaken, "NAME_TAKEN"},
+	{ErrJoinToken, "JOIN_TOKEN_REFUSED"},
 	{ErrRefused, "MEMBERSHIP_REFUSED"},
 }
 

@@ -21,6 +21,7 @@ func (empty) Sessions(storage.SessionID, int) ([]storage.SessionEntry, bool, err
 func (empty) Delays() ([]storage.Delay, error)             { return nil, nil }
 func (empty) Waits() ([]storage.Wait, error)               { return nil, nil }
 func (empty) Freeze() (*storev1.FreezeRecord, bool, error) { return nil, false, nil }
+func (empty) JoinTokens() ([]storage.JoinToken, error)     { return nil, nil }
 func (empty) Close() error                                 { return nil }
 
 // leading returns timers that lead and have n sessions.

@@ -1,9 +1,11 @@
 package expiry_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,6 +37,7 @@ type cluster struct {
 	delays   []storage.Delay
 	waits    []storage.Wait
 	freeze   *storev1.FreezeRecord // nil: not frozen
+	tokens   []storage.JoinToken
 	commands []*storev1.Command
 	endedAt  map[storage.SessionID]time.Duration
 	// propose, if set, is asked before a command is applied.
@@ -187,6 +190,15 @@ func (c *cluster) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.R
 		}
 		c.freeze = nil
 		c.publish()
+	case *storev1.Command_EndJoinTokens:
+		if kind.EndJoinTokens.GetTerm() != c.term {
+			return &storev1.Result{Failure: &storev1.Failure{Reason: storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH}}, nil
+		}
+		for _, ref := range kind.EndJoinTokens.GetTokens() {
+			c.tokens = slices.DeleteFunc(slices.Clone(c.tokens), func(t storage.JoinToken) bool {
+				return t.Name == ref.GetName() && bytes.Equal(t.GetTokenSha256(), ref.GetTokenSha256())
+			})
+		}
 	case *storev1.Command_GrantWaiters:
 		if c.freeze != nil {
 			return &storev1.Result{Failure: &storev1.Failure{Reason: storev1.FailureReason_FAILURE_REASON_FROZEN}}, nil
@@ -238,7 +250,7 @@ func (c *cluster) proposed() []*storev1.Command {
 	return c.commands
 }
 
-// Applied, Sessions, Delays, Waits, Freeze and Close make the cluster a snapshot of itself.
+// Applied, Sessions, Delays, Waits, Freeze, JoinTokens and Close make the cluster a snapshot of itself.
 func (c *cluster) Applied() (storage.Applied, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,5 +281,11 @@ func (c *cluster) Freeze() (*storev1.FreezeRecord, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.freeze, c.freeze != nil, nil
+}
+
+func (c *cluster) JoinTokens() ([]storage.JoinToken, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tokens, nil
 }
 func (c *cluster) Close() error { return nil }

@@ -1,4 +1,4 @@
-// Package expiry is the leader's clock: it decides when sessions, lock-delays, waits and the freeze after a restore have
+// Package expiry is the leader's clock: it decides when sessions, lock-delays, waits, join tokens and the freeze after a restore have
 // run out, and says so by commands. State holds durations, never instants, so the instants live here, in the memory of the
 // leader alone.
 //

@@ -48,6 +48,7 @@ type leader struct {
 	delays   *firing[delayID, delay]
 	waits    *firing[waitID, wait]
 
+	joinTokens  joinTokens
 	dueSessions []Ref // filed under a time that has come, oldest first
 	// What the command under way names. A session stays named until its end has an outcome.
 	proposed       []Ref
@@ -76,6 +77,7 @@ func newLeader(t *Timers, tm *term) *leader {
 		{name: "waits", next: l.endWaits, done: func(*storev1.Result) { l.waits.ended() }, failed: l.waits.failed},
 		l.grants,
 		{name: "freeze", next: l.endFreeze, done: l.freezeEnded},
+		{name: "join tokens", next: l.endJoinTokens, done: l.joinTokensEnded, failed: func() { l.joinTokens.looked = false }},
 	}
 	l.outcomes = make(chan outcome, len(l.lanes))
 	return l

@@ -29,6 +29,8 @@ type Snapshot interface {
 	Waits() ([]storage.Wait, error)
 	// Freeze returns the freeze of grants after a restore, or false.
 	Freeze() (*storev1.FreezeRecord, bool, error)
+	// JoinTokens returns all join tokens.
+	JoinTokens() ([]storage.JoinToken, error)
 	// Close ends the snapshot.
 	Close() error
 }
@@ -49,8 +51,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Timers are the timers of sessions, lock-delays and waits, and of the freeze after a restore. They run while this member leads. All methods may be called
-// from any goroutine, but Publish only from one.
+// Timers are the timers of sessions, lock-delays, waits and join tokens, and of the freeze after a restore. They run while this
+// member leads. All methods may be called from any goroutine, but Publish only from one.
 type Timers struct {
 	propose  Proposer
 	snapshot func() Snapshot

@@ -173,18 +173,6 @@ func (c *Cluster) Prepare(ctx context.Context, flags ...string) *Member {
 	return m
 }
 
-// Join starts a new member that asks the others to be added, and waits until it serves. It may not vote yet.
-func (c *Cluster) Join(ctx context.Context, flags ...string) *Member {
-	c.t.Helper()
-	var peers []string
-	for _, m := range c.Running() {
-		peers = append(peers, m.Addresses.Peer)
-	}
-	m := c.Prepare(ctx, append([]string{"--join", strings.Join(peers, ",")}, flags...)...)
-	m.Restart(ctx)
-	return m
-}
-
 // Running returns the members whose process has been started and not ended by the test.
 func (c *Cluster) Running() []*Member {
 	var running []*Member

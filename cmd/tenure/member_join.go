@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// joinTTLDefault is how long a join token can be used.
+const joinTTLDefault = time.Hour
+
+// joinTTLUsage says what --ttl of a join token means.
+const joinTTLUsage = "how long the token can be used, 1s to 720h"
+
+// newMemberAddCommand returns `tenure member add`.
+func newMemberAddCommand(env *environment) *cobra.Command {
+	request := &tenurev1.AddMemberRequest{}
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Print the token with which a new member joins",
+		Long: `Print the join token for a new member. Start the member on an empty directory with --name NAME, --join and the peer address of
+any member, and give it the token in a file (--join-token-file) or in the variable TENURE_JOIN_TOKEN. It copies the state as
+a learner, without a vote, and gets its vote once it has caught up, unless --stay-learner is given.
+
+The token works once, for a member of this name: the member that uses it first may use it again, another cannot. Whoever has it
+can join, so keep it as you keep a password. It cannot be shown again: run the command again for another one, which ends the
+first.`,
+		Example: `  tenure member add tenure-4
+  tenure member add reader --stay-learner
+  tenure member add tenure-4 --ttl 10m > token && \
+    scp token tenure-4:/etc/tenure/join-token`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Name, request.Ttl = args[0], durationpb.New(ttl)
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				var answer *tenurev1.AddMemberResponse
+				err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+					answer, err = l.cluster().AddMember(ctx, request)
+					return err
+				})
+				return env.invited(request.GetName(), answer, err)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&request.StayLearner, "stay-learner", false, "never give it a vote by itself")
+	cmd.Flags().DurationVar(&ttl, "ttl", joinTTLDefault, joinTTLUsage)
+	return cmd
+}
+
+// newMemberReplaceCommand returns `tenure member replace`.
+func newMemberReplaceCommand(env *environment) *cobra.Command {
+	request := &tenurev1.ReplaceMemberRequest{}
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "replace MEMBER NAME",
+		Short: "Print the token with which a new member joins in the place of another",
+		Long: `Print the join token for a new member that takes the place of another, such as one whose disk is lost. MEMBER is the old one's name
+or id, NAME the new one's, which must be another. Start the new one as "tenure member add --help" says. Once it has caught up, one
+change takes the vote from the old one and gives it to the new one, so the cluster never has a vote less; the old one is removed
+for good.`,
+		Example: `  tenure member replace tenure-2 tenure-5
+  tenure member replace tenure-2 tenure-5 --ttl 10m > token`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Name, request.Ttl = args[1], durationpb.New(ttl)
+			return env.onMember(cmd.Context(), args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
+				request.MemberId = member.GetId()
+				var answer *tenurev1.ReplaceMemberResponse
+				err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+					answer, err = l.cluster().ReplaceMember(ctx, request)
+					return err
+				})
+				return env.invited(request.GetName(), answer, err)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&request.Force, "force", false, forceUsage)
+	cmd.Flags().DurationVar(&ttl, "ttl", joinTTLDefault, joinTTLUsage)
+	return cmd
+}
+
+// invitation is an answer with a join token.
+type invitation interface {
+	proto.Message
+	GetJoinToken() string
+	GetTtl() *durationpb.Duration
+	GetReplacedToken() bool
+}
+
+// invited prints a join token: alone on stdout, so that it can go to a file, and what to do with it on stderr.
+func (e *environment) invited(name string, answer invitation, err error) error {
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	if err := e.printf("%s\n", answer.GetJoinToken()); err != nil {
+		return err
+	}
+	if answer.GetReplacedToken() {
+		e.notef("An earlier token, which nobody had used, is ended.")
+	}
+	e.notef("Start %s within %v with --join, and with this token in --join-token-file or TENURE_JOIN_TOKEN. "+
+		"`tenure member list` shows how far it is.", printable(name), answer.GetTtl().AsDuration())
+	return nil
+}
