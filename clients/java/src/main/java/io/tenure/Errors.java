@@ -11,6 +11,8 @@ import java.util.Optional;
 /** Reads what the cluster says when a call fails. */
 final class Errors {
   private static final String DOMAIN = "tenure.io";
+  /** How the network library begins to name the code with which the other side ended a connection or stream. */
+  private static final String HTTP2 = "HTTP/2 error code: ";
 
   private Errors() {}
 
@@ -83,6 +85,10 @@ final class Errors {
   }
 
   private static Failure network(io.grpc.Status status, String message, Throwable t) {
+    if (message.contains(HTTP2)) {
+      // A connection that was ended, such as for too many pings. No member refused the call.
+      return new Failure(TenureException.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);
+    }
     return switch (status.getCode()) {
       case UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED, UNKNOWN, INTERNAL, ABORTED ->
           new Failure(

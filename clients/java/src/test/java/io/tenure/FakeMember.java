@@ -69,7 +69,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/** A member that does what a test says, for what a real one does only at an unlucky moment. */
+/**
+ * A member that does what a test says, for what a real one does only at an unlucky moment. It reads how a request is answered before it
+ * notes that the request came, so that a test which has seen one may say how the next is answered.
+ */
 final class FakeMember implements AutoCloseable {
   static final long SOON_SECONDS = 60;
   /** More than the TTL of sessions: once the client's clock was put forward by it, a lease that was not renewed is over. */
@@ -244,26 +247,30 @@ final class FakeMember implements AutoCloseable {
   private final class Sessions extends SessionServiceGrpc.SessionServiceImplBase {
     @Override
     public void createSession(CreateSessionRequest r, StreamObserver<CreateSessionResponse> o) {
+      var how = create;
       seen.add(r);
-      create.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void attachSession(AttachSessionRequest r, StreamObserver<AttachSessionResponse> o) {
+      var how = attach;
       seen.add(r);
-      attach.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void destroySession(DestroySessionRequest r, StreamObserver<DestroySessionResponse> o) {
+      var how = destroy;
       seen.add(r);
-      destroy.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void renewSession(RenewSessionRequest r, StreamObserver<RenewSessionResponse> o) {
+      var how = renew;
       seen.add(r);
-      renew.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
@@ -277,11 +284,9 @@ final class FakeMember implements AutoCloseable {
         @Override
         public void onNext(KeepAliveRequest request) {
           KeepAliveResponse.Builder answer = KeepAliveResponse.newBuilder();
-          request.getRenewalsList().forEach(r -> {
-            seen.add(new Renewal(r.getSessionId(), r.getNumber()));
-            answer.addVerdicts(RenewalVerdict.newBuilder().setSessionId(r.getSessionId()).setNumber(r.getNumber())
-                .setTtl(Wire.duration(ttl)).setRefused(refused));
-          });
+          request.getRenewalsList().forEach(r -> answer.addVerdicts(RenewalVerdict.newBuilder()
+              .setSessionId(r.getSessionId()).setNumber(r.getNumber()).setTtl(Wire.duration(ttl)).setRefused(refused)));
+          request.getRenewalsList().forEach(r -> seen.add(new Renewal(r.getSessionId(), r.getNumber())));
           synchronized (hints) {
             answer.addAllHints(hints);
             hints.clear();
@@ -318,46 +323,53 @@ final class FakeMember implements AutoCloseable {
     public void acquireLock(AcquireLockRequest r, StreamObserver<AcquireLockResponse> o) {
       ((ServerCallStreamObserver<AcquireLockResponse>) o).setOnCancelHandler(() -> { });
       Acquire a = new Acquire(r, o);
+      var how = acquire;
       seen.add(a);
-      acquire.accept(a);
+      how.accept(a);
     }
 
     @Override
     public void tryAcquireLock(TryAcquireLockRequest r, StreamObserver<TryAcquireLockResponse> o) {
+      var how = tryAcquire;
       seen.add(r);
-      tryAcquire.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void releaseLock(ReleaseLockRequest r, StreamObserver<ReleaseLockResponse> o) {
+      var how = release;
       seen.add(r);
-      release.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void cancelWait(CancelWaitRequest r, StreamObserver<CancelWaitResponse> o) {
+      var how = cancelWait;
       seen.add(r);
-      cancelWait.accept(r, o);
+      how.accept(r, o);
     }
   }
 
   private final class Keys extends KVServiceGrpc.KVServiceImplBase {
     @Override
     public void put(PutRequest r, StreamObserver<PutResponse> o) {
+      var how = put;
       seen.add(r);
-      put.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void delete(DeleteRequest r, StreamObserver<DeleteResponse> o) {
+      var how = delete;
       seen.add(r);
-      delete.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override
     public void get(GetRequest r, StreamObserver<GetResponse> o) {
+      var how = get;
       seen.add(r);
-      get.accept(r, o);
+      how.accept(r, o);
     }
   }
 
@@ -365,8 +377,9 @@ final class FakeMember implements AutoCloseable {
     @Override
     public void watch(WatchRequest r, StreamObserver<WatchResponse> o) {
       ((ServerCallStreamObserver<WatchResponse>) o).setOnCancelHandler(() -> { });
+      var how = watch;
       seen.add(r);
-      watch.accept(r, o);
+      how.accept(r, o);
     }
   }
 
@@ -374,8 +387,9 @@ final class FakeMember implements AutoCloseable {
   private final class Elections extends ElectionServiceGrpc.ElectionServiceImplBase {
     @Override
     public void resign(ResignRequest r, StreamObserver<ResignResponse> o) {
+      var how = resign;
       seen.add(r);
-      resign.accept(r, o);
+      how.accept(r, o);
     }
 
     @Override

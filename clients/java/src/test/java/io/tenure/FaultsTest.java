@@ -31,6 +31,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -57,6 +58,22 @@ final class FaultsTest extends WithFakeMember {
     wait.cancel(true);
     member.next(CancelWaitRequest.class);
     assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  @Test
+  void aConnectionThatIsEndedForTooMuchTrafficIsNoRefusal() throws Exception {
+    AtomicBoolean again = new AtomicBoolean();
+    member.put = (r, o) -> {
+      if (again.getAndSet(true)) {
+        FakeMember.reply(o, PutResponse.getDefaultInstance());
+      } else {
+        o.onError(io.grpc.Status.RESOURCE_EXHAUSTED.withDescription("Bandwidth exhausted\n"
+            + "HTTP/2 error code: ENHANCE_YOUR_CALM\nReceived Goaway\ntoo_many_pings").asRuntimeException());
+      }
+    };
+    client.kv().put("k", "x");
+    PutRequest first = member.next(PutRequest.class);
+    assertEquals(first, member.next(PutRequest.class));
   }
 
   @Test
