@@ -26,6 +26,8 @@ public final class Client implements AutoCloseable {
   private final Opening opening;
   /** Ends when the client is closed; null before that begins. */
   private final AtomicReference<CompletableFuture<Void>> closing = new AtomicReference<>();
+  /** What the JVM runs when it shuts down; null when it was not asked to. */
+  private final AtomicReference<Thread> atShutdown = new AtomicReference<>();
 
   /** A client with a clock of its own, which makes another attempt at a call when one had no answer for so long. */
   Client(ConnectionString at, BootClock clock, Duration attemptTimeout) {
@@ -52,6 +54,42 @@ public final class Client implements AutoCloseable {
    */
   public static Client connect(ConnectionString at) {
     return new Client(at, new BootClock(), ATTEMPT_TIMEOUT);
+  }
+
+  /**
+   * Has the client closed when the JVM shuts down: on SIGTERM, SIGINT and {@code System.exit}. Its sessions end cleanly then, so that
+   * what they hold is free and their places in queues are left at once, and not after TTL and lock-delay. Work that is under way goes
+   * on until the JVM is gone; where it must have ended before another process has the lock, let a hook of your own wait for it, and
+   * then close the client. Closing the client takes the hook away.
+   *
+   * @return this client
+   * @throws IllegalStateException when the JVM is shutting down already
+   */
+  public Client closeOnShutdown() {
+    Thread hook = new Thread(this::close, "tenure-shutdown");
+    if (closing.get() == null && atShutdown.compareAndSet(null, hook)) {
+      Runtime.getRuntime().addShutdownHook(hook);
+      if (closing.get() != null) {
+        forgetShutdown();
+      }
+    }
+    return this;
+  }
+
+  /** Returns what the JVM runs when it shuts down; null when it has nothing to run. */
+  Thread shutdownHook() {
+    return atShutdown.get();
+  }
+
+  private void forgetShutdown() {
+    Thread hook = atShutdown.getAndSet(null);
+    if (hook != null) {
+      try {
+        Runtime.getRuntime().removeShutdownHook(hook);
+      } catch (IllegalStateException e) {
+        return; // The JVM is shutting down, and runs it.
+      }
+    }
   }
 
   /** {@return the namespace of all keys; empty for none} */
@@ -317,6 +355,7 @@ public final class Client implements AutoCloseable {
       Await.uninterrupted(other);
       return;
     }
+    forgetShutdown();
     try {
       awaitNetwork(Await.uninterrupted(closeInner()));
     } finally {
