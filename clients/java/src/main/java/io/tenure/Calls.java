@@ -144,7 +144,9 @@ final class Calls {
         if (error == null) {
           future.complete(value);
         } else if (!future.isDone()) {
-          failed(c, c.answers() == answers, Errors.read(error));
+          Errors.Failure f = Errors.read(error);
+          link.note(c, f.network() ? Unreachable.why(error) : f.error().getMessage());
+          failed(c, c.answers() == answers, f);
         }
       });
     }

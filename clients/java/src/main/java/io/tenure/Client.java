@@ -18,7 +18,9 @@ import java.util.function.Consumer;
  * program, and close it at the end: that ends its sessions, and leaves nothing running.
  */
 public final class Client implements AutoCloseable {
-  private static final Duration CALL_TIMEOUT = Duration.ofSeconds(30);
+  /** How long a call outside of sessions, an opening and a resumption wait for a member unless something else is said. */
+  public static final Duration DEFAULT_CALL_TIMEOUT = Duration.ofSeconds(30);
+
   private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -30,8 +32,8 @@ public final class Client implements AutoCloseable {
   private final AtomicReference<Thread> atShutdown = new AtomicReference<>();
 
   /** A client with a clock of its own, which makes another attempt at a call when one had no answer for so long. */
-  Client(ConnectionString at, BootClock clock, Duration attemptTimeout) {
-    this.core = new ClientCore(at, CALL_TIMEOUT, attemptTimeout, clock);
+  Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout) {
+    this.core = new ClientCore(at, callTimeout, attemptTimeout, clock);
     this.opening = new Opening(core);
   }
 
@@ -53,7 +55,24 @@ public final class Client implements AutoCloseable {
    * @return the client
    */
   public static Client connect(ConnectionString at) {
-    return new Client(at, new BootClock(), ATTEMPT_TIMEOUT);
+    return connect(at, DEFAULT_CALL_TIMEOUT);
+  }
+
+  /**
+   * Makes a client of a cluster whose calls wait so long for a member. It does not wait for one itself.
+   *
+   * @param at where the cluster is, and what sessions are like
+   * @param callTimeout how long a call outside of sessions, an opening and a resumption wait at most, unless a time of their own is
+   *     said; calls under a session wait as long as it may live
+   * @return the client
+   * @throws TenureException of kind INVALID_ARGUMENT when the time is not positive
+   */
+  public static Client connect(ConnectionString at, Duration callTimeout) {
+    if (callTimeout.isZero() || callTimeout.isNegative()) {
+      throw TenureException.of(
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "the time that calls may take is " + callTimeout + "; it must be positive");
+    }
+    return new Client(at, callTimeout, new BootClock(), ATTEMPT_TIMEOUT);
   }
 
   /**
@@ -116,11 +135,11 @@ public final class Client implements AutoCloseable {
    *
    * @param options what is asked for
    * @return the session
-   * @throws TenureException.Unavailable when no member answers within 30 s. A session that was made nevertheless is ended, if a
-   *     member answers within 10 s more
+   * @throws TenureException.Unavailable when no member answers within {@link #DEFAULT_CALL_TIMEOUT}, or the time that was given to
+   *     connect. A session that was made nevertheless is ended, if a member answers within 10 s more
    */
   public Session openSession(SessionOptions options) {
-    return Await.of(opening.open(options, CALL_TIMEOUT, c -> { }));
+    return Await.of(opening.open(options, core.callTimeout, c -> { }));
   }
 
   /**
@@ -144,7 +163,7 @@ public final class Client implements AutoCloseable {
    * @return a future of the session
    */
   public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
-    return core.loop.shown(opening.open(options, CALL_TIMEOUT, c -> { }), Session::closeAsync);
+    return core.loop.shown(opening.open(options, core.callTimeout, c -> { }), Session::closeAsync);
   }
 
   /**
@@ -167,11 +186,12 @@ public final class Client implements AutoCloseable {
    * @param token what {@link Session#export} or {@link Session#token} gave
    * @return the session
    * @throws TenureException.SessionOver when the session ended, or another process took it over
-   * @throws TenureException.Unavailable when no member answers within 30 s; the same client may try again
+   * @throws TenureException.Unavailable when no member answers within {@link #DEFAULT_CALL_TIMEOUT}, or the time that was given to
+   *     connect; the same client may try again
    * @throws TenureException of kind TOKEN_INVALID when the text is damaged
    */
   public Session resume(String token) {
-    return Await.of(opening.resume(token, CALL_TIMEOUT, c -> { }));
+    return Await.of(opening.resume(token, core.callTimeout, c -> { }));
   }
 
   /**
@@ -193,7 +213,7 @@ public final class Client implements AutoCloseable {
    * @return a future of the session
    */
   public CompletableFuture<Session> resumeAsync(String token) {
-    return resumeAsync(token, CALL_TIMEOUT, c -> { });
+    return resumeAsync(token, core.callTimeout, c -> { });
   }
 
   /**

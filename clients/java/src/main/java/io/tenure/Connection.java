@@ -13,6 +13,11 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.ClusterServiceGrpc;
+import io.tenure.v1.ListMembersRequest;
+import io.tenure.v1.ListMembersResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -96,6 +101,27 @@ final class Connection {
   /** Returns how many channels for streams there are. */
   int lines() {
     return lines.size();
+  }
+
+  /** Has it told, on the loop, why there is no connection. It may be closed meanwhile. */
+  void whyNot(Consumer<Throwable> told) {
+    ClientCalls.asyncUnaryCall(channel.newCall(ClusterServiceGrpc.getListMembersMethod(), CallOptions.DEFAULT),
+        ListMembersRequest.getDefaultInstance(), new StreamObserver<ListMembersResponse>() {
+          @Override
+          public void onNext(ListMembersResponse r) {
+            // There is one after all.
+          }
+
+          @Override
+          public void onError(Throwable t) {
+            told.accept(t);
+          }
+
+          @Override
+          public void onCompleted() {
+            // Likewise.
+          }
+        });
   }
 
   ConnectivityState state() {

@@ -85,6 +85,10 @@ final class Errors {
   }
 
   private static Failure network(io.grpc.Status status, String message, Throwable t) {
+    if (Unreachable.isNoApi(status)) {
+      // No member of its own: another address may be one.
+      return new Failure(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, Unreachable.NO_API, Map.of(), t), "", true, 0);
+    }
     if (message.contains(HTTP2)) {
       // A connection that was ended, such as for too many pings. No member refused the call.
       return new Failure(TenureException.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);

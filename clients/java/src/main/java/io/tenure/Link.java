@@ -4,9 +4,11 @@ import io.grpc.ConnectivityState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
@@ -44,6 +46,8 @@ final class Link {
   private final Duration ttl;
   private final List<Listener> listeners = new ArrayList<>();
   private final Set<Connection> open = new HashSet<>();
+  /** By member, why it did not answer the last time, until it does. */
+  private final Map<String, String> causes = new HashMap<>();
   private Set<Runnable> waiting = new LinkedHashSet<>();
   private List<String> members;
   private int next;
@@ -102,9 +106,23 @@ final class Link {
   /** Says that a member answered over the connection: it is worth returning to. */
   void answered(Connection c) {
     c.answered();
+    causes.remove(c.address());
     if (c == current) {
       failures = 0;
     }
+  }
+
+  /** Notes why a member did not answer, or could not do what it was asked. */
+  void note(Connection c, String why) {
+    if (members.contains(c.address())) {
+      causes.put(c.address(), why);
+    }
+  }
+
+  /** Returns the members, each with why it did not answer the last time, for people. */
+  String tried() {
+    return String.join(", ",
+        members.stream().map(m -> causes.containsKey(m) ? m + " (" + causes.get(m) + ")" : m).toList());
   }
 
   /** Says that the connection is of no use; another member is tried. */
@@ -139,6 +157,7 @@ final class Link {
       after.add(random.nextInt(after.size() + 1), member);
     }
     members = after;
+    causes.keySet().retainAll(after);
     next = random.nextInt(after.size());
     if (current == null) {
       return;
@@ -195,6 +214,7 @@ final class Link {
     connecting = c;
     limit(c, () -> {
       if (connecting == c) {
+        note(c, Unreachable.LATE);
         failed(c);
       }
     });
@@ -260,6 +280,7 @@ final class Link {
         connecting = null;
         stands(c);
       } else if (down) {
+        c.whyNot(t -> note(c, Unreachable.why(t)));
         failed(c);
         return;
       }

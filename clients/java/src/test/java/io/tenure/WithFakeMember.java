@@ -45,7 +45,7 @@ abstract class WithFakeMember {
 
   /** Likewise, with that clock. */
   static Client client(String uri, LongSupplier nanos) {
-    return new Client(ConnectionString.parse(uri), new BootClock(nanos, () -> 0), Duration.ofHours(1));
+    return new Client(ConnectionString.parse(uri), Client.DEFAULT_CALL_TIMEOUT, new BootClock(nanos, () -> 0), Duration.ofHours(1));
   }
 
   @AfterEach
