@@ -62,17 +62,18 @@ public record ConnectionString(
 
   private static final int DEFAULT_PORT = 7400;
   private static final Pattern DURATION_PART = Pattern.compile("([0-9]+(?:\\.[0-9]+)?)(ns|us|µs|ms|s|m|h)");
+  private static final Pattern SCHEME = Pattern.compile("[^/?#]*://");
   private static final Pattern AUTHORITY = Pattern.compile("(tenures?)://([^/?#]*)(/[^?#]*)?(?:\\?([^#]*))?");
 
   /**
-   * Reads a connection string.
+   * Reads a connection string. Without a scheme, as in {@code h1:7400,h2:7400}, it is one without TLS.
    *
    * @param text the connection string
    * @return what it says
    * @throws TenureException of kind INVALID_ARGUMENT that says what is wrong with it
    */
   public static ConnectionString parse(String text) {
-    Matcher m = AUTHORITY.matcher(text);
+    Matcher m = AUTHORITY.matcher(SCHEME.matcher(text).lookingAt() ? text : "tenure://" + text);
     if (!m.matches()) {
       throw invalid(text, "it must look like tenure://host:7400,host:7400/namespace?ttl=15s");
     }

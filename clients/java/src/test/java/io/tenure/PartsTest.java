@@ -34,10 +34,11 @@ final class PartsTest {
     assertFalse(c.tls());
     assertTrue(ConnectionString.parse("tenures://h").tls());
     assertEquals("", ConnectionString.parse("tenure://h").namespace());
+    assertEquals(ConnectionString.parse("tenure://h:1,g/app?ttl=5s"), ConnectionString.parse("h:1,g/app?ttl=5s"));
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "h:1", "http://h", "tenure://", "tenure://h:0", "tenure://h:99999", "tenure://h,",
+  @ValueSource(strings = {"", "http://h", "://h", "http:h", "tenure://", "tenure://h:0", "tenure://h:99999", "tenure://h,",
       "tenure://h?x=1", "tenure://h?ttl=soon", "tenure://h?ttl=", "tenure://h?ttl=15", "tenure://h?ttl=1s&ttl=2s",
       "tenure://h?ttl=-1s", "tenure://u@h", "tenure://h/%zz", "tenure://h?ttl=999999999999h"})
   void aBadConnectionStringIsRefused(String text) {
