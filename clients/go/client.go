@@ -53,7 +53,7 @@ type Client struct {
 	running  group // The pool.
 }
 
-// Open returns a client for a connection string such as "tenure://h1:7400,h2:7400/namespace?ttl=15s". The members named are
+// Open returns a client for a connection string such as "tenure://h1:7400,h2:7400/namespace?ttl=15s", or "localhost:7400". The members named are
 // those to begin with; the client learns of others. The namespace is put in front of every key, and taken off again. Open does
 // not wait for a member: the first call does.
 func Open(target string, options ...Option) (*Client, error) {

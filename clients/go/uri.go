@@ -25,10 +25,13 @@ type target struct {
 	name      string
 }
 
-// parseTarget reads a connection string: tenure://h1:7400,h2:7400/namespace?ttl=15s.
+// parseTarget reads a connection string: tenure://h1:7400,h2:7400/namespace?ttl=15s. Without a scheme it is read as tenure://.
 func parseTarget(text string) (*target, error) {
 	scheme, rest, found := strings.Cut(text, "://")
-	if !found || scheme != "tenure" && scheme != "tenures" {
+	if !found {
+		scheme, rest = "tenure", text
+	}
+	if scheme != "tenure" && scheme != "tenures" {
 		return nil, invalid("the connection string %q does not begin with tenure:// or tenures://", text)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
