@@ -47,7 +47,7 @@ type health struct {
 	n    *Node
 	free atomic.Uint64 // bytes of the disk; 0 when unknown
 	low  atomic.Bool   // too little of them
-	// hangs is set while a write of the log does not come to an end.
+	// hangs is set while a write of the log, or of the state, does not come to an end.
 	hangs atomic.Bool
 	// reserveAt is when the reserve may be made next; owned by watchRoom.
 	reserveAt time.Time
@@ -312,7 +312,7 @@ func (n *Node) Alarms() []Alarm {
 	}
 	if h.hangs.Load() {
 		all = append(all, Alarm{Name: AlarmSlowDisk, Member: n.identity.MemberID, Message: fmt.Sprintf(
-			"The disk of this member hangs: a write of the log takes longer than %v. It does not lead if the others can do without it.",
+			"The disk of this member hangs: a write of the log, or of the state, takes longer than %v. It does not lead if another can.",
 			n.o.hangAfter())})
 	}
 	names := map[uint64]string{}
@@ -333,7 +333,7 @@ func (n *Node) Alarms() []Alarm {
 		}
 		if r.message.GetDiskHangs() {
 			all = append(all, Alarm{Name: AlarmSlowDisk, Member: id, Message: fmt.Sprintf(
-				"The disk of member %s hangs: a write of its log does not come to an end.", name)})
+				"The disk of member %s hangs: a write of its log, or of its state, does not come to an end.", name)})
 		}
 	}
 	return all

@@ -261,7 +261,11 @@ func TestAnOlderDirectoryIsRefused(t *testing.T) {
 			return false
 		})
 		await(t, "the record on the disk", func() bool {
-			return n.Store().AsyncFlush() == nil && n.Status().DurableApplied >= n.Status().Applied
+			if err := n.Store().AsyncFlush(); err != nil {
+				return false
+			}
+			durable, err := n.Store().DurableApplied()
+			return err == nil && durable >= n.Status().Applied
 		})
 	}
 	for _, name := range others {

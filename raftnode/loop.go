@@ -73,8 +73,8 @@ func (n *Node) watchHang() {
 	hangs := n.core.Hangs()
 	if n.health.hangs.Swap(hangs) != hangs {
 		if hangs {
-			n.log.Warn("a write of the log does not come to an end", zap.Duration("for", n.o.hangAfter()),
-				zap.Stringer("role", n.core.Leadership().Role))
+			n.log.Warn("a write of the log or of the state does not come to an end", zap.Duration("for", n.o.hangAfter()),
+				zap.Bool("state", n.core.AppliesHang()), zap.Stringer("role", n.core.Leadership().Role))
 		} else {
 			n.log.Info("the disk works again")
 		}

@@ -112,7 +112,7 @@ func (m *metrics) gauges(n *Node) {
 		func() float64 { return float64(n.health.free.Load()) })
 	gauge("tenure_health_disk_low", "1 while this member's disk has too little room.",
 		func() float64 { return flag(n.health.low.Load()) })
-	gauge("tenure_health_disk_hangs", "1 while a write of this member's log does not come to an end.",
+	gauge("tenure_health_disk_hangs", "1 while a write of this member's log, or of its state, does not come to an end.",
 		func() float64 { return flag(n.health.hangs.Load()) })
 	gauge("tenure_health_growth_refused", "1 while this member would refuse growth, for its own disk or that of another.",
 		func() float64 { return flag(n.health.low.Load() || n.health.lowElsewhere() != 0) })

@@ -30,8 +30,6 @@ type Status struct {
 	EntriesAppended uint64
 	// CheckpointIndex is the index of the newest checkpoint, 0 without one.
 	CheckpointIndex uint64
-	// DurableApplied is the index up to which the state machine is flushed.
-	DurableApplied uint64
 }
 
 // view is what the loop shows to others after each turn.
@@ -72,7 +70,11 @@ func (n *Node) Status() Status {
 	if m := n.snaps.Newest(); m != nil {
 		s.CheckpointIndex = m.Index
 	}
-	// A store that is being closed has no durable index to tell.
-	s.DurableApplied, _ = n.Store().DurableApplied()
 	return s
+}
+
+// Progress returns the last index applied here, and the highest one known to be committed. It costs nothing.
+func (n *Node) Progress() (applied, commit uint64) {
+	applied = n.Store().Applied().Index
+	return applied, max(n.view.Load().commit, applied)
 }

@@ -214,6 +214,7 @@ func (r *running) openNode(ctx context.Context) error {
 			return r.node.Propose(ctx, c)
 		},
 		Snapshot:   func() expiry.Snapshot { return r.node.Store().NewReader() },
+		Progress:   func() (applied, commit uint64) { return r.node.Progress() },
 		Logger:     r.log,
 		Registerer: r.config.Registry,
 	})

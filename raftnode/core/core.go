@@ -27,8 +27,8 @@ type Config struct {
 	ReadRetryTicks int
 	// AppendsMax is how many appends may be unfinished before proposals are held back; 0 is 1. Held back, they gather.
 	AppendsMax int
-	// WriteTicksMax is for how many ticks append work may not come to an end before the disk counts as hanging; 0 is three
-	// election time-outs.
+	// WriteTicksMax is for how many ticks append work, or apply work, may not come to an end before the disk counts as
+	// hanging; 0 is three election time-outs.
 	WriteTicksMax int
 	// UncommittedBytesMax bounds the proposals that are not committed yet; 0 is 64 MiB.
 	UncommittedBytesMax uint64
@@ -86,6 +86,9 @@ type Core struct {
 	applied uint64 // last applied index
 	appends int    // append work with entries that is not answered yet
 	writes  writes
+	applies applies
+	tried   []uint64 // members that were asked in vain to take over from this one, which hangs
+	changes []change // of members, in the log and not applied yet
 	reads   reads
 }
 
@@ -99,7 +102,7 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{rn: rn, cfg: cfg, applied: cfg.Applied, reads: reads{next: cfg.ReadSeed}}
 	st := rn.BasicStatus()
 	c.lead, c.commit = leadershipOf(st), st.HardState.GetCommit()
-	return c, nil
+	return c, c.loadChanges()
 }
 
 // newRawNode makes the RawNode; raft panics on state it cannot start from, which is an error here.
@@ -172,6 +175,7 @@ func (c *Core) ready(fx *Effects) {
 		case raft.LocalAppendThread:
 			write = m
 		case raft.LocalApplyThread:
+			c.applies.begun()
 			fx.Apply = append(fx.Apply, m)
 		default:
 			if m.GetType() == raftpb.MsgVote {
@@ -192,6 +196,7 @@ func (c *Core) ready(fx *Effects) {
 		c.appends++
 	}
 	c.writes.begun(write)
+	c.noteChanges(write.GetEntries())
 	fx.Append = append(fx.Append, write)
 }
 
@@ -256,7 +261,7 @@ func (c *Core) Successor() uint64 {
 	}
 	best, match := uint64(0), uint64(0)
 	c.rn.WithProgress(func(id uint64, typ raft.ProgressType, pr tracker.Progress) {
-		if id != c.cfg.ID && typ == raft.ProgressTypePeer && pr.RecentActive && pr.Match > match {
+		if id != c.cfg.ID && typ == raft.ProgressTypePeer && pr.RecentActive && pr.Match > match && c.stays(id) {
 			best, match = id, pr.Match
 		}
 	})
@@ -271,6 +276,7 @@ func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState {
 
 func (Tick) step(c *Core, _ *Effects) {
 	c.writes.tick()
+	c.applies.tick(&c.writes)
 	c.reads.tick()
 	if c.Hangs() {
 		c.tickHanging()
@@ -284,6 +290,7 @@ func (Tick) step(c *Core, _ *Effects) {
 
 func (Age) step(c *Core, _ *Effects) {
 	c.writes.tick()
+	c.applies.tick(&c.writes)
 	c.reads.tick()
 }
 
@@ -308,11 +315,13 @@ func (e Receive) step(c *Core, _ *Effects) {
 func (e AppendDone) step(c *Core, _ *Effects) {
 	c.appends -= e.Done.Entries
 	c.writes.ended(e.Done)
+	c.tried = nil
 	for _, m := range e.Done.Responses {
 		// An installed snapshot is applied: reads up to its index need not wait for the entries behind it.
 		c.applied = max(c.applied, m.GetSnapshot().GetMetadata().GetIndex())
 		_ = c.rn.Step(m)
 	}
+	c.forgetChanges()
 }
 
 func (e ApplyDone) step(c *Core, fx *Effects) {
@@ -320,6 +329,9 @@ func (e ApplyDone) step(c *Core, fx *Effects) {
 		_ = c.rn.Step(m)
 	}
 	c.applied = max(c.applied, e.Done.Index)
+	c.applies.ended(e.Done)
+	c.tried = nil
+	c.forgetChanges()
 	if c.lead.Role == RoleLeader && e.Done.Term == c.lead.Term && !c.started {
 		c.started = true
 		fx.Started = c.lead.Term
@@ -383,7 +395,11 @@ func (c *Core) propose(ents []*raftpb.Entry) error {
 
 func (e Read) step(c *Core, _ *Effects) { c.reads.waiting = append(c.reads.waiting, e) }
 
-func (e Transfer) step(c *Core, _ *Effects) { c.rn.TransferLeader(e.To) }
+func (e Transfer) step(c *Core, _ *Effects) {
+	if c.stays(e.To) {
+		c.rn.TransferLeader(e.To)
+	}
+}
 
 func (e Unreachable) step(c *Core, _ *Effects) { c.rn.ReportUnreachable(e.ID) }
 

@@ -28,7 +28,8 @@ type cluster struct {
 	timers *expiry.Timers
 	start  time.Time
 
-	jumped atomic.Int64
+	jumped       atomic.Int64
+	done, commit atomic.Uint64 // what Progress returns
 
 	mu       sync.Mutex // guards what follows
 	term     uint64
@@ -61,6 +62,7 @@ func newCluster(t *testing.T) *cluster {
 	timers, err := expiry.New(expiry.Options{
 		Propose:  c.Propose,
 		Snapshot: func() expiry.Snapshot { return c },
+		Progress: func() (applied, commit uint64) { return c.done.Load(), c.commit.Load() },
 		Now:      c.now,
 	})
 	if err != nil {

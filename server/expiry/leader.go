@@ -58,6 +58,24 @@ type leader struct {
 	grants   *lane // one of them
 	outcomes chan outcome
 	lastTick time.Duration // clock
+	behind   behind
+}
+
+// behind knows whether the state here stands behind what is committed. Under load it always does for a moment, so it is
+// asked for what was committed a while ago.
+type behind struct {
+	commit uint64        // what was committed at since
+	since  time.Duration // clock
+	is     bool
+}
+
+// look compares what is applied with what was committed before.
+func (b *behind) look(applied, commit uint64, now time.Duration) {
+	if applied >= b.commit {
+		*b = behind{commit: commit, since: now}
+		return
+	}
+	b.is = now-b.since > stallMin
 }
 
 func newLeader(t *Timers, tm *term) *leader {
@@ -107,9 +125,10 @@ func (l *leader) run(ctx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// due returns what is to be proposed now: nothing if the next tick will see a stall, because nothing is decided before.
+// due returns what is to be proposed now: nothing if the next tick will see a stall, because nothing is decided before, or
+// while the state stands behind what is committed.
 func (l *leader) due(now time.Duration) []proposal {
-	if now-l.lastTick > tickInterval+stallMin {
+	if now-l.lastTick > tickInterval+stallMin || l.behind.is {
 		return nil
 	}
 	return l.commands(now)
@@ -117,15 +136,35 @@ func (l *leader) due(now time.Duration) []proposal {
 
 // tick extends all timers if it comes late, files what is new, and gathers what is due.
 func (l *leader) tick(now time.Duration) {
-	if late := now - l.lastTick - tickInterval; late > stallMin {
+	elapsed := now - l.lastTick
+	if late := elapsed - tickInterval; late > stallMin {
 		l.timers.stall.Add(int64(late + stallGrace))
 		l.timers.metrics.stalls.Add(late.Seconds())
 		l.timers.log.Warn("this process stood still; all timers are extended", zap.Duration("stalled", late))
+		elapsed = tickInterval
 	}
 	l.lastTick = now
+	l.lookBehind(now, elapsed)
 	lease := now - l.timers.stalled()
 	l.gather(lease)
 	l.timers.tell(l.term.ends.take())
+}
+
+// lookBehind lets the timers stand while the state stands behind what is committed.
+func (l *leader) lookBehind(now, elapsed time.Duration) {
+	was := l.behind.is
+	applied, commit := l.timers.progress()
+	l.behind.look(applied, commit, now)
+	switch {
+	case l.behind.is:
+		l.timers.stall.Add(int64(elapsed))
+		if !was {
+			l.timers.log.Warn("the state stands behind what is committed; all timers stand")
+		}
+	case was:
+		l.timers.stall.Add(int64(stallGrace))
+		l.timers.log.Info("the state has caught up; the timers go on")
+	}
 }
 
 // gather files what is new and looks at what is due.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -193,6 +194,39 @@ func TestLeftGrantsAreFollowedUp(t *testing.T) {
 		sleep(t, time.Second)
 		if n := len(c.proposed()); n != 3 {
 			t.Errorf("got %d commands, want 3", n)
+		}
+	})
+}
+
+// While the state stands behind what is committed nothing ends, however long that takes: renewals wait for it. Afterwards every
+// session has the time that it had left.
+func TestNothingEndsWhileTheStateStandsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		defer c.lead()()
+		c.create(2*time.Second, sid(1), sid(2))
+		sleep(t, time.Second)
+		c.commit.Store(7)
+		waiting := []expiry.Renewal{{ID: sid(1)}}
+		c.timers.Receive(waiting)
+		sleep(t, time.Minute)
+		if n := len(c.proposed()); n != 0 {
+			t.Errorf("got %d commands while the state stood behind, want none", n)
+		}
+		c.done.Store(7)
+		sleep(t, 500*time.Millisecond)
+		if c.timers.Settle(1, waiting); waiting[0].Verdict != expiry.Renewed {
+			t.Errorf("the renewal that waited: got verdict %d, want it renewed", waiting[0].Verdict)
+		}
+		for range 6 {
+			c.renew(sid(1))
+			sleep(t, 500*time.Millisecond)
+		}
+		if _, ended := c.ended(sid(1)); ended {
+			t.Error("a session that was renewed ended")
+		}
+		if _, ended := c.ended(sid(2)); !ended {
+			t.Error("a session that nobody renewed lives on")
 		}
 	})
 }

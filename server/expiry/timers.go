@@ -41,6 +41,9 @@ type Options struct {
 	Propose Proposer
 	// Snapshot returns the state as it is.
 	Snapshot func() Snapshot
+	// Progress returns the last index applied here and the highest one known to be committed. While the first stands behind the
+	// second nothing ends: renewals may be among what is not applied, or wait for it. Nil is a state that is never behind.
+	Progress func() (applied, commit uint64)
 	// Now is a monotonic clock; nil is the process's. Where it starts does not matter.
 	Now func() time.Duration
 	// WallNow is a wall clock, for what people are shown; nil is the system's.
@@ -56,6 +59,7 @@ type Options struct {
 type Timers struct {
 	propose  Proposer
 	snapshot func() Snapshot
+	progress func() (applied, commit uint64)
 	now      func() time.Duration
 	wallNow  func() time.Time
 	log      *zap.Logger
@@ -84,11 +88,15 @@ func New(o Options) (*Timers, error) {
 	t := &Timers{
 		propose:  o.Propose,
 		snapshot: o.Snapshot,
+		progress: o.Progress,
 		now:      o.Now,
 		wallNow:  o.WallNow,
 		log:      o.Logger,
 		metrics:  m,
 		changed:  make(chan struct{}),
+	}
+	if t.progress == nil {
+		t.progress = func() (applied, commit uint64) { return 0, 0 }
 	}
 	if t.now == nil {
 		start := time.Now()
