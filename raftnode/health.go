@@ -203,6 +203,10 @@ func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
 			index, most = at, known
 		}
 	}
+	if len(voters) == 1 && voters[0] == n.identity.MemberID {
+		h.odd.Store(false) // It is a quorum, and agrees with itself.
+		return
+	}
 	if most < 2 {
 		return // Nobody to compare with; what was found before stands.
 	}

@@ -334,6 +334,19 @@ func TestDifferentStatesAreFound(t *testing.T) {
 				if got := fmt.Sprint(leader.Alarms()); !strings.Contains(got, raftnode.AlarmChecksumMismatch) {
 					t.Errorf("alarms: got %s", got)
 				}
+				// An operator decides for one of them, by removing the others.
+				kept := leader.Status().MemberID
+				for id := uint64(1); id <= 3; id++ {
+					if id != kept {
+						f.change("remove", func(ctx context.Context, leader *raftnode.Node) error {
+							return leader.RemoveMember(ctx, id, true)
+						})
+						f.ended(id, raftnode.ErrRemoved)
+					}
+				}
+				f.voters(kept)
+				f.await("no alarm on a voter alone", func() bool { return len(f.leader().Alarms()) == 0 })
+				f.put("key", "y")
 			})
 		})
 	}
