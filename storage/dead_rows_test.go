@@ -218,3 +218,37 @@ func turns() map[string]turn {
 		},
 	}
 }
+
+// TestForgettingManyRequestWindowsIsNotQuadratic ends a session when many more windows of ended sessions are kept than a
+// limit that was lowered allows, and counts the deleted rows that the command steps over while it forgets them.
+func TestForgettingManyRequestWindowsIsNotQuadratic(t *testing.T) {
+	const windows = 1_000
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, windows+1)
+	var ends []*storev1.Command
+	for i := range windows {
+		put := putCommand("k", "v")
+		put.RequestDigest = make([]byte, 32)
+		put.RequestId = &storev1.RequestID{SessionId: numberedID(uint64(i)), Epoch: 1, Sequence: 1}
+		ends = append(ends, put, &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+			Session: &storev1.SessionRef{SessionId: numberedID(uint64(i))},
+		}}})
+	}
+	last := putCommand("k", "v")
+	last.RequestDigest = make([]byte, 32)
+	last.RequestId = &storev1.RequestID{SessionId: numberedID(windows), Epoch: 1, Sequence: 1}
+	r.applyMany(append(ends, last, &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{
+		Limits: &storev1.Limits{TombstoneBytesMax: new(uint64(1))},
+	}}}))
+	kept := r.store.Applied().TombstoneBytes
+	before := r.store.DeadRows()
+	r.apply(&storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+		Session: &storev1.SessionRef{SessionId: numberedID(windows)},
+	}}})
+	if now := r.store.Applied().TombstoneBytes; kept == 0 || now != 0 {
+		t.Fatalf("got %d bytes of windows before and %d after, want all forgotten", kept, now)
+	}
+	if stepped := r.store.DeadRows() - before; stepped > 16*windows {
+		t.Errorf("got %d deleted rows stepped over for %d windows, want a few for each", stepped, windows)
+	}
+}
