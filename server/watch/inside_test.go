@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -15,16 +13,16 @@ import (
 // A watch that resumes inside a revision goes on with the event behind the one it names: from the history of a store, and from
 // the events in memory.
 func TestAWatchResumesInsideARevision(t *testing.T) {
-	store, err := storage.Open(storage.Options{FS: vfs.NewMem(), Dir: "state"})
+	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "state"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
+		if cerr := store.Close(); cerr != nil {
+			t.Error(cerr)
 		}
 	}()
-	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
+	if err = store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
 		t.Fatal(err)
 	}
 	const keys = 4
