@@ -22,6 +22,8 @@ const (
 	renewalsMax = 1024
 	// renewalMessagesMax is how many messages of a stream may wait; beyond that the stream is not read.
 	renewalMessagesMax = 16
+	// renewalsPerSlot is how many renewals take the room of one more message, so that at most 2 048 of a stream wait.
+	renewalsPerSlot = 128
 	// hintsWaitingMax is how many hints of a stream may wait; more are dropped.
 	hintsWaitingMax = 1024
 	// hintsMax is how many hints an answer carries.
@@ -40,14 +42,28 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 		done:   make(chan struct{}),
 		parked: parkedRenewals{timers: a.timers},
 	}
-	defer k.close()
+	k.unread = newUnreadAlarm(a.patienceWithClients())
+	defer k.unread.stop()
 	go k.read() // It ends when gRPC ends the stream, which is right after this method returns.
-	return k.serve(stream.Context())
+	ended := make(chan error, 1)
+	go func() { // A send cannot be ended from outside: it ends when gRPC ends the stream.
+		err := a.guarded(func() error { return k.serve(stream.Context()) })
+		k.close()
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-k.unread.rang:
+		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
+			"the client has not read for %v", k.unread.patience)
+	}
 }
 
 // renewalMessage is one message of a stream.
 type renewalMessage struct {
-	request  *tenurev1.KeepAliveRequest
+	asked    []askedRenewal
+	slots    int // how many it takes
 	renewals []expiry.Renewal
 	refused  []tenurev1.ErrorReason // unspecified for those that are not refused; nil if none is
 	strange  []int                  // those of sessions that the stream had not renewed yet
@@ -68,6 +84,7 @@ type keeper struct {
 	news   chan struct{} // one slot: queue, hints or ended changed
 	slots  chan struct{} // one element for each message that waits
 	done   chan struct{} // closed when nobody takes messages any more
+	unread *unreadAlarm
 
 	mu     sync.Mutex // guards what follows
 	known  *knownSessions
@@ -101,7 +118,9 @@ func (k *keeper) read() {
 			k.end(err)
 			return
 		}
-		k.receive(request)
+		if !k.receive(request) {
+			return
+		}
 	}
 }
 
@@ -120,9 +139,9 @@ func (k *keeper) ring() {
 	}
 }
 
-// receive notes that renewals came.
-func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
-	m := &renewalMessage{request: request, renewals: make([]expiry.Renewal, len(request.GetRenewals()))}
+// receive notes that renewals came. It waits for the room that they take, and reports whether the stream goes on.
+func (k *keeper) receive(request *tenurev1.KeepAliveRequest) bool {
+	m := &renewalMessage{asked: askedRenewals(request), slots: 1, renewals: make([]expiry.Renewal, len(request.GetRenewals()))}
 	var forgotten []storage.SessionID
 	k.mu.Lock()
 	for i, r := range request.GetRenewals() {
@@ -149,10 +168,14 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
 	}
 	lazy := &lazySnapshot{}
 	for _, i := range m.strange {
-		k.api.lookBefore(&m.renewals[i], hashed(request.GetRenewals()[i].GetSecret()), false, lazy)
+		k.api.lookBefore(&m.renewals[i], hashed(m.asked[i].secret), false, lazy)
 	}
 	lazy.close(k.api)
 	k.api.timers.Receive(m.renewals)
+	if !k.makeRoom(m) {
+		k.api.timers.Release(m.renewals)
+		return false
+	}
 	k.mu.Lock()
 	closed := k.closed
 	if !closed {
@@ -161,9 +184,30 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) {
 	k.mu.Unlock()
 	if closed {
 		k.api.timers.Release(m.renewals)
-		return
+		return false
 	}
 	k.ring()
+	return true
+}
+
+// makeRoom takes the slots of a message beyond its first. It reports false if the stream ended meanwhile.
+func (k *keeper) makeRoom(m *renewalMessage) bool {
+	for range len(m.asked) / renewalsPerSlot {
+		select {
+		case k.slots <- struct{}{}:
+			m.slots++
+		case <-k.done:
+			return false
+		}
+	}
+	return true
+}
+
+// free gives the slots of a message back, once all of it is answered.
+func (k *keeper) free(m *renewalMessage) {
+	for range m.slots {
+		<-k.slots
+	}
 }
 
 // close gives up what waits.
@@ -203,7 +247,7 @@ func (k *keeper) hint(h *tenurev1.SessionHint) {
 // sendHints sends hints, if there are some.
 func (k *keeper) sendHints(hints []*tenurev1.SessionHint) error {
 	for part := range slices.Chunk(hints, hintsMax) {
-		err := k.stream.Send(&tenurev1.KeepAliveResponse{
+		err := k.transmit(&tenurev1.KeepAliveResponse{
 			Header: k.api.header(k.api.node.Store().Applied()),
 			Hints:  part,
 		})
@@ -278,7 +322,7 @@ func (k *keeper) answer(ctx context.Context, messages []*renewalMessage) error {
 			}
 			return err
 		}
-		<-k.slots
+		k.free(m)
 	}
 	return nil
 }
@@ -319,7 +363,7 @@ func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
 		if known || !m.renewals[i].Unproven {
 			continue // This message or an earlier one brought what was needed.
 		}
-		right, err := k.api.checkRenewalSecret(&m.renewals[i], hashed(m.request.GetRenewals()[i].GetSecret()), false, lazy)
+		right, err := k.api.checkRenewalSecret(&m.renewals[i], hashed(m.asked[i].secret), false, lazy)
 		if err != nil {
 			return err
 		}
@@ -335,15 +379,15 @@ func (k *keeper) send(m *renewalMessage, lazy *lazySnapshot, all tenurev1.ErrorR
 	slab := make([]tenurev1.RenewalVerdict, len(m.renewals))
 	verdicts := make([]*tenurev1.RenewalVerdict, 0, len(m.renewals))
 	for i := range m.renewals {
-		asked, r := m.request.GetRenewals()[i], &m.renewals[i]
+		asked, r := &m.asked[i], &m.renewals[i]
 		reason := all
 		if m.refused != nil && m.refused[i] != 0 {
 			reason = m.refused[i]
 		}
 		v := &slab[i]
-		v.SessionId, v.Number = asked.GetSessionId(), asked.GetNumber()
+		v.SessionId, v.Number = asked.session, asked.number
 		if reason == 0 {
-			if k.parked.park(r, asked.GetSessionId(), asked.GetNumber()) {
+			if k.parked.park(r, asked.session, asked.number) {
 				continue
 			}
 			if err := k.decide(v, r, lazy); err != nil {
@@ -361,7 +405,7 @@ func (k *keeper) sendVerdicts(verdicts []*tenurev1.RenewalVerdict) error {
 	if len(verdicts) == 0 {
 		return nil
 	}
-	return k.stream.Send(&tenurev1.KeepAliveResponse{
+	return k.transmit(&tenurev1.KeepAliveResponse{
 		Header:   k.api.header(k.api.node.Store().Applied()),
 		Verdicts: verdicts,
 	})

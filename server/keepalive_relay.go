@@ -55,17 +55,17 @@ func (k *keeper) relayOne(m *renewalMessage) error {
 	slab := make([]relayedRenewal, len(m.renewals))
 	renewals := make([]*relayedRenewal, 0, len(m.renewals))
 	k.mu.Lock()
-	for i, asked := range m.request.GetRenewals() {
+	for i, asked := range m.asked {
 		if m.refused != nil && m.refused[i] != 0 {
 			refused = append(refused, &tenurev1.RenewalVerdict{
-				SessionId: asked.GetSessionId(), Number: asked.GetNumber(), Refused: m.refused[i],
+				SessionId: asked.session, Number: asked.number, Refused: m.refused[i],
 			})
 			continue
 		}
 		r := &slab[i]
-		r.id, r.epoch, r.sink, r.at = m.renewals[i].ID, asked.GetEpoch(), far, i
+		r.id, r.epoch, r.sink, r.at = m.renewals[i].ID, asked.epoch, far, i
 		if r.proven = k.known.has(r.id); !r.proven {
-			r.secret = hashed(asked.GetSecret())
+			r.secret = hashed(asked.secret)
 		}
 		renewals = append(renewals, r)
 	}
@@ -73,7 +73,7 @@ func (k *keeper) relayOne(m *renewalMessage) error {
 	far.left = len(renewals)
 	k.relayed += len(renewals)
 	if far.left == 0 {
-		<-k.slots
+		k.free(m)
 	} else {
 		k.api.relay.renewals.add(renewals)
 	}
@@ -90,15 +90,15 @@ func (k *keeper) takeFar() error {
 		n := min(len(far), renewalsMax)
 		verdicts := make([]*tenurev1.RenewalVerdict, 0, n)
 		for _, f := range far[:n] {
-			asked := f.of.message.request.GetRenewals()[f.at]
-			v := &tenurev1.RenewalVerdict{SessionId: asked.GetSessionId(), Number: asked.GetNumber(), Refused: f.refused}
+			asked := &f.of.message.asked[f.at]
+			v := &tenurev1.RenewalVerdict{SessionId: asked.session, Number: asked.number, Refused: f.refused}
 			if f.refused == 0 {
 				v.Ttl = k.duration(f.ttl)
 			}
 			k.learn(f.of.message.renewals[f.at].ID, f.refused, f.ttl)
 			verdicts = append(verdicts, v)
 			if f.of.left--; f.of.left == 0 {
-				<-k.slots
+				k.free(f.of.message)
 			}
 		}
 		k.relayed -= n

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,4 +167,14 @@ func TestRenewSessionRestartsTheTTL(t *testing.T) {
 	wantError(t, err, codes.NotFound, "SESSION_NOT_FOUND")
 	_, err = m.RenewSession(t.Context(), &tenurev1.RenewSessionRequest{SessionId: "x"})
 	wantError(t, err, codes.InvalidArgument, "SESSION_ID_INVALID")
+}
+
+// TestLongSessionIDsAreNotEchoed renews with an id of 1.4 MB.
+func TestLongSessionIDsAreNotEchoed(t *testing.T) {
+	k := start(t).keepAlive(t)
+	v := k.renew(&tenurev1.SessionRenewal{Number: 7, SessionId: strings.Repeat("s", 1_400_000)})[7]
+	wantVerdict(t, v, tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID)
+	if n := len(v.GetSessionId()); n > 256 {
+		t.Errorf("%d bytes came back, want at most 256", n)
+	}
 }

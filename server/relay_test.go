@@ -410,3 +410,6 @@ func TestErrorsComeThroughARelay(t *testing.T) {
 		t.Error("it does not say that it comes from another member")
 	}
 }
+
+// ReadIndexLeader finds that another member leads.
+func (f *follower) ReadIndexLeader(context.Context) (uint64, error) { return 0, raftnode.ErrNotLeader }

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/expiry"
+)
+
+// floodingClient renews as fast as it can, and reads nothing.
+type floodingClient struct {
+	grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]
+	ctx   context.Context
+	flood *tenurev1.KeepAliveRequest
+	taken atomic.Int64 // renewals that the member took
+}
+
+func (c *floodingClient) Context() context.Context { return c.ctx }
+
+func (c *floodingClient) Recv() (*tenurev1.KeepAliveRequest, error) {
+	if c.ctx.Err() != nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	c.taken.Add(int64(len(c.flood.GetRenewals())))
+	return c.flood, nil
+}
+
+func (c *floodingClient) Send(*tenurev1.KeepAliveResponse) error {
+	<-c.ctx.Done()
+	return c.ctx.Err()
+}
+
+// TestAStreamOfRenewalsThatIsNotReadPinsLittle renews with the longest texts on a stream that is never read. The member takes
+// a few renewals, keeps little of each, and ends the stream.
+func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
+	rig := newRelayRig(t)
+	a := rig.api
+	a.hints = newHinter()
+	a.unreadMax = 50 * time.Millisecond
+	a.limits.streamSessionsMax = 1024
+	var err error
+	if a.timers, err = expiry.New(expiry.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	client := &floodingClient{ctx: ctx, flood: &tenurev1.KeepAliveRequest{}}
+	for range renewalsMax {
+		client.flood.Renewals = append(client.flood.Renewals, &tenurev1.SessionRenewal{SessionId: strings.Repeat("s", 1000)})
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.KeepAlive(client) }()
+	select {
+	case err := <-ended:
+		if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
+			t.Errorf("got %v, want that the call gives up", err)
+		}
+	case <-time.After(patienceOfTests):
+		t.Error("the stream goes on")
+	}
+	// Some wait, one message is being sent, and one is being taken.
+	if taken, most := client.taken.Load(), int64(renewalMessagesMax*renewalsPerSlot+2*renewalsMax); taken > most {
+		t.Errorf("the member took %d renewals, want at most %d", taken, most)
+	}
+}
+
+// TestLittleIsKeptOfARenewal looks at what a stream keeps of texts and secrets of any length.
+func TestLittleIsKeptOfARenewal(t *testing.T) {
+	const id = "00000000-0000-4000-8000-000000000000"
+	asked := askedRenewals(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{
+		{SessionId: id, Number: 7, Epoch: 8, Secret: make([]byte, secretBytes)},
+		{SessionId: strings.Repeat("ü", 1<<19), Secret: make([]byte, 1<<20)},
+		{SessionId: id + "é" + strings.Repeat("\x01", 1<<19)},
+	}})
+	if got := asked[0]; got.session != id || got.number != 7 || got.epoch != 8 || len(got.secret) != secretBytes {
+		t.Errorf("got %+v, want all of it", got)
+	}
+	for _, got := range asked[1:] {
+		if len(got.session) > echoedSessionBytesMax || len(got.session) <= sessionTextBytes || got.secret != nil {
+			t.Errorf("kept %d bytes of the text and %d of the secret", len(got.session), len(got.secret))
+		}
+	}
+}
