@@ -1272,7 +1272,9 @@ type GetSessionRequest struct {
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How fresh.
-	Read          *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
+	// Where holds and places go on: next_page_token of the last answer; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1321,6 +1323,13 @@ func (x *GetSessionRequest) GetRead() *ReadOptions {
 	return nil
 }
 
+func (x *GetSessionRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // GetSessionResponse returns the session.
 type GetSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1328,10 +1337,12 @@ type GetSessionResponse struct {
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The session.
 	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// What it holds, at most 1 000; empty when it has ended.
+	// What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
 	Holds []*Hold `protobuf:"bytes,3,rep,name=holds,proto3" json:"holds,omitempty"`
-	// Where it queues, at most 1 000; empty when it has ended.
-	Places        []*Place `protobuf:"bytes,4,rep,name=places,proto3" json:"places,omitempty"`
+	// Where it queues, after all that it holds; empty when it has ended.
+	Places []*Place `protobuf:"bytes,4,rep,name=places,proto3" json:"places,omitempty"`
+	// Set while there are more holds or places; page_token of the next request.
+	NextPageToken string `protobuf:"bytes,5,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1392,6 +1403,13 @@ func (x *GetSessionResponse) GetPlaces() []*Place {
 		return x.Places
 	}
 	return nil
+}
+
+func (x *GetSessionResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // ListSessionsRequest chooses sessions. Filters that are set must all hold.
@@ -2193,16 +2211,19 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\x16DestroySessionResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1c\n" +
 	"\tdestroyed\x18\x02 \x01(\bR\tdestroyed\x12\x14\n" +
-	"\x05holds\x18\x03 \x01(\rR\x05holds\"^\n" +
+	"\x05holds\x18\x03 \x01(\rR\x05holds\"}\n" +
 	"\x11GetSessionRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12*\n" +
-	"\x04read\x18\x02 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\xc6\x01\n" +
+	"\x04read\x18\x02 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xee\x01\n" +
 	"\x12GetSessionResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12,\n" +
 	"\asession\x18\x02 \x01(\v2\x12.tenure.v1.SessionR\asession\x12%\n" +
 	"\x05holds\x18\x03 \x03(\v2\x0f.tenure.v1.HoldR\x05holds\x12(\n" +
-	"\x06places\x18\x04 \x03(\v2\x10.tenure.v1.PlaceR\x06places\"\x83\x02\n" +
+	"\x06places\x18\x04 \x03(\v2\x10.tenure.v1.PlaceR\x06places\x12&\n" +
+	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\"\x83\x02\n" +
 	"\x13ListSessionsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +

@@ -54,4 +54,24 @@ public interface GetSessionRequestOrBuilder extends
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
    */
   io.tenure.v1.ReadOptionsOrBuilder getReadOrBuilder();
+
+  /**
+   * <pre>
+   * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+   * </pre>
+   *
+   * <code>string page_token = 3 [json_name = "pageToken"];</code>
+   * @return The pageToken.
+   */
+  java.lang.String getPageToken();
+  /**
+   * <pre>
+   * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+   * </pre>
+   *
+   * <code>string page_token = 3 [json_name = "pageToken"];</code>
+   * @return The bytes for pageToken.
+   */
+  com.google.protobuf.ByteString
+      getPageTokenBytes();
 }

@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private GetSessionResponse() {
     holds_ = java.util.Collections.emptyList();
     places_ = java.util.Collections.emptyList();
+    nextPageToken_ = "";
   }
 
   @java.lang.Override
@@ -127,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Hold> holds_;
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -138,7 +139,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -150,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -161,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -172,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -188,7 +189,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Place> places_;
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -199,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -211,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -222,7 +223,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -233,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -242,6 +243,53 @@ private static final long serialVersionUID = 0L;
   public io.tenure.v1.PlaceOrBuilder getPlacesOrBuilder(
       int index) {
     return places_.get(index);
+  }
+
+  public static final int NEXT_PAGE_TOKEN_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object nextPageToken_ = "";
+  /**
+   * <pre>
+   * Set while there are more holds or places; page_token of the next request.
+   * </pre>
+   *
+   * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+   * @return The nextPageToken.
+   */
+  @java.lang.Override
+  public java.lang.String getNextPageToken() {
+    java.lang.Object ref = nextPageToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      nextPageToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Set while there are more holds or places; page_token of the next request.
+   * </pre>
+   *
+   * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+   * @return The bytes for nextPageToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNextPageTokenBytes() {
+    java.lang.Object ref = nextPageToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      nextPageToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -270,6 +318,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < places_.size(); i++) {
       output.writeMessage(4, places_.get(i));
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nextPageToken_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, nextPageToken_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -294,6 +345,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < places_.size(); i++) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, places_.get(i));
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nextPageToken_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, nextPageToken_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -324,6 +378,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getHoldsList())) return false;
     if (!getPlacesList()
         .equals(other.getPlacesList())) return false;
+    if (!getNextPageToken()
+        .equals(other.getNextPageToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -351,6 +407,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + PLACES_FIELD_NUMBER;
       hash = (53 * hash) + getPlacesList().hashCode();
     }
+    hash = (37 * hash) + NEXT_PAGE_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getNextPageToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -519,6 +577,7 @@ private static final long serialVersionUID = 0L;
         placesBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000008);
+      nextPageToken_ = "";
       return this;
     }
 
@@ -586,6 +645,9 @@ private static final long serialVersionUID = 0L;
             ? session_
             : sessionBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.nextPageToken_ = nextPageToken_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -692,6 +754,11 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (!other.getNextPageToken().isEmpty()) {
+        nextPageToken_ = other.nextPageToken_;
+        bitField0_ |= 0x00000010;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -758,6 +825,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 34
+            case 42: {
+              nextPageToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1103,7 +1175,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1117,7 +1189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1131,7 +1203,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1145,7 +1217,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1166,7 +1238,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1184,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1204,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1225,7 +1297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1243,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1261,7 +1333,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1280,7 +1352,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1297,7 +1369,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1314,7 +1386,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1325,7 +1397,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1339,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1354,7 +1426,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1365,7 +1437,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1377,7 +1449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, at most 1 000; empty when it has ended.
+     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1415,7 +1487,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1429,7 +1501,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1443,7 +1515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1457,7 +1529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1478,7 +1550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1496,7 +1568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1516,7 +1588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1537,7 +1609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1555,7 +1627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1573,7 +1645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1592,7 +1664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1609,7 +1681,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1626,7 +1698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1637,7 +1709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1651,7 +1723,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1666,7 +1738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1677,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1689,7 +1761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, at most 1 000; empty when it has ended.
+     * Where it queues, after all that it holds; empty when it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1711,6 +1783,98 @@ private static final long serialVersionUID = 0L;
         places_ = null;
       }
       return placesBuilder_;
+    }
+
+    private java.lang.Object nextPageToken_ = "";
+    /**
+     * <pre>
+     * Set while there are more holds or places; page_token of the next request.
+     * </pre>
+     *
+     * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+     * @return The nextPageToken.
+     */
+    public java.lang.String getNextPageToken() {
+      java.lang.Object ref = nextPageToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        nextPageToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Set while there are more holds or places; page_token of the next request.
+     * </pre>
+     *
+     * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+     * @return The bytes for nextPageToken.
+     */
+    public com.google.protobuf.ByteString
+        getNextPageTokenBytes() {
+      java.lang.Object ref = nextPageToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        nextPageToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Set while there are more holds or places; page_token of the next request.
+     * </pre>
+     *
+     * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+     * @param value The nextPageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextPageToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      nextPageToken_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set while there are more holds or places; page_token of the next request.
+     * </pre>
+     *
+     * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNextPageToken() {
+      nextPageToken_ = getDefaultInstance().getNextPageToken();
+      bitField0_ = (bitField0_ & ~0x00000010);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set while there are more holds or places; page_token of the next request.
+     * </pre>
+     *
+     * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+     * @param value The bytes for nextPageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextPageTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      nextPageToken_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

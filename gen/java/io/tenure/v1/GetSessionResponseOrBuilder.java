@@ -64,7 +64,7 @@ public interface GetSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -73,7 +73,7 @@ public interface GetSessionResponseOrBuilder extends
       getHoldsList();
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -81,7 +81,7 @@ public interface GetSessionResponseOrBuilder extends
   io.tenure.v1.Hold getHolds(int index);
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -89,7 +89,7 @@ public interface GetSessionResponseOrBuilder extends
   int getHoldsCount();
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -98,7 +98,7 @@ public interface GetSessionResponseOrBuilder extends
       getHoldsOrBuilderList();
   /**
    * <pre>
-   * What it holds, at most 1 000; empty when it has ended.
+   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -108,7 +108,7 @@ public interface GetSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -117,7 +117,7 @@ public interface GetSessionResponseOrBuilder extends
       getPlacesList();
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -125,7 +125,7 @@ public interface GetSessionResponseOrBuilder extends
   io.tenure.v1.Place getPlaces(int index);
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -133,7 +133,7 @@ public interface GetSessionResponseOrBuilder extends
   int getPlacesCount();
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -142,11 +142,31 @@ public interface GetSessionResponseOrBuilder extends
       getPlacesOrBuilderList();
   /**
    * <pre>
-   * Where it queues, at most 1 000; empty when it has ended.
+   * Where it queues, after all that it holds; empty when it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
    */
   io.tenure.v1.PlaceOrBuilder getPlacesOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Set while there are more holds or places; page_token of the next request.
+   * </pre>
+   *
+   * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+   * @return The nextPageToken.
+   */
+  java.lang.String getNextPageToken();
+  /**
+   * <pre>
+   * Set while there are more holds or places; page_token of the next request.
+   * </pre>
+   *
+   * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
+   * @return The bytes for nextPageToken.
+   */
+  com.google.protobuf.ByteString
+      getNextPageTokenBytes();
 }

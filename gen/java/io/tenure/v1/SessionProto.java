@@ -216,97 +216,99 @@ public final class SessionProto {
       "ason\"\177\n\026DestroySessionResponse\0221\n\006header" +
       "\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006heade" +
       "r\022\034\n\tdestroyed\030\002 \001(\010R\tdestroyed\022\024\n\005holds" +
-      "\030\003 \001(\rR\005holds\"^\n\021GetSessionRequest\022\035\n\nse" +
+      "\030\003 \001(\rR\005holds\"}\n\021GetSessionRequest\022\035\n\nse" +
       "ssion_id\030\001 \001(\tR\tsessionId\022*\n\004read\030\002 \001(\0132" +
-      "\026.tenure.v1.ReadOptionsR\004read\"\306\001\n\022GetSes" +
-      "sionResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
-      ".ResponseHeaderR\006header\022,\n\007session\030\002 \001(\013" +
-      "2\022.tenure.v1.SessionR\007session\022%\n\005holds\030\003" +
-      " \003(\0132\017.tenure.v1.HoldR\005holds\022(\n\006places\030\004" +
-      " \003(\0132\020.tenure.v1.PlaceR\006places\"\203\002\n\023ListS" +
-      "essionsRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageS" +
-      "ize\022\035\n\npage_token\030\002 \001(\tR\tpageToken\022\037\n\013na" +
-      "me_prefix\030\003 \001(\tR\nnamePrefix\022\022\n\004node\030\004 \001(" +
-      "\tR\004node\022\025\n\006no_ttl\030\005 \001(\010R\005noTtl\0228\n\nolder_" +
-      "than\030\006 \001(\0132\031.google.protobuf.DurationR\to" +
-      "lderThan\022*\n\004read\030\007 \001(\0132\026.tenure.v1.ReadO" +
-      "ptionsR\004read\"\241\001\n\024ListSessionsResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022.\n\010sessions\030\002 \003(\0132\022.tenure.v1.S" +
-      "essionR\010sessions\022&\n\017next_page_token\030\003 \001(" +
-      "\tR\rnextPageToken\"\351\005\n\007Session\022\035\n\nsession_" +
-      "id\030\001 \001(\tR\tsessionId\022\022\n\004name\030\002 \001(\tR\004name\022" +
-      "\022\n\004node\030\003 \001(\tR\004node\022<\n\010metadata\030\004 \003(\0132 ." +
-      "tenure.v1.Session.MetadataEntryR\010metadat" +
-      "a\022+\n\003ttl\030\005 \001(\0132\031.google.protobuf.Duratio" +
-      "nR\003ttl\0228\n\nlock_delay\030\006 \001(\0132\031.google.prot" +
-      "obuf.DurationR\tlockDelay\0226\n\010behavior\030\007 \001" +
-      "(\0162\032.tenure.v1.SessionBehaviorR\010behavior" +
-      "\022\035\n\nhas_secret\030\010 \001(\010R\thasSecret\022!\n\014peer_" +
-      "address\030\t \001(\tR\013peerAddress\022\024\n\005epoch\030\n \001(" +
-      "\004R\005epoch\022\'\n\017create_revision\030\013 \001(\004R\016creat" +
-      "eRevision\022;\n\013create_time\030\014 \001(\0132\032.google." +
-      "protobuf.TimestampR\ncreateTime\022\030\n\007object" +
-      "s\030\r \001(\rR\007objects\0224\n\010ttl_left\030\016 \001(\0132\031.goo" +
-      "gle.protobuf.DurationR\007ttlLeft\022F\n\021last_r" +
-      "enewal_time\030\017 \001(\0132\032.google.protobuf.Time" +
-      "stampR\017lastRenewalTime\022\'\n\003end\030\020 \001(\0132\025.te" +
-      "nure.v1.SessionEndR\003end\032;\n\rMetadataEntry" +
-      "\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value" +
-      ":\0028\001\"\272\002\n\nSessionEnd\0220\n\005cause\030\001 \001(\0162\032.ten" +
-      "ure.v1.SessionEndCauseR\005cause\022\026\n\006reason\030" +
-      "\002 \001(\tR\006reason\022\016\n\002by\030\003 \001(\tR\002by\022\032\n\010revisio" +
-      "n\030\004 \001(\004R\010revision\022.\n\004time\030\005 \001(\0132\032.google" +
-      ".protobuf.TimestampR\004time\022\024\n\005holds\030\006 \001(\r" +
-      "R\005holds\022\026\n\006places\030\007 \001(\rR\006places\022%\n\016ephem" +
-      "eral_keys\030\010 \001(\rR\rephemeralKeys\022\033\n\theld_k" +
-      "eys\030\t \003(\tR\010heldKeys\022\024\n\005clean\030\n \001(\010R\005clea" +
-      "n\"\344\002\n\004Hold\0222\n\tsequencer\030\001 \001(\0132\024.tenure.v" +
-      "1.SequencerR\tsequencer\022\024\n\005owner\030\002 \001(\tR\005o" +
-      "wner\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.LockModeR" +
-      "\004mode\022\030\n\007permits\030\004 \001(\rR\007permits\0229\n\ngrant" +
-      "_time\030\005 \001(\0132\032.google.protobuf.TimestampR" +
-      "\tgrantTime\022!\n\014session_name\030\006 \001(\tR\013sessio" +
-      "nName\0228\n\ndelay_left\030\007 \001(\0132\031.google.proto" +
-      "buf.DurationR\tdelayLeft\0227\n\tlost_time\030\010 \001" +
-      "(\0132\032.google.protobuf.TimestampR\010lostTime" +
-      "\"\241\002\n\005Place\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005place\030\002 " +
-      "\001(\004R\005place\022\032\n\010position\030\003 \001(\rR\010position\022\035" +
-      "\n\nsession_id\030\004 \001(\tR\tsessionId\022!\n\014session" +
-      "_name\030\005 \001(\tR\013sessionName\022\024\n\005owner\030\006 \001(\tR" +
-      "\005owner\022\'\n\004mode\030\007 \001(\0162\023.tenure.v1.LockMod" +
-      "eR\004mode\022\030\n\007permits\030\010 \001(\rR\007permits\0229\n\nque" +
-      "ue_time\030\t \001(\0132\032.google.protobuf.Timestam" +
-      "pR\tqueueTime*n\n\017SessionBehavior\022 \n\034SESSI" +
-      "ON_BEHAVIOR_UNSPECIFIED\020\000\022\034\n\030SESSION_BEH" +
-      "AVIOR_RELEASE\020\001\022\033\n\027SESSION_BEHAVIOR_DELE" +
-      "TE\020\002*\253\002\n\017SessionEndCause\022!\n\035SESSION_END_" +
-      "CAUSE_UNSPECIFIED\020\000\022\035\n\031SESSION_END_CAUSE" +
-      "_EXPIRED\020\001\022\037\n\033SESSION_END_CAUSE_DESTROYE" +
-      "D\020\002\022\034\n\030SESSION_END_CAUSE_FORCED\020\003\022\'\n#SES" +
-      "SION_END_CAUSE_NODE_DEREGISTERED\020\004\022(\n$SE" +
-      "SSION_END_CAUSE_CHECK_DEREGISTERED\020\005\022$\n " +
-      "SESSION_END_CAUSE_CHECK_CRITICAL\020\006\022\036\n\032SE" +
-      "SSION_END_CAUSE_RESTORED\020\0072\310\004\n\016SessionSe" +
-      "rvice\022R\n\rCreateSession\022\037.tenure.v1.Creat" +
-      "eSessionRequest\032 .tenure.v1.CreateSessio" +
-      "nResponse\022O\n\014RenewSession\022\036.tenure.v1.Re" +
-      "newSessionRequest\032\037.tenure.v1.RenewSessi" +
-      "onResponse\022J\n\tKeepAlive\022\033.tenure.v1.Keep" +
-      "AliveRequest\032\034.tenure.v1.KeepAliveRespon" +
-      "se(\0010\001\022R\n\rAttachSession\022\037.tenure.v1.Atta" +
-      "chSessionRequest\032 .tenure.v1.AttachSessi" +
-      "onResponse\022U\n\016DestroySession\022 .tenure.v1" +
-      ".DestroySessionRequest\032!.tenure.v1.Destr" +
-      "oySessionResponse\022I\n\nGetSession\022\034.tenure" +
-      ".v1.GetSessionRequest\032\035.tenure.v1.GetSes" +
-      "sionResponse\022O\n\014ListSessions\022\036.tenure.v1" +
-      ".ListSessionsRequest\032\037.tenure.v1.ListSes" +
-      "sionsResponseB\230\001\n\014io.tenure.v1B\014SessionP" +
-      "rotoP\001Z5github.com/tenure-io/tenure/gen/" +
-      "go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312" +
-      "\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTe" +
-      "nure::V1b\006proto3"
+      "\026.tenure.v1.ReadOptionsR\004read\022\035\n\npage_to" +
+      "ken\030\003 \001(\tR\tpageToken\"\356\001\n\022GetSessionRespo" +
+      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
+      "HeaderR\006header\022,\n\007session\030\002 \001(\0132\022.tenure" +
+      ".v1.SessionR\007session\022%\n\005holds\030\003 \003(\0132\017.te" +
+      "nure.v1.HoldR\005holds\022(\n\006places\030\004 \003(\0132\020.te" +
+      "nure.v1.PlaceR\006places\022&\n\017next_page_token" +
+      "\030\005 \001(\tR\rnextPageToken\"\203\002\n\023ListSessionsRe" +
+      "quest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npa" +
+      "ge_token\030\002 \001(\tR\tpageToken\022\037\n\013name_prefix" +
+      "\030\003 \001(\tR\nnamePrefix\022\022\n\004node\030\004 \001(\tR\004node\022\025" +
+      "\n\006no_ttl\030\005 \001(\010R\005noTtl\0228\n\nolder_than\030\006 \001(" +
+      "\0132\031.google.protobuf.DurationR\tolderThan\022" +
+      "*\n\004read\030\007 \001(\0132\026.tenure.v1.ReadOptionsR\004r" +
+      "ead\"\241\001\n\024ListSessionsResponse\0221\n\006header\030\001" +
+      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\022" +
+      ".\n\010sessions\030\002 \003(\0132\022.tenure.v1.SessionR\010s" +
+      "essions\022&\n\017next_page_token\030\003 \001(\tR\rnextPa" +
+      "geToken\"\351\005\n\007Session\022\035\n\nsession_id\030\001 \001(\tR" +
+      "\tsessionId\022\022\n\004name\030\002 \001(\tR\004name\022\022\n\004node\030\003" +
+      " \001(\tR\004node\022<\n\010metadata\030\004 \003(\0132 .tenure.v1" +
+      ".Session.MetadataEntryR\010metadata\022+\n\003ttl\030" +
+      "\005 \001(\0132\031.google.protobuf.DurationR\003ttl\0228\n" +
+      "\nlock_delay\030\006 \001(\0132\031.google.protobuf.Dura" +
+      "tionR\tlockDelay\0226\n\010behavior\030\007 \001(\0162\032.tenu" +
+      "re.v1.SessionBehaviorR\010behavior\022\035\n\nhas_s" +
+      "ecret\030\010 \001(\010R\thasSecret\022!\n\014peer_address\030\t" +
+      " \001(\tR\013peerAddress\022\024\n\005epoch\030\n \001(\004R\005epoch\022" +
+      "\'\n\017create_revision\030\013 \001(\004R\016createRevision" +
+      "\022;\n\013create_time\030\014 \001(\0132\032.google.protobuf." +
+      "TimestampR\ncreateTime\022\030\n\007objects\030\r \001(\rR\007" +
+      "objects\0224\n\010ttl_left\030\016 \001(\0132\031.google.proto" +
+      "buf.DurationR\007ttlLeft\022F\n\021last_renewal_ti" +
+      "me\030\017 \001(\0132\032.google.protobuf.TimestampR\017la" +
+      "stRenewalTime\022\'\n\003end\030\020 \001(\0132\025.tenure.v1.S" +
+      "essionEndR\003end\032;\n\rMetadataEntry\022\020\n\003key\030\001" +
+      " \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\272\002\n\n" +
+      "SessionEnd\0220\n\005cause\030\001 \001(\0162\032.tenure.v1.Se" +
+      "ssionEndCauseR\005cause\022\026\n\006reason\030\002 \001(\tR\006re" +
+      "ason\022\016\n\002by\030\003 \001(\tR\002by\022\032\n\010revision\030\004 \001(\004R\010" +
+      "revision\022.\n\004time\030\005 \001(\0132\032.google.protobuf" +
+      ".TimestampR\004time\022\024\n\005holds\030\006 \001(\rR\005holds\022\026" +
+      "\n\006places\030\007 \001(\rR\006places\022%\n\016ephemeral_keys" +
+      "\030\010 \001(\rR\rephemeralKeys\022\033\n\theld_keys\030\t \003(\t" +
+      "R\010heldKeys\022\024\n\005clean\030\n \001(\010R\005clean\"\344\002\n\004Hol" +
+      "d\0222\n\tsequencer\030\001 \001(\0132\024.tenure.v1.Sequenc" +
+      "erR\tsequencer\022\024\n\005owner\030\002 \001(\tR\005owner\022\'\n\004m" +
+      "ode\030\003 \001(\0162\023.tenure.v1.LockModeR\004mode\022\030\n\007" +
+      "permits\030\004 \001(\rR\007permits\0229\n\ngrant_time\030\005 \001" +
+      "(\0132\032.google.protobuf.TimestampR\tgrantTim" +
+      "e\022!\n\014session_name\030\006 \001(\tR\013sessionName\0228\n\n" +
+      "delay_left\030\007 \001(\0132\031.google.protobuf.Durat" +
+      "ionR\tdelayLeft\0227\n\tlost_time\030\010 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\010lostTime\"\241\002\n\005Plac" +
+      "e\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005place\030\002 \001(\004R\005plac" +
+      "e\022\032\n\010position\030\003 \001(\rR\010position\022\035\n\nsession" +
+      "_id\030\004 \001(\tR\tsessionId\022!\n\014session_name\030\005 \001" +
+      "(\tR\013sessionName\022\024\n\005owner\030\006 \001(\tR\005owner\022\'\n" +
+      "\004mode\030\007 \001(\0162\023.tenure.v1.LockModeR\004mode\022\030" +
+      "\n\007permits\030\010 \001(\rR\007permits\0229\n\nqueue_time\030\t" +
+      " \001(\0132\032.google.protobuf.TimestampR\tqueueT" +
+      "ime*n\n\017SessionBehavior\022 \n\034SESSION_BEHAVI" +
+      "OR_UNSPECIFIED\020\000\022\034\n\030SESSION_BEHAVIOR_REL" +
+      "EASE\020\001\022\033\n\027SESSION_BEHAVIOR_DELETE\020\002*\253\002\n\017" +
+      "SessionEndCause\022!\n\035SESSION_END_CAUSE_UNS" +
+      "PECIFIED\020\000\022\035\n\031SESSION_END_CAUSE_EXPIRED\020" +
+      "\001\022\037\n\033SESSION_END_CAUSE_DESTROYED\020\002\022\034\n\030SE" +
+      "SSION_END_CAUSE_FORCED\020\003\022\'\n#SESSION_END_" +
+      "CAUSE_NODE_DEREGISTERED\020\004\022(\n$SESSION_END" +
+      "_CAUSE_CHECK_DEREGISTERED\020\005\022$\n SESSION_E" +
+      "ND_CAUSE_CHECK_CRITICAL\020\006\022\036\n\032SESSION_END" +
+      "_CAUSE_RESTORED\020\0072\310\004\n\016SessionService\022R\n\r" +
+      "CreateSession\022\037.tenure.v1.CreateSessionR" +
+      "equest\032 .tenure.v1.CreateSessionResponse" +
+      "\022O\n\014RenewSession\022\036.tenure.v1.RenewSessio" +
+      "nRequest\032\037.tenure.v1.RenewSessionRespons" +
+      "e\022J\n\tKeepAlive\022\033.tenure.v1.KeepAliveRequ" +
+      "est\032\034.tenure.v1.KeepAliveResponse(\0010\001\022R\n" +
+      "\rAttachSession\022\037.tenure.v1.AttachSession" +
+      "Request\032 .tenure.v1.AttachSessionRespons" +
+      "e\022U\n\016DestroySession\022 .tenure.v1.DestroyS" +
+      "essionRequest\032!.tenure.v1.DestroySession" +
+      "Response\022I\n\nGetSession\022\034.tenure.v1.GetSe" +
+      "ssionRequest\032\035.tenure.v1.GetSessionRespo" +
+      "nse\022O\n\014ListSessions\022\036.tenure.v1.ListSess" +
+      "ionsRequest\032\037.tenure.v1.ListSessionsResp" +
+      "onseB\230\001\n\014io.tenure.v1B\014SessionProtoP\001Z5g" +
+      "ithub.com/tenure-io/tenure/gen/go/tenure" +
+      "/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\" +
+      "V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -410,13 +412,13 @@ public final class SessionProto {
     internal_static_tenure_v1_GetSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetSessionRequest_descriptor,
-        new java.lang.String[] { "SessionId", "Read", });
+        new java.lang.String[] { "SessionId", "Read", "PageToken", });
     internal_static_tenure_v1_GetSessionResponse_descriptor =
       getDescriptor().getMessageTypes().get(15);
     internal_static_tenure_v1_GetSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetSessionResponse_descriptor,
-        new java.lang.String[] { "Header", "Session", "Holds", "Places", });
+        new java.lang.String[] { "Header", "Session", "Holds", "Places", "NextPageToken", });
     internal_static_tenure_v1_ListSessionsRequest_descriptor =
       getDescriptor().getMessageTypes().get(16);
     internal_static_tenure_v1_ListSessionsRequest_fieldAccessorTable = new
