@@ -48,30 +48,44 @@ func parseObjectPlace(text string) (p objectPlace, ok bool) {
 	return objectPlace{waits: text[0] == 'w', key: rest[:length], owner: rest[length:]}, true
 }
 
-// addObjects fills one page of what an attach tells.
-func (a *api) addObjects(
-	s *snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
-) error {
-	query := pageQuery{list: "attach", filters: []string{id.String()}}
-	text, err := query.after(s.at, token)
+// objectsPage is one page of what a live session holds and where it queues.
+type objectsPage struct {
+	holds  []*tenurev1.Hold
+	places []*tenurev1.Place
+	next   string // the token of the next page; empty after the last
+}
+
+// objectsQuery asks for such a page.
+type objectsQuery struct {
+	list     string // which listing it is
+	session  storage.SessionID
+	name     string // the session's
+	token    string
+	itemsMax int // 0 is no limit
+}
+
+// objectsAt returns one page of what a live session has.
+func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
+	query := pageQuery{list: q.list, filters: []string{q.session.String()}}
+	text, err := query.after(s.at, q.token)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var from objectPlace
 	if text != "" {
 		var ok bool
 		if from, ok = parseObjectPlace(text); !ok {
-			return errPageToken()
+			return nil, errPageToken()
 		}
 	}
-	objects, err := s.SessionObjects(id)
+	objects, err := s.SessionObjects(q.session)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	bytes, last := 0, from
+	page, bytes, last := &objectsPage{}, 0, from
 	full := func(p objectPlace) bool {
-		if bytes >= pageBytesMax {
-			page.NextPageToken = query.token(s.at, last.text())
+		if items := len(page.holds) + len(page.places); bytes >= pageBytesMax || q.itemsMax > 0 && items >= q.itemsMax {
+			page.next = query.token(s.at, last.text())
 			return true
 		}
 		last = p
@@ -83,11 +97,11 @@ func (a *api) addObjects(
 			continue
 		}
 		if full(at) {
-			return nil
+			return page, nil
 		}
 		hold := holdToProto(h, s.at.HistoryID, a.timers)
 		bytes += proto.Size(hold)
-		page.Holds = append(page.Holds, hold)
+		page.holds = append(page.holds, hold)
 	}
 	for _, w := range objects.Places {
 		at := objectPlace{waits: true, key: w.Key, owner: w.Record.GetOwner()}
@@ -95,16 +109,28 @@ func (a *api) addObjects(
 			continue
 		}
 		if full(at) {
-			return nil
+			return page, nil
 		}
 		position, err := s.Position(w.Key, w.Place)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		place := placeToProto(w, position)
-		place.SessionName = page.GetSession().GetName()
+		place.SessionName = q.name
 		bytes += proto.Size(place)
-		page.Places = append(page.Places, place)
+		page.places = append(page.places, place)
 	}
+	return page, nil
+}
+
+// addObjects fills one page of what an attach tells.
+func (a *api) addObjects(
+	s *snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
+) error {
+	objects, err := a.objectsAt(s, objectsQuery{list: "attach", session: id, name: page.GetSession().GetName(), token: token})
+	if err != nil {
+		return err
+	}
+	page.Holds, page.Places, page.NextPageToken = objects.holds, objects.places, objects.next
 	return nil
 }

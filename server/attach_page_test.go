@@ -97,6 +97,46 @@ func TestAttachTellsOfEveryHold(t *testing.T) {
 	}
 }
 
+// TestGetSessionTellsOfEveryHold reads a session with more than a page shows.
+func TestGetSessionTellsOfEveryHold(t *testing.T) {
+	const holds, waits = 1500, 20
+	m := start(t)
+	id, other := m.openSession(t, "s"), m.openSession(t, "other")
+	held, queued := make([]string, holds), make([]string, waits)
+	for i := range held {
+		held[i] = fmt.Sprintf("held/%05d", i)
+	}
+	for i := range queued {
+		queued[i] = fmt.Sprintf("waits/%05d", i)
+	}
+	acquireAll(t, m, id, held)
+	acquireAll(t, m, other, queued)
+	queueAll(t, m, id, queued)
+	var got truth
+	request := &tenurev1.GetSessionRequest{SessionId: id}
+	for more := true; more; more = request.GetPageToken() != "" {
+		page, err := m.GetSession(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(page.GetHolds()) + len(page.GetPlaces()); n > 1000 || page.GetSession().GetSessionId() != id {
+			t.Errorf("got a page of %d, of session %q; want 1 000 at most", n, page.GetSession().GetSessionId())
+		}
+		for _, h := range page.GetHolds() {
+			got.holds = append(got.holds, h.GetSequencer().GetKey()+"/"+h.GetOwner())
+		}
+		for _, p := range page.GetPlaces() {
+			got.places = append(got.places, p.GetKey()+"/"+p.GetOwner())
+		}
+		request.PageToken = page.GetNextPageToken()
+	}
+	if !slices.Equal(got.holds, withOwner(held)) || !slices.Equal(got.places, withOwner(queued)) {
+		t.Errorf("got %d holds and %d places, want %d and %d", len(got.holds), len(got.places), holds, waits)
+	}
+	_, err := m.GetSession(t.Context(), &tenurev1.GetSessionRequest{SessionId: id, PageToken: "?"})
+	wantError(t, err, codes.InvalidArgument, "PAGE_TOKEN_INVALID")
+}
+
 func withOwner(keys []string) []string {
 	named := make([]string, len(keys))
 	for i, key := range keys {

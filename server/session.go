@@ -220,12 +220,18 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 	}
 	response := &tenurev1.GetSessionResponse{Header: a.header(s.at), Session: session}
 	if live {
-		response.Holds, response.Places, err = a.objectsAt(s, id, session.GetName())
+		objects, err := a.objectsAt(s, objectsQuery{
+			list: "session", session: id, name: session.GetName(), token: r.GetPageToken(), itemsMax: pageItemsMax,
+		})
+		if err != nil {
+			return nil, err
+		}
+		response.Holds, response.Places, response.NextPageToken = objects.holds, objects.places, objects.next
 	}
 	if !r.GetRead().GetStale() {
 		a.sessionTimes(ctx, session)
 	}
-	return response, err
+	return response, nil
 }
 
 // sessionAt returns a session, live or ended, or why there is none.
@@ -258,29 +264,6 @@ func (a *api) withTimer(id storage.SessionID, session *tenurev1.Session) *tenure
 		session.LastRenewalTime = timestamppb.New(renewed)
 	}
 	return session
-}
-
-// objectsAt returns what a live session holds and where it queues, as many as an answer may show.
-func (a *api) objectsAt(
-	s *snapshot, id storage.SessionID, name string,
-) ([]*tenurev1.Hold, []*tenurev1.Place, error) {
-	objects, err := s.SessionObjects(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	holds := holdsToProto(objects.Holds, s.at.HistoryID, a.timers, sessionObjectsShown)
-	shown := objects.Places[:min(len(objects.Places), sessionObjectsShown)]
-	places := make([]*tenurev1.Place, 0, len(shown))
-	for _, w := range shown {
-		position, err := s.Position(w.Key, w.Place)
-		if err != nil {
-			return nil, nil, err
-		}
-		place := placeToProto(w, position)
-		place.SessionName = name
-		places = append(places, place)
-	}
-	return holds, places, nil
 }
 
 // ListSessions serves SessionService.

@@ -39,7 +39,6 @@ const (
 	waitMax                 = 100 * 365 * 24 * time.Hour // clamped, so that clocks can be added to it
 	historyIDHexDigits      = 32
 	lockHoldsShown          = 100
-	sessionObjectsShown     = 1000
 	scannedItemsMax         = 10_000
 	staleWaitWithoutTimeout = 30 * time.Second
 )

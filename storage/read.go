@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -35,6 +36,21 @@ func (r snapshotRows) get(row []byte) ([]byte, bool, error) {
 		return nil, false, r.dead
 	}
 	return getRow(r.disk, row)
+}
+
+// view shows the value of a row, and reports whether there is one. The value must not be kept.
+func (r snapshotRows) view(row []byte, look func(value []byte) error) (bool, error) {
+	if r.dead != nil {
+		return false, r.dead
+	}
+	value, closer, err := r.disk.Get(row)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read row: %w", err)
+	}
+	return true, errors.Join(look(value), closer.Close())
 }
 
 func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {

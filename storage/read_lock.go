@@ -3,6 +3,8 @@ package storage
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/planted"
 )
@@ -58,7 +60,28 @@ func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldStat
 	return page, more, err
 }
 
-// WaiterEntry is one place in a queue.
+// waiterValueField is the number of the field that holds what a waiter's grant writes.
+const waiterValueField = 6
+
+// decodeWaiter reads the record of a place, without the value that its grant writes: nobody is shown it, and values of many
+// places are large.
+func decodeWaiter(value []byte) (*storev1.WaiterRecord, error) {
+	var short []byte
+	for rest := value; len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			return nil, fmt.Errorf("%w: place", ErrCorrupt)
+		}
+		if number != waiterValueField {
+			short = append(short, rest[:n]...)
+		}
+		rest = rest[n:]
+	}
+	w := &storev1.WaiterRecord{}
+	return w, decode(short, w)
+}
+
+// WaiterEntry is one place in a queue. Its record comes without the value that a grant writes.
 type WaiterEntry struct {
 	// Key is the lock's.
 	Key string
@@ -70,12 +93,12 @@ type WaiterEntry struct {
 
 // Waiter returns the record of a place that waits for a lock; nil when that place waits no more, or never did.
 func (r *Reader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
-	value, exists, err := r.rows.get(numberedRow(rowPlace, name{key: key}, place))
-	if err != nil || !exists {
-		return nil, err
-	}
-	w := &storev1.WaiterRecord{}
-	if err = decode(value, w); err != nil {
+	var w *storev1.WaiterRecord
+	_, err := r.rows.view(numberedRow(rowPlace, name{key: key}, place), func(value []byte) (err error) {
+		w, err = decodeWaiter(value)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("place in %q: %w", key, err)
 	}
 	return w, nil
@@ -97,8 +120,8 @@ func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bo
 		if !ok {
 			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, key)
 		}
-		w := &storev1.WaiterRecord{}
-		if err := decode(value, w); err != nil {
+		w, err := decodeWaiter(value)
+		if err != nil {
 			return false, fmt.Errorf("place in %q: %w", key, err)
 		}
 		page = append(page, WaiterEntry{Key: key, Place: place, Record: w})

@@ -127,25 +127,19 @@ func (r *Reader) addObject(out *SessionObjects, o object, number uint64) error {
 	if o.kind == objectPlace {
 		kind = rowPlace
 	}
-	value, ok, err := r.rows.get(numberedRow(kind, o.name, number))
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fmt.Errorf("%w: object without row on %q", ErrCorrupt, o.name.key)
-	}
-	if o.kind == objectPlace {
-		w := &storev1.WaiterRecord{}
-		if err := decode(value, w); err != nil {
+	found, err := r.rows.view(numberedRow(kind, o.name, number), func(value []byte) error {
+		if o.kind == objectPlace {
+			w, err := decodeWaiter(value)
+			out.Places = append(out.Places, WaiterEntry{Key: o.name.key, Place: number, Record: w})
 			return err
 		}
-		out.Places = append(out.Places, WaiterEntry{Key: o.name.key, Place: number, Record: w})
-		return nil
-	}
-	h := &storev1.HoldRecord{}
-	if err := decode(value, h); err != nil {
+		h := &storev1.HoldRecord{}
+		err := decode(value, h)
+		out.Holds = append(out.Holds, holdState(o.name.key, h))
 		return err
+	})
+	if err == nil && !found {
+		return fmt.Errorf("%w: object without row on %q", ErrCorrupt, o.name.key)
 	}
-	out.Holds = append(out.Holds, holdState(o.name.key, h))
-	return nil
+	return err
 }

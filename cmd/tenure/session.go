@@ -20,13 +20,29 @@ func newSessionCommand(env *environment) *cobra.Command {
 		newSessionRenewCommand(env), newSessionKeepaliveCommand(env), newSessionDestroyCommand(env))
 }
 
-// getSession reads a session, live or ended.
-func getSession(ctx context.Context, c *tenure.Client, id string) (answer *tenurev1.GetSessionResponse, err error) {
-	err = c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-		answer, err = tenurev1.NewSessionServiceClient(member).GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
-		return err
-	})
-	return answer, err
+// getSession reads a session, live or ended, with all that it has.
+func getSession(ctx context.Context, c *tenure.Client, id string) (*tenurev1.GetSessionResponse, error) {
+	request := &tenurev1.GetSessionRequest{SessionId: id}
+	var all *tenurev1.GetSessionResponse
+	for {
+		var page *tenurev1.GetSessionResponse
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewSessionServiceClient(member).GetSession(ctx, request)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		request.PageToken, page.NextPageToken = page.GetNextPageToken(), ""
+		if all == nil {
+			all = page
+		} else {
+			all.Holds, all.Places = append(all.Holds, page.GetHolds()...), append(all.Places, page.GetPlaces()...)
+		}
+		if request.GetPageToken() == "" {
+			return all, nil
+		}
+	}
 }
 
 // newSessionRenewCommand returns `tenure session renew`.
