@@ -68,6 +68,13 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
+// unmarshal decodes data. What this version does not know is dropped: a call that waits would keep it.
+func unmarshal(data mem.BufferSlice, m proto.Message) error {
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(buffer.ReadOnlyData(), m)
+}
+
 // Unmarshal decodes data, or marks v. It fails only if v is no message, which is a mistake of this program.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(proto.Message)
@@ -76,7 +83,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	mark := markTooLarge
 	if data.Len() <= c.requestBytesMax {
-		if c.CodecV2.Unmarshal(data, v) == nil {
+		if unmarshal(data, m) == nil {
 			return nil
 		}
 		mark = markMalformed

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -99,6 +100,17 @@ type Config struct {
 	RequestBytesMax int
 	// CallsMax is how many calls with one answer are served at a time; 0 is 10 000. More get TOO_MANY_REQUESTS.
 	CallsMax int
+	// WaitsMax is how many calls may wait for a lock, and streams other than renewals go on; 0 is 65 536. More get
+	// TOO_MANY_REQUESTS.
+	WaitsMax int
+	// IntakeBytesMax bounds what is kept of messages and bodies that are not complete, in all; 0 is 256 MiB.
+	IntakeBytesMax int64
+	// MessageTimeout is how long a message of which something came may stay incomplete; 0 is 45 s. Then its connection is
+	// closed.
+	MessageTimeout time.Duration
+	// ExemptCallers are addresses and prefixes of callers that stand for many, such as load balancers: they get no share,
+	// but whatever is free.
+	ExemptCallers []string
 	// StreamsMax is how many calls and streams one client connection may have open; 0 is 8 192. More wait in the client.
 	StreamsMax int
 	// StreamSessionsMax is how many sessions one KeepAlive stream renews; 0 is 131 072. A renewal of one more is refused
@@ -143,6 +155,13 @@ func (c Config) withDefaults() Config {
 	setInt(&c.ElectionTicks, electionTicksDefault)
 	setInt(&c.RequestBytesMax, requestBytesMaxDefault)
 	setInt(&c.CallsMax, callsMaxDefault)
+	setInt(&c.WaitsMax, waitsMaxDefault)
+	if c.IntakeBytesMax == 0 {
+		c.IntakeBytesMax = intakeBytesMaxDefault
+	}
+	if c.MessageTimeout == 0 {
+		c.MessageTimeout = messageTimeoutDefault
+	}
 	setInt(&c.StreamsMax, streamsMaxDefault)
 	setInt(&c.StreamSessionsMax, streamSessionsMaxDefault)
 	if c.Tick == 0 {
@@ -202,7 +221,13 @@ func (c Config) Validate() error {
 	if c.ElectionTicks < 5 || c.ElectionTicks > 1000 {
 		problems = append(problems, fmt.Errorf("%w: election ticks %d must be 5 to 1000", ErrConfig, c.ElectionTicks))
 	}
-	if c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StreamSessionsMax < 1 || c.StopGrace < 0 {
+	if c.StopGrace < 0 {
+		problems = append(problems, fmt.Errorf("%w: --stop-grace %v must not be negative", ErrConfig, c.StopGrace))
+	}
+	if _, err := share.ParseExempt(c.ExemptCallers); err != nil {
+		problems = append(problems, fmt.Errorf("%w: --exempt-callers: %w", ErrConfig, err))
+	}
+	if c.WaitsMax < 1 || c.IntakeBytesMax < 1 || c.MessageTimeout < 0 || c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StreamSessionsMax < 1 {
 		problems = append(problems, fmt.Errorf("%w: limits of requests must be larger than zero", ErrConfig))
 	}
 	return errors.Join(problems...)
@@ -258,6 +283,5 @@ func (c Config) ttlMin() time.Duration {
 // requestLimits bound what a member takes from clients.
 type requestLimits struct {
 	requestBytesMax   int
-	callsMax          int
 	streamSessionsMax int
 }

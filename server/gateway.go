@@ -11,7 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -23,6 +22,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/share"
 )
 
 // Headers of requests that travel on as metadata of the call.
@@ -47,12 +47,14 @@ type gateway struct {
 	conn            grpc.ClientConnInterface
 	kv              tenurev1.KVServiceClient
 	requestBytesMax int64
-	streams         atomic.Int64 // under way
+	streams         *share.Pool // under way
+	intake          *share.Pool // bytes of bodies that are not complete; nil is no bound
+	callers         share.Callers
 	log             *zap.Logger
 }
 
 // newGateway returns the gateway over a connection to this member's own services.
-func newGateway(conn grpc.ClientConnInterface, requestBytesMax int64, log *zap.Logger) (*gateway, error) {
+func newGateway(conn grpc.ClientConnInterface, requestBytesMax int64, rooms *rooms, log *zap.Logger) (*gateway, error) {
 	routes, err := newRoutes()
 	if err != nil {
 		return nil, err
@@ -62,7 +64,11 @@ func newGateway(conn grpc.ClientConnInterface, requestBytesMax int64, log *zap.L
 		conn:            conn,
 		kv:              tenurev1.NewKVServiceClient(conn),
 		requestBytesMax: requestBytesMax,
+		streams:         share.NewPool(restStreamsMax),
 		log:             log,
+	}
+	if rooms != nil {
+		g.intake, g.callers = rooms.intake, rooms.callers
 	}
 	if g.mux, err = newGatewayMux(conn, log); err != nil {
 		return nil, err
@@ -232,12 +238,20 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 	// Deadlines are not to be had on every connection that tests make; then the client may take its time.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyReadTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.requestBytesMax))
+	taking := &takingReader{
+		Reader: http.MaxBytesReader(w, r.Body, g.requestBytesMax), pool: g.intake, caller: g.callers.OfText(r.RemoteAddr),
+	}
+	defer taking.done()
+	body, err := io.ReadAll(taking)
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil:
 		return body, nil
+	case taking.refused:
+		w.Header().Set("Connection", "close")
+		return nil, restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
+			"this member keeps as much of unfinished requests as it may").with("limit", "intake_bytes_max"))
 	case errors.As(err, &tooLarge):
 		w.Header().Set("Connection", "close")
 		return nil, g.bodyTooLarge()

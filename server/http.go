@@ -41,6 +41,8 @@ type httpOptions struct {
 	AllowedHosts []string
 	// RequestBytesMax limits bodies.
 	RequestBytesMax int64
+	// Rooms are what callers share; nil bounds only what all streams are together.
+	Rooms *rooms
 	// Log gets what fails inside.
 	Log *zap.Logger
 }
@@ -55,7 +57,7 @@ type readyCheck struct {
 
 // newHTTPHandler returns the handler for the whole HTTP listener: REST, health, metrics and the API's description.
 func newHTTPHandler(o httpOptions) (http.Handler, error) {
-	rest, err := newGateway(o.Conn, o.RequestBytesMax, o.Log)
+	rest, err := newGateway(o.Conn, o.RequestBytesMax, o.Rooms, o.Log)
 	if err != nil {
 		return nil, err
 	}

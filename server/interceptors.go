@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -37,7 +36,7 @@ type gate struct {
 	metrics  *callMetrics
 	limits   requestLimits
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
-	inFlight atomic.Int64
+	rooms    *rooms
 	// leader returns who leads and where clients reach it; zero and empty where that is not known.
 	leader func() (id uint64, address string)
 }
@@ -61,12 +60,11 @@ func (g *gate) admit(ctx context.Context, request any, method string, handler gr
 	if g.stopping.Err() != nil {
 		return nil, errStopping
 	}
-	if g.inFlight.Add(1) > int64(g.limits.callsMax) {
-		g.inFlight.Add(-1)
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
-			"this member serves %d calls already", g.limits.callsMax)
+	leave, err := g.rooms.enter(ctx, g.rooms.ofCall(method, request))
+	if err != nil {
+		return nil, err
 	}
-	defer g.inFlight.Add(-1)
+	defer leave()
 	if err = refusal(request, g.limits.requestBytesMax); err != nil {
 		return nil, err
 	}
@@ -111,6 +109,11 @@ func (g *gate) serveStream(
 	if g.stopping.Err() != nil {
 		return errStopping
 	}
+	leave, err := g.rooms.enter(ctx, g.rooms.ofStream(info.FullMethod))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, limits: g.limits})
 }
 

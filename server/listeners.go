@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -19,6 +20,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/descriptor"
+	"github.com/tenure-io/tenure/server/frames"
 )
 
 // Limits of the gRPC listeners.
@@ -29,6 +31,10 @@ const (
 	keepaliveTimeout  = 10 * time.Second
 	clientPingEvery   = 5 * time.Second // sooner is too often
 	inProcessBytes    = 256 << 10
+	// streamWindowBytes is what a client may send on a stream that is not read. It grows only by a message that is read.
+	streamWindowBytes = 64 << 10
+	// connWindowBytes is what may be on its way from a client.
+	connWindowBytes = 1 << 20
 	// callWorkers is how many goroutines wait for calls, so that their stacks need not grow again for each. When all are
 	// busy, or taken by streams, a call gets a goroutine of its own.
 	callWorkers        = 256
@@ -40,8 +46,8 @@ const (
 )
 
 // newGRPC returns a gRPC server with all services.
-func (r *running) newGRPC(streamsMax int) (*grpc.Server, error) {
-	server := r.newBareGRPC(streamsMax, grpc.NumStreamWorkers(callWorkers))
+func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Server, error) {
+	server := r.newBareGRPC(streamsMax, append(more, grpc.NumStreamWorkers(callWorkers))...)
 	tenurev1.RegisterSessionServiceServer(server, r.api)
 	tenurev1.RegisterKVServiceServer(server, r.api)
 	tenurev1.RegisterLockServiceServer(server, r.api)
@@ -87,12 +93,34 @@ func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.S
 
 // serveGRPC serves clients. The peer address is the member's own.
 func (r *running) serveGRPC() error {
-	server, err := r.newGRPC(r.config.StreamsMax)
+	server, err := r.newGRPC(r.config.StreamsMax,
+		grpc.Creds(meteredCredentials{TransportCredentials: insecure.NewCredentials(), meter: r.meter}),
+		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes))
 	if err != nil {
 		return err
 	}
 	r.serve(server, r.listeners.grpc, r.config.StopGrace)
 	return nil
+}
+
+// meteredCredentials have the frames of every connection watched, as they are behind its handshake.
+type meteredCredentials struct {
+	credentials.TransportCredentials
+	meter *frames.Meter
+}
+
+// ServerHandshake makes a connection's handshake.
+func (m meteredCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := m.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.meter.Wrap(conn), info, nil
+}
+
+// Clone copies the credentials.
+func (m meteredCredentials) Clone() credentials.TransportCredentials {
+	return meteredCredentials{TransportCredentials: m.TransportCredentials.Clone(), meter: m.meter}
 }
 
 // serveInProcess serves the gateway, and returns its connection.
@@ -130,6 +158,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 		LoopbackOnly:    loopback(host),
 		AllowedHosts:    r.config.AllowedHosts,
 		RequestBytesMax: int64(r.config.RequestBytesMax),
+		Rooms:           r.rooms,
 		Log:             r.log,
 	})
 	if err != nil {

@@ -16,12 +16,13 @@ import (
 // backup answers with the bytes of a backup file. If it breaks in the middle so does the connection; a file that is cut
 // off is found by `tenure backup verify`.
 func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	if g.streams.Add(1) > restStreamsMax {
-		g.streams.Add(-1)
-		writeError(w, exceeds("rest_streams_max", restStreamsMax, "this member serves %d streams over REST already", restStreamsMax), g.log)
+	caller := g.callers.OfText(r.RemoteAddr)
+	if !g.streams.Take(caller, 1) {
+		writeError(w, exceeds("rest_streams_max", restStreamsMax,
+			"this member has no room for another stream over REST of %s now; all callers share %d", caller, restStreamsMax), g.log)
 		return
 	}
-	defer g.streams.Add(-1)
+	defer g.streams.Give(caller, 1)
 	streams, mayStop := ctx.Value(streamsKey{}).(context.Context)
 	ctx, cancel := context.WithCancelCause(outgoing(ctx, r))
 	defer cancel(nil)

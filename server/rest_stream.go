@@ -22,8 +22,6 @@ import (
 const (
 	// streamWriteTimeout is how long a client may leave a line unread. It costs nothing but its connection meanwhile.
 	streamWriteTimeout = 10 * time.Minute
-	// restStreamsMax is how many streams a member serves over REST at a time. More get LIMIT_EXCEEDED.
-	restStreamsMax = 10_000
 )
 
 // streamsKey is the key of a context in a request's context: the one that ends all streams when the member stops.
@@ -32,12 +30,13 @@ type streamsKey struct{}
 // stream makes a call that answers with a stream, and writes each answer as a line. The first answer decides: is it an
 // error, the request fails with its status; else the headers go out with the first line. Later errors are a last line.
 func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, call *restCall) {
-	if g.streams.Add(1) > restStreamsMax {
-		g.streams.Add(-1)
-		writeError(w, exceeds("rest_streams_max", restStreamsMax, "this member serves %d streams over REST already", restStreamsMax), g.log)
+	caller := g.callers.OfText(r.RemoteAddr)
+	if !g.streams.Take(caller, 1) {
+		writeError(w, exceeds("rest_streams_max", restStreamsMax,
+			"this member has no room for another stream over REST of %s now; all callers share %d", caller, restStreamsMax), g.log)
 		return
 	}
-	defer g.streams.Add(-1)
+	defer g.streams.Give(caller, 1)
 	request, err := newMessage(call.route.input)
 	if err != nil {
 		writeError(w, err, g.log)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/share"
 )
 
 // started is the first message of a watch.
@@ -277,7 +278,7 @@ func TestStopTellsWhoQueuesThatItDoes(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	g, err := newGateway(refusingConn{}, restBytesMax, zap.NewNop())
+	g, err := newGateway(refusingConn{}, restBytesMax, nil, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,15 +287,20 @@ func TestStreamsAreBounded(t *testing.T) {
 		g.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/watch", nil))
 		return w.Code
 	}
-	g.streams.Store(restStreamsMax)
+	callers, err := share.ParseExempt([]string{"10.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := callers.OfText("10.0.0.1:1") // It gets all.
+	g.streams.Take(other, restStreamsMax)
 	if got := watch(); got != http.StatusTooManyRequests {
 		t.Errorf("one stream too many got %d", got)
 	}
-	g.streams.Store(restStreamsMax - 1)
+	g.streams.Give(other, 1)
 	if got := watch(); got != http.StatusNotImplemented {
 		t.Errorf("the last stream got %d", got)
 	}
-	if got := g.streams.Load(); got != restStreamsMax-1 {
+	if got := g.streams.Used(); got != restStreamsMax-1 {
 		t.Errorf("%d streams are counted, want %d", got, restStreamsMax-1)
 	}
 }

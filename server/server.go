@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -145,19 +146,25 @@ type running struct {
 	api       *api
 	gate      *gate
 	health    *health
+	rooms     *rooms
+	meter     *frames.Meter
 }
 
 // start opens everything, from the ground up. What it opened is on the stack, also when it fails.
 func (r *running) start(ctx context.Context) error {
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stack.push(func() error { stop(); return nil })
+	var err error
+	if r.rooms, err = newRooms(r.config); err != nil {
+		return err
+	}
 	if err := r.listen(ctx); err != nil {
 		return err
 	}
 	if err := r.openNode(ctx); err != nil {
 		return err
 	}
-	if err := r.makeServices(stopping); err != nil {
+	if err = r.makeServices(stopping); err != nil {
 		return err
 	}
 	conn, err := r.serveInProcess()
@@ -314,24 +321,28 @@ func (r *running) applied(o storage.Outcome) {
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
 	limits := requestLimits{
-		requestBytesMax: r.config.RequestBytesMax, callsMax: r.config.CallsMax, streamSessionsMax: r.config.StreamSessionsMax,
+		requestBytesMax: r.config.RequestBytesMax, streamSessionsMax: r.config.StreamSessionsMax,
 	}
 	metrics, err := newCallMetrics(r.config.Registry)
 	if err != nil {
 		return err
 	}
-	r.gate = &gate{log: r.log, metrics: metrics, limits: limits, stopping: stopping}
+	r.gate = &gate{log: r.log, metrics: metrics, limits: limits, stopping: stopping, rooms: r.rooms}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tenure_server_calls_in_flight",
 			Help: "Calls with one answer under way.",
-		}, func() float64 { return float64(r.gate.inFlight.Load()) }),
+		}, func() float64 { return r.rooms.underWay() }),
 	} {
 		if err = r.config.Registry.Register(c); err != nil {
 			return err
 		}
+	}
+	r.meter = r.rooms.meter(r.config.MessageTimeout)
+	if err = r.rooms.register(r.config.Registry, r.meter); err != nil {
+		return err
 	}
 	relayMetrics, err := newRelayMetrics(r.config.Registry)
 	if err != nil {
@@ -369,6 +380,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
 	r.background(context.WithoutCancel(stopping), relay.run)
 	r.background(stopping, r.api.currency.run)
+	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
 }
 

@@ -288,7 +288,7 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 		ended <- err
 	}()
 	awaitGauge(t, registry, "tenure_server_calls_in_flight", 1)
-	_, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+	_, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"})
 	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_REQUESTS")
 	if infoOf(err).GetMetadata()["retry_after_ms"] == "" {
 		t.Error("the error does not tell when to try again")
@@ -298,7 +298,7 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 		t.Errorf("got %v, want CANCELLED", err)
 	}
 	awaitGauge(t, registry, "tenure_server_calls_in_flight", 0)
-	if _, err = m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{}); err != nil {
+	if _, err = m.List(t.Context(), &tenurev1.ListRequest{}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -1,0 +1,213 @@
+package frames_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/tenure-io/tenure/server/frames"
+	"github.com/tenure-io/tenure/server/share"
+)
+
+// scripted is a connection whose client sent everything already. It is read in pieces of the given sizes, in turn.
+type scripted struct {
+	net.Conn
+	sent   bytes.Buffer
+	pieces []int
+	turn   int
+	closed bool
+}
+
+func (s *scripted) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1} }
+
+func (s *scripted) Read(p []byte) (int, error) {
+	if s.closed || s.sent.Len() == 0 {
+		return 0, io.EOF
+	}
+	size := s.pieces[s.turn%len(s.pieces)]
+	s.turn++
+	return s.sent.Read(p[:min(len(p), size)])
+}
+
+func (s *scripted) Write(p []byte) (int, error) { return len(p), nil }
+
+func (s *scripted) Close() error { s.closed = true; return nil }
+
+// rig is a watched connection.
+type rig struct {
+	*http2.Framer // writes what the client sends
+	inner         *scripted
+	conn          net.Conn
+	server        *http2.Framer // writes what the server sends
+	meter         *frames.Meter
+	bytes         *share.Pool
+}
+
+func newRig(pieces ...int) *rig {
+	r := &rig{inner: &scripted{pieces: pieces}, bytes: share.NewPool(1 << 20)}
+	r.meter = frames.NewMeter(frames.Options{
+		Bytes: r.bytes, ConnBytesMax: 1 << 18, Deadline: time.Millisecond, ResetsMax: 100, ResetsWindow: time.Hour, StreamBytes: 100,
+	})
+	r.inner.sent.WriteString(http2.ClientPreface)
+	r.Framer = http2.NewFramer(&r.inner.sent, nil)
+	r.conn = r.meter.Wrap(r.inner)
+	r.server = http2.NewFramer(r.conn, nil)
+	return r
+}
+
+// call begins a call.
+func (r *rig) call(stream uint32) {
+	_ = r.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte("h"), EndHeaders: true})
+}
+
+// send sends a part of a stream.
+func (r *rig) send(stream uint32, ends bool, part []byte) { _ = r.WriteData(stream, ends, part) }
+
+// read reads what came, all of it or until the connection is closed.
+func (r *rig) read() { _, _ = io.Copy(io.Discard, struct{ io.Reader }{r.conn}) }
+
+// framed returns a message with its prefix.
+func framed(size int) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(size)), make([]byte, size)...)
+}
+
+func TestIncompleteMessagesCount(t *testing.T) {
+	tests := map[string]struct {
+		client func(r *rig)
+		want   int64
+	}{
+		"nothing of a complete message": {func(r *rig) { r.send(1, true, framed(1000)) }, 0},
+		"nothing of many in one frame": {func(r *rig) {
+			r.send(1, false, append(append(framed(0), framed(7)...), framed(1000)...))
+		}, 0},
+		"a call of which nothing came":    {func(*rig) {}, 100},
+		"what came of a message":          {func(r *rig) { r.send(1, false, framed(1000)[:600]) }, 700},
+		"what came of a prefix":           {func(r *rig) { r.send(1, false, framed(1000)[:3]) }, 103},
+		"what came of the second message": {func(r *rig) { r.send(1, false, append(framed(9), framed(1000)[:600]...)) }, 600},
+		"nothing of one that came in parts": {func(r *rig) {
+			m := framed(1000)
+			r.send(1, false, m[:2])
+			r.send(1, false, m[2:700])
+			r.send(1, false, m[700:])
+		}, 0},
+		"not the padding": {func(r *rig) { _ = r.WriteDataPadded(1, false, framed(1000)[:600], make([]byte, 255)) }, 700},
+		"nothing of a call that the client took back": {func(r *rig) {
+			r.send(1, false, framed(1000)[:600])
+			_ = r.WriteRSTStream(1, http2.ErrCodeCancel)
+		}, 0},
+		"nothing after the client's end":      {func(r *rig) { r.send(1, true, framed(1000)[:600]) }, 0},
+		"nothing of streams that never began": {func(r *rig) { r.send(1, true, framed(1)); r.send(7, false, framed(1000)[:600]) }, 0},
+		"each of two streams, in turns": {func(r *rig) {
+			r.call(3)
+			r.send(1, false, framed(900)[:50])
+			r.send(3, false, framed(900)[:60])
+			r.send(1, false, make([]byte, 70))
+		}, 380},
+		"nothing of other frames between them": {func(r *rig) { _ = r.WritePing(false, [8]byte{}); r.send(1, true, framed(1000)); _ = r.WriteSettings() }, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, pieces := range [][]int{{1}, {3, 1, 4}, {1 << 16}, {rand.IntN(64) + 1, rand.IntN(64) + 1}} {
+				r := newRig(pieces...)
+				_ = r.WriteSettings()
+				r.call(1)
+				tc.client(r)
+				r.read()
+				if got := r.bytes.Used(); got != tc.want || r.inner.closed {
+					t.Errorf("in pieces of %v: %d bytes count, want %d; closed: %v", pieces, got, tc.want, r.inner.closed)
+				}
+				_ = r.conn.Close()
+				if got := r.bytes.Used(); got != 0 {
+					t.Errorf("%d bytes count after the end, want none", got)
+				}
+			}
+		})
+	}
+}
+
+// TestAnAnsweredCallCountsNothing ends streams from the server's side, before all of the message came.
+func TestAnAnsweredCallCountsNothing(t *testing.T) {
+	r := newRig(1 << 16)
+	for id := uint32(1); id <= 5; id += 2 {
+		r.call(id)
+		r.send(id, false, framed(1000)[:600])
+	}
+	r.read()
+	_ = r.server.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("t"), EndHeaders: true, EndStream: true})
+	_ = r.server.WriteRSTStream(3, http2.ErrCodeNo)
+	_ = r.server.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: []byte("h"), EndHeaders: true})
+	if got := r.bytes.Used(); got != 700 {
+		t.Errorf("%d bytes count, want the 700 of the call that goes on", got)
+	}
+	r.send(1, false, make([]byte, 300))
+	r.read()
+	if got := r.bytes.Used(); got != 700 {
+		t.Errorf("%d bytes count after data for a stream that ended, want 700", got)
+	}
+}
+
+func TestAConnectionThatPinsTooMuchIsClosed(t *testing.T) {
+	tests := map[string]struct {
+		client func(r *rig)
+		cause  frames.Cause
+	}{
+		"bytes": {func(r *rig) {
+			r.call(1)
+			for range 33 {
+				r.send(1, false, append([]byte{0, 0, 255, 255, 255}, make([]byte, 8<<10)...)[:8<<10])
+			}
+		}, frames.Budget},
+		"calls of which nothing comes": {func(r *rig) {
+			for id := range uint32(3000) {
+				r.call(2*id + 1)
+			}
+		}, frames.Budget},
+		"calls that are taken back": {func(r *rig) {
+			for id := range uint32(101) {
+				r.call(2*id + 1)
+				_ = r.WriteRSTStream(2*id+1, http2.ErrCodeCancel)
+			}
+		}, frames.Resets},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(1 << 10)
+			tc.client(r)
+			r.read()
+			if !r.inner.closed || r.meter.Closed(tc.cause) != 1 || r.bytes.Used() != 0 {
+				t.Errorf("closed %v, %d for %v, %d bytes count; want it closed once, and none",
+					r.inner.closed, r.meter.Closed(tc.cause), tc.cause, r.bytes.Used())
+			}
+		})
+	}
+}
+
+// TestAMessageMustComeToItsEnd leaves one message incomplete. A call of which nothing came may stay: a stream may begin so.
+func TestAMessageMustComeToItsEnd(t *testing.T) {
+	begun, late := newRig(1<<16), newRig(1<<16)
+	begun.call(1)
+	begun.read()
+	late.call(1)
+	late.send(1, false, framed(10)[:7])
+	late.read()
+	for _, r := range []*rig{begun, late} {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); r.meter.Run(ctx) }()
+		for wait := time.Now(); r == late && r.meter.Closed(frames.Late) == 0 && time.Since(wait) < time.Minute; {
+			<-time.After(time.Millisecond)
+		}
+		stop()
+		<-ended
+	}
+	if begun.inner.closed || !late.inner.closed {
+		t.Errorf("closed: %v without a byte, %v with an incomplete message; want only that", begun.inner.closed, late.inner.closed)
+	}
+}
