@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,7 +88,8 @@ type Config struct {
 
 	// AllowedOrigins are the values of the header Origin that HTTP serves; empty serves no page of a browser.
 	AllowedOrigins []string
-	// AllowedHosts are more names, without port, that are right in the header Host of a loopback HTTP listener.
+	// AllowedHosts are more names, without port, that HTTP is asked for by. Addresses, localhost and the hosts of the listen and
+	// advertised addresses always are.
 	AllowedHosts []string
 
 	// Tick is raft's unit of time; 0 is 50 ms. Shorter finds a dead leader earlier and costs more messages.
@@ -103,6 +105,9 @@ type Config struct {
 	// WaitsMax is how many calls may wait for a lock, and streams other than renewals go on; 0 is 65 536. More get
 	// TOO_MANY_REQUESTS.
 	WaitsMax int
+	// ConnectionsMax is how many connections clients may have, over gRPC and HTTP together, and eight times what other members
+	// may have; 0 is what the limit of descriptors leaves beside what the store needs, at most 65 536. More are closed at once.
+	ConnectionsMax int
 	// IntakeBytesMax bounds what is kept of messages and bodies that are not complete, in all; 0 is 256 MiB.
 	IntakeBytesMax int64
 	// MessageTimeout is how long a message of which something came may stay incomplete; 0 is 45 s. Then its connection is
@@ -156,6 +161,9 @@ func (c Config) withDefaults() Config {
 	setInt(&c.RequestBytesMax, requestBytesMaxDefault)
 	setInt(&c.CallsMax, callsMaxDefault)
 	setInt(&c.WaitsMax, waitsMaxDefault)
+	if c.ConnectionsMax == 0 {
+		c.ConnectionsMax = connectionsFor(filesMax())
+	}
 	if c.IntakeBytesMax == 0 {
 		c.IntakeBytesMax = intakeBytesMaxDefault
 	}
@@ -227,7 +235,7 @@ func (c Config) Validate() error {
 	if _, err := share.ParseExempt(c.ExemptCallers); err != nil {
 		problems = append(problems, fmt.Errorf("%w: --exempt-callers: %w", ErrConfig, err))
 	}
-	if c.WaitsMax < 1 || c.IntakeBytesMax < 1 || c.MessageTimeout < 0 || c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StreamSessionsMax < 1 {
+	if c.WaitsMax < 1 || c.ConnectionsMax < 1 || c.IntakeBytesMax < 1 || c.MessageTimeout < 0 || c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StreamSessionsMax < 1 {
 		problems = append(problems, fmt.Errorf("%w: limits of requests must be larger than zero", ErrConfig))
 	}
 	return errors.Join(problems...)
@@ -273,6 +281,17 @@ func loopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// httpHosts are the names that HTTP may be asked for by, beside addresses and localhost.
+func (c Config) httpHosts() []string {
+	hosts := slices.Clone(c.AllowedHosts)
+	for _, address := range []string{c.HTTPAddr, c.AdvertiseHTTPAddr, c.AdvertiseAddr, c.AdvertisePeerAddr} {
+		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 // ttlMin is the shortest TTL of a session: a leader must be able to fall and be replaced within it.

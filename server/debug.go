@@ -31,6 +31,7 @@ func (r *running) serveDebug(ctx context.Context) error {
 		return fmt.Errorf("listen on %s: %w", r.config.DebugAddr, err)
 	}
 	r.addresses.Debug = listener.Addr().String()
+	listener = sharedListener{Listener: listener, callers: r.rooms.callers, pool: r.rooms.connections}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -40,7 +41,8 @@ func (r *running) serveDebug(ctx context.Context) error {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
-		err := serveHTTP(life, listener, mux, r.config.StopGrace, r.log)
+		door := newFrontDoor(httpOptions{AllowedHosts: r.config.httpHosts(), Log: r.log}, mux.ServeHTTP)
+		err := serveHTTP(life, listener, door, r.config.StopGrace, r.log)
 		if err != nil {
 			r.fail(err)
 		}

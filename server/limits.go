@@ -42,6 +42,7 @@ type rooms struct {
 	callers                            share.Callers
 	calls, waits, keep, streams, admin *room
 	intake                             *share.Pool // bytes of messages and bodies that are not complete
+	connections, peers                 *share.Pool
 }
 
 // newRooms returns empty rooms.
@@ -59,6 +60,9 @@ func newRooms(c Config) (*rooms, error) {
 		streams: of("renewal_streams_max", renewalStreamsMax),
 		admin:   of("operator_calls_max", operatorCallsMax),
 		intake:  share.NewPool(c.IntakeBytesMax),
+
+		connections: share.NewPool(int64(c.ConnectionsMax)),
+		peers:       share.NewPool(int64(max(1, c.ConnectionsMax/peerConnectionsShare))),
 	}, nil
 }
 
@@ -145,7 +149,8 @@ func (r *rooms) register(registry prometheus.Registerer, meter *frames.Meter) er
 	counter := func(name, help string, labels prometheus.Labels, value func() float64) error {
 		return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
 	}
-	for _, in := range []*room{r.calls, r.waits, r.keep, r.streams, r.admin, {name: "intake_bytes_max", pool: r.intake}} {
+	for _, in := range []*room{r.calls, r.waits, r.keep, r.streams, r.admin, {name: "intake_bytes_max", pool: r.intake},
+		{name: "connections_max", pool: r.connections}, {name: "peer_connections_max", pool: r.peers}} {
 		labels := prometheus.Labels{"limit": in.name}
 		if err := gauge("tenure_server_shared_used", "How much of what callers share is taken, by the limit's name.",
 			labels, func() float64 { return float64(in.pool.Used()) }); err != nil {

@@ -65,8 +65,23 @@ func sharedValue(t *testing.T, registry *prometheus.Registry, name, label, value
 // wireClient speaks HTTP/2 by itself.
 type wireClient struct {
 	*http2.Framer
-	conn net.Conn
-	gone chan struct{} // closed when the member hangs up
+	gone   chan struct{} // closed when the member hangs up
+	window chan int      // what the member allows more for the whole connection
+	room   int           // what may be sent before more is allowed
+}
+
+// spend waits until the member allows so many bytes. It reports false when the member hangs up.
+func (c *wireClient) spend(n int) bool {
+	for c.room < n {
+		select {
+		case more := <-c.window:
+			c.room += more
+		case <-c.gone:
+			return false
+		}
+	}
+	c.room -= n
+	return true
 }
 
 // attackFrames connects as a client of HTTP/2.
@@ -76,15 +91,19 @@ func attackFrames(t *testing.T, address string) *wireClient {
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
 		t.Fatal(err)
 	}
-	c := &wireClient{Framer: http2.NewFramer(conn, conn), conn: conn, gone: make(chan struct{})}
+	c := &wireClient{Framer: http2.NewFramer(conn, conn), gone: make(chan struct{}), window: make(chan int, 1<<16), room: 65_535}
 	if err := c.WriteSettings(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		defer close(c.gone)
 		for {
-			if _, err := c.ReadFrame(); err != nil {
+			f, err := c.ReadFrame()
+			if err != nil {
 				return
+			}
+			if more, ok := f.(*http2.WindowUpdateFrame); ok && more.StreamID == 0 {
+				c.window <- int(more.Increment)
 			}
 		}
 	}()
@@ -136,27 +155,23 @@ func (m *member) wantServed(t *testing.T, key string) {
 	}
 }
 
-// TestMessagesThatNeverEndPinLittle begins puts of 1 MB whose last byte never comes, on as many connections as it takes.
+// TestMessagesThatNeverEndPinLittle begins puts of 1 MB whose last bytes never come, on as many connections as it takes.
 func TestMessagesThatNeverEndPinLittle(t *testing.T) {
 	const bound = 4 << 20
 	registry := prometheus.NewRegistry()
 	m := startMember(t, func(c *server.Config) { c.Registry, c.IntakeBytesMax = registry, bound })
-	message := append(binary.BigEndian.AppendUint32([]byte{0}, 1_000_000), make([]byte, 999_999)...)
-	for cut := 0; cut < 3; cut++ {
+	part := append(binary.BigEndian.AppendUint32([]byte{0}, 1_000_000), make([]byte, 16_000)...) // As the windows allow at once.
+	for cut := 1.0; cut <= 3; cut++ {
 		c := attackFrames(t, m.at.GRPC)
-	flood:
-		for stream := uint32(1); ; stream += 2 {
-			if c.call(stream, tenurev1.KVService_Put_FullMethodName) != nil {
+		for stream := uint32(1); c.spend(len(part)); stream += 2 {
+			if c.call(stream, tenurev1.KVService_Put_FullMethodName) != nil || c.WriteData(stream, false, part) != nil {
 				break
-			}
-			for part := message; len(part) > 0; part = part[min(len(part), 16<<10):] {
-				// The windows are not looked at: the member counts what it was sent.
-				if c.WriteData(stream, false, part[:min(len(part), 16<<10)]) != nil {
-					break flood
-				}
 			}
 		}
 		c.wantCut(t)
+		if n := sharedValue(t, registry, "tenure_server_connections_cut_total", "cause", "budget"); n != cut {
+			t.Errorf("%v connections were cut, want %v", n, cut)
+		}
 		if used := sharedValue(t, registry, "tenure_server_shared_used", "limit", "intake_bytes_max"); used > bound {
 			t.Errorf("%v bytes are pinned, want at most %d", used, bound)
 		}
@@ -224,7 +239,7 @@ func TestOneCallersWaitsAndCallsLeaveRoomForOthers(t *testing.T) {
 	if err != nil || !held.GetAcquired() {
 		t.Fatal(held, err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), 10*patience)
 	var under sync.WaitGroup
 	defer under.Wait()
 	defer stop()
@@ -290,7 +305,7 @@ func TestExemptCallersGetWhatIsFree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
 			m := startMember(t, func(c *server.Config) { c.Registry, c.CallsMax, c.ExemptCallers = registry, callsMax, tc.exempt })
-			ctx, stop := context.WithCancel(t.Context())
+			ctx, stop := context.WithTimeout(t.Context(), 10*patience)
 			refused := make(chan error, 2*callsMax)
 			for range 2 * callsMax {
 				go func() {
@@ -311,5 +326,35 @@ func TestExemptCallersGetWhatIsFree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestIdleConnectionsLeaveRoomForOthers opens connections that say nothing, to every port, until the member closes them.
+func TestIdleConnectionsLeaveRoomForOthers(t *testing.T) {
+	const connectionsMax = 64
+	registry := prometheus.NewRegistry()
+	m := startMember(t, func(c *server.Config) { c.Registry, c.ConnectionsMax = registry, connectionsMax })
+	for address, limit := range map[string]string{
+		m.at.GRPC: "connections_max", m.at.HTTP: "connections_max", m.at.Peer: "peer_connections_max",
+	} {
+		for range 4 * connectionsMax {
+			conn, err := dialHostile(t.Context(), address)
+			if err != nil {
+				t.Skipf("this machine has one loopback address: %v", err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+		for wait := time.Now(); sharedValue(t, registry, "tenure_server_shared_refused_total", "limit", limit) < connectionsMax; {
+			if time.Since(wait) > patience {
+				t.Fatalf("%s: no connection is refused", limit)
+			}
+			<-time.After(time.Millisecond)
+		}
+		if used := sharedValue(t, registry, "tenure_server_shared_used", "limit", limit); used > connectionsMax*3/4 {
+			t.Errorf("%s: %v are taken, want that some are left", limit, used)
+		}
+		_ = dial(t, m.at.GRPC) // A new connection, and one of HTTP, are served.
+		http.DefaultClient.CloseIdleConnections()
+		m.wantServed(t, "quiet")
 	}
 }

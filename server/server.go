@@ -22,6 +22,7 @@ import (
 	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/frames"
+	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -191,16 +192,18 @@ func (r *running) listen(ctx context.Context) error {
 		listener *net.Listener
 		address  string
 		bound    *string
+		pool     *share.Pool
 	}{
-		{&r.listeners.grpc, r.config.ListenAddr, &r.addresses.GRPC},
-		{&r.listeners.http, r.config.HTTPAddr, &r.addresses.HTTP},
-		{&r.listeners.peer, r.config.PeerAddr, &r.addresses.Peer},
+		{&r.listeners.grpc, r.config.ListenAddr, &r.addresses.GRPC, r.rooms.connections},
+		{&r.listeners.http, r.config.HTTPAddr, &r.addresses.HTTP, r.rooms.connections},
+		{&r.listeners.peer, r.config.PeerAddr, &r.addresses.Peer, r.rooms.peers},
 	} {
 		listener, err := r.config.Listen(ctx, l.address)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", l.address, err)
 		}
-		*l.listener, *l.bound = listener, listener.Addr().String()
+		*l.bound = listener.Addr().String()
+		*l.listener = sharedListener{Listener: listener, callers: r.rooms.callers, pool: l.pool}
 		r.stack.push(func() error {
 			// Whoever served it has closed it already.
 			if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
