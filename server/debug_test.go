@@ -31,6 +31,32 @@ func TestProfilesAreServedOnRequestOnly(t *testing.T) {
 	}
 }
 
+// TestHTTPAnswersToItsNamesOnly asks both listeners of a member by names.
+func TestHTTPAnswersToItsNamesOnly(t *testing.T) {
+	m := startMember(t, func(c *server.Config) {
+		c.DebugAddr, c.AllowedHosts = "127.0.0.1:0", []string{"balancer.example"}
+		c.AdvertiseHTTPAddr = "tenure.example:7401"
+	})
+	for url, path := range map[string]string{m.at.Debug: "/debug/pprof/cmdline", m.at.HTTP: "/healthz"} {
+		for host, want := range map[string]int{
+			"": 200, "localhost": 200, "tenure.example:7401": 200, "balancer.example": 200, "evil.example": 403,
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+url+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = host
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = response.Body.Close(); response.StatusCode != want {
+				t.Errorf("host %q at %s: got %s, want %d", host, path, response.Status, want)
+			}
+		}
+	}
+}
+
 func TestProfilesAreForThisMachineOnly(t *testing.T) {
 	_, err := server.New(server.Config{DataDir: "data", DebugAddr: "0.0.0.0:0", Insecure: true})
 	if !errors.Is(err, server.ErrConfig) {

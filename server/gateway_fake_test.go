@@ -197,7 +197,6 @@ func newRESTRig(t *testing.T, change ...func(*httpOptions)) *restRig {
 		Ready:           func(context.Context) []readyCheck { return []readyCheck{{Name: "leader"}, {Name: "store"}} },
 		Gatherer:        prometheus.NewRegistry(),
 		Version:         "1.2.3",
-		LoopbackOnly:    true,
 		RequestBytesMax: restBytesMax,
 		Log:             log,
 	}

@@ -19,7 +19,6 @@ type frontDoor struct {
 	next           http.HandlerFunc
 	allowedOrigins []string
 	allowedHosts   []string
-	loopbackOnly   bool
 	log            *zap.Logger
 }
 
@@ -29,7 +28,6 @@ func newFrontDoor(o httpOptions, next http.HandlerFunc) *frontDoor {
 		next:           next,
 		allowedOrigins: o.AllowedOrigins,
 		allowedHosts:   o.AllowedHosts,
-		loopbackOnly:   o.LoopbackOnly,
 		log:            o.Log,
 	}
 }
@@ -39,14 +37,21 @@ func (f *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tracked := &beginTracker{ResponseWriter: w}
 	defer f.recovered(tracked)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if f.loopbackOnly && !f.knowsHost(r.Host) {
+	if !f.knowsHost(r.Host) {
 		restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-			"host %.128q is no name of this machine; a member that others reach needs another --http address", r.Host)).write(tracked)
+			"host %.128q is not a name of this member; see --http-allowed-host", r.Host)).write(tracked)
 		return
 	}
 	if !f.admits(w, r) {
 		restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
 			"origin %.128q is not allowed; see --http-allowed-origin", r.Header.Get("Origin"))).write(tracked)
+		return
+	}
+	if r.Header.Get("Origin") == "" && slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), func(site string) bool {
+		return strings.EqualFold(strings.TrimSpace(site), "cross-site")
+	}) {
+		restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+			"a page of another site sent this request; see --http-allowed-origin")).write(tracked)
 		return
 	}
 	if r.Header.Get("Origin") != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
@@ -56,15 +61,16 @@ func (f *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.next(tracked, r)
 }
 
-// knowsHost tells whether a value of the header Host means this machine.
+// knowsHost reports whether a value of the header Host means this member: an address, localhost, or one of its names. Others
+// come from pages that made their own name point here.
 func (f *frontDoor) knowsHost(value string) bool {
 	host, _, err := net.SplitHostPort(value)
 	if err != nil {
 		host = value
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-		return true
+	if net.ParseIP(host) != nil {
+		return true // A browser sends it only for a page that was asked for by that address.
 	}
 	return strings.EqualFold(host, "localhost") ||
 		slices.ContainsFunc(f.allowedHosts, func(known string) bool { return strings.EqualFold(known, host) })

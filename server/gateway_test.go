@@ -15,7 +15,7 @@ import (
 	"github.com/tenure-io/tenure/gen/openapi"
 )
 
-func TestLoopbackListenerChecksHost(t *testing.T) {
+func TestListenersCheckHost(t *testing.T) {
 	rig := newRESTRig(t, func(o *httpOptions) { o.AllowedHosts = []string{"tenure.internal"} })
 	for host, want := range map[string]int{
 		"localhost":              200,
@@ -31,8 +31,7 @@ func TestLoopbackListenerChecksHost(t *testing.T) {
 		"evil.example:7401":      403,
 		"localhost.evil.example": 403,
 		"127.0.0.1.evil.example": 403,
-		"10.0.0.1":               403,
-		"0.0.0.0":                403,
+		"10.0.0.1":               200,
 		"":                       403,
 	} {
 		for _, target := range []string{"/v1/sessions", "/healthz"} {
@@ -42,9 +41,25 @@ func TestLoopbackListenerChecksHost(t *testing.T) {
 			}
 		}
 	}
-	open := newRESTRig(t, func(o *httpOptions) { o.LoopbackOnly = false })
-	if got := open.send(t, "GET", "/healthz", []string{"Host: tenure.example"}, ""); got.status != http.StatusOK {
-		t.Errorf("a listener for others refuses their name: %d %s", got.status, got.body)
+}
+
+// TestPagesOfOtherSitesAreRefused sends what a browser does for a page that shows something of this member, or leads to it.
+func TestPagesOfOtherSitesAreRefused(t *testing.T) {
+	const allowed = "https://console.example"
+	rig := newRESTRig(t, func(o *httpOptions) { o.AllowedOrigins = []string{allowed} })
+	for name, tc := range map[string]struct {
+		headers []string
+		want    int
+	}{
+		"a page of another site":     {[]string{"Sec-Fetch-Site: cross-site"}, 403},
+		"in other letters":           {[]string{"Sec-Fetch-Site: Cross-Site"}, 403},
+		"a page of an allowed one":   {[]string{"Sec-Fetch-Site: cross-site", "Origin: " + allowed}, 200},
+		"the user, in the browser":   {[]string{"Sec-Fetch-Site: none"}, 200},
+		"a page of the member's own": {[]string{"Sec-Fetch-Site: same-origin"}, 200},
+	} {
+		if got := rig.send(t, "GET", "/healthz", tc.headers, ""); got.status != tc.want {
+			t.Errorf("%s: got %d %s, want %d", name, got.status, got.body, tc.want)
+		}
 	}
 }
 

@@ -34,10 +34,7 @@ type httpOptions struct {
 	// AllowedOrigins are the values of the header Origin, such as "https://console.example", that are served. Without
 	// any, no page of a browser is.
 	AllowedOrigins []string
-	// LoopbackOnly says that the listener has a loopback address, so that only names of this machine are right in the
-	// header Host. Others come from pages that made their own name point here.
-	LoopbackOnly bool
-	// AllowedHosts are more names, without port, that are right in the header Host of a loopback listener.
+	// AllowedHosts are names, without port, that are right in the header Host beside addresses and localhost.
 	AllowedHosts []string
 	// RequestBytesMax limits bodies.
 	RequestBytesMax int64

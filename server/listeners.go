@@ -145,18 +145,13 @@ func (r *running) serveInProcess() (*grpc.ClientConn, error) {
 
 // serveREST serves HTTP.
 func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
-	host, _, err := net.SplitHostPort(r.config.HTTPAddr)
-	if err != nil {
-		return err
-	}
 	handler, err := newHTTPHandler(httpOptions{ //nolint:contextcheck // The gateway's clients live as long as conn.
 		Conn:            conn,
 		Ready:           r.readiness,
 		Gatherer:        r.config.Registry,
 		Version:         r.config.Version,
 		AllowedOrigins:  r.config.AllowedOrigins,
-		LoopbackOnly:    loopback(host),
-		AllowedHosts:    r.config.AllowedHosts,
+		AllowedHosts:    r.config.httpHosts(),
 		RequestBytesMax: int64(r.config.RequestBytesMax),
 		Rooms:           r.rooms,
 		Log:             r.log,

@@ -90,7 +90,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "after how many ticks without a leader a member asks for votes; twice that is the shortest TTL")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "pages of browsers that may use HTTP, such as https://console.example")
-	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more names that a loopback --http is called by")
+	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more names that --http and --debug-http are asked for by, beside addresses, localhost and the advertised ones")
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and others that call for many: they get whatever is free, others a share")
 	flags.DurationVar(&c.StopGrace, "stop-grace", 5*time.Second, "how long calls may go on after a signal to stop")
 	flags.StringVar(&f.logFormat, "log-format", logConsole, "how to log: console, for people, or json")
