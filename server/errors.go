@@ -65,7 +65,7 @@ func (e *apiError) Error() string { return e.message }
 
 // newError returns an error of the API. Nothing was applied, unless with says otherwise.
 func newError(reason tenurev1.ErrorReason, format string, args ...any) *apiError {
-	return &apiError{reason: reason, message: fmt.Sprintf(format, args...)}
+	return &apiError{reason: reason, message: fmt.Sprintf(format, echoed(args)...)}
 }
 
 // invalid returns the error for one field with a value that is not allowed.
@@ -75,8 +75,8 @@ func invalid(field, format string, args ...any) *apiError {
 
 // invalidAs is invalid with a reason of its own.
 func invalidAs(reason tenurev1.ErrorReason, field, format string, args ...any) *apiError {
-	text := fmt.Sprintf(format, args...)
-	e := newError(reason, "%s: %s", field, text)
+	text := fmt.Sprintf(format, echoed(args)...)
+	e := &apiError{reason: reason, message: field + ": " + text}
 	e.violations = []*errdetails.BadRequest_FieldViolation{{Field: field, Description: text, Reason: reasonName(reason)}}
 	return e
 }
@@ -97,7 +97,7 @@ func (e *apiError) add(name, value string) {
 	if e.metadata == nil {
 		e.metadata = map[string]string{}
 	}
-	e.metadata[name] = value
+	e.metadata[name] = fact(name, value)
 }
 
 // reasonName returns the reason as it is sent.
@@ -227,7 +227,7 @@ func toStatus(err error, requestID string) (s *status.Status, internal bool) {
 	if code == codes.OK {
 		code = codeOf(e.reason)
 	}
-	s = status.New(code, strings.ToValidUTF8(e.message, "\uFFFD"))
+	s = status.New(code, short(strings.ToValidUTF8(e.message, "\uFFFD"), messageBytesMax))
 	if detailed, err := s.WithDetails(details...); err == nil {
 		s = detailed
 	}
