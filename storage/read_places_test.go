@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -38,14 +39,19 @@ func TestReadingPlacesLoadsNoValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	objects, err := read.SessionObjects(id)
-	runtime.ReadMemStats(&after)
-	if err != nil || len(objects.Places) != places {
-		t.Fatalf("got %d places, %v, want %d", len(objects.Places), err, places)
+	// The store may allocate besides, in the background; so the fewest bytes of several reads count.
+	fewest := uint64(math.MaxUint64)
+	for range 10 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		objects, err := read.SessionObjects(id)
+		runtime.ReadMemStats(&after)
+		if err != nil || len(objects.Places) != places {
+			t.Fatalf("got %d places, %v, want %d", len(objects.Places), err, places)
+		}
+		fewest = min(fewest, after.TotalAlloc-before.TotalAlloc)
 	}
-	if got := after.TotalAlloc - before.TotalAlloc; got > places*valueBytes/4 {
-		t.Errorf("allocated %d bytes for %d places, want a fraction of the %d of their values", got, places, places*valueBytes)
+	if fewest > places*valueBytes/4 {
+		t.Errorf("allocated %d bytes for %d places, want a fraction of the %d of their values", fewest, places, places*valueBytes)
 	}
 }
