@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// say prints a line of the report. A terminal that is gone is no reason to stop.
+// say prints a line of the report. A terminal that is gone does not stop the run.
 func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format, args...) }
 
 // settings are the flags.
