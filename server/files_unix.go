@@ -17,5 +17,5 @@ func filesMax() uint64 {
 			limit = raised
 		}
 	}
-	return uint64(limit.Cur)
+	return uint64(limit.Cur) //nolint:unconvert // It is signed on some systems.
 }

@@ -149,8 +149,12 @@ func (r *rooms) register(registry prometheus.Registerer, meter *frames.Meter) er
 	counter := func(name, help string, labels prometheus.Labels, value func() float64) error {
 		return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
 	}
-	for _, in := range []*room{r.calls, r.waits, r.keep, r.streams, r.admin, {name: "intake_bytes_max", pool: r.intake},
-		{name: "connections_max", pool: r.connections}, {name: "peer_connections_max", pool: r.peers}} {
+	for _, in := range []*room{
+		r.calls, r.waits, r.keep, r.streams, r.admin,
+		{name: "intake_bytes_max", pool: r.intake},
+		{name: "connections_max", pool: r.connections},
+		{name: "peer_connections_max", pool: r.peers},
+	} {
 		labels := prometheus.Labels{"limit": in.name}
 		if err := gauge("tenure_server_shared_used", "How much of what callers share is taken, by the limit's name.",
 			labels, func() float64 { return float64(in.pool.Used()) }); err != nil {

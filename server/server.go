@@ -159,10 +159,10 @@ func (r *running) start(ctx context.Context) error {
 	if r.rooms, err = newRooms(r.config); err != nil {
 		return err
 	}
-	if err := r.listen(ctx); err != nil {
+	if err = r.listen(ctx); err != nil {
 		return err
 	}
-	if err := r.openNode(ctx); err != nil {
+	if err = r.openNode(ctx); err != nil {
 		return err
 	}
 	if err = r.makeServices(stopping); err != nil {

@@ -83,7 +83,7 @@ func TestARestoreThatWasKilledIsRefused(t *testing.T) {
 	}
 	env := &environment{stdout: io.Discard, stderr: io.Discard, output: outputText}
 	err := env.restore(t.Context(), emptyBackup(t), &restoreFlags{dataDir: dir})
-	if err == nil || !strings.Contains(err.Error(), "holds sm-1 but no FORMAT; give one that is empty or does not exist, or remove ") {
+	if err == nil || !strings.Contains(err.Error(), "holds sm-1 but no FORMAT; it was left as it is; give one that is empty or does not exist, or remove ") {
 		t.Errorf("got %v", err)
 	}
 }
