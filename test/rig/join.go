@@ -8,7 +8,6 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/storage"
 )
 
 // Join starts a new member that brings a join token, and waits until it serves. It may not vote yet.
@@ -93,24 +92,26 @@ func (c *Cluster) tokenFile(
 	}
 }
 
-// AwaitRaised waits until every running member uses the newest cluster version. Members that begin a cluster together begin
-// with the oldest.
+// joinVersion is the cluster version from which on operators have join tokens made.
+const joinVersion = 2
+
+// AwaitRaised waits until every running member uses a cluster version in which members can join. Members that begin a cluster
+// together begin with the oldest.
 func (c *Cluster) AwaitRaised(ctx context.Context) {
 	c.t.Helper()
-	_, newest := storage.ClusterVersions()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for _, m := range c.Running() {
 		for {
-			if s, err := m.Status(ctx); err == nil && s.GetClusterVersion() == newest {
+			if s, err := m.Status(ctx); err == nil && s.GetClusterVersion() >= joinVersion {
 				break
 			}
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
-				c.t.Fatalf("member %s does not use cluster version %d", m.name, newest)
+				c.t.Fatalf("member %s does not use cluster version %d", m.name, joinVersion)
 			}
 		}
 	}
