@@ -283,7 +283,7 @@ func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.C
 
 // Alarm is a danger that an operator has to look at.
 type Alarm struct {
-	// Name is disk-full, slow-disk, checksum-mismatch or wiped-disk, and the heading of a runbook.
+	// Name is disk-full, slow-disk, checksum-mismatch, wiped-disk or term-jump, and the heading of a runbook.
 	Name string
 	// Member has it; Message says what is the case, in a sentence.
 	Member  uint64
@@ -296,11 +296,12 @@ const (
 	AlarmSlowDisk         = "slow-disk"
 	AlarmChecksumMismatch = "checksum-mismatch"
 	AlarmWipedDisk        = "wiped-disk"
+	AlarmTermJump         = "term-jump"
 )
 
 // Alarms returns the dangers that this member knows of, its own and those of others.
 func (n *Node) Alarms() []Alarm {
-	all := n.mending.alarm()
+	all := append(n.mending.alarm(), n.jumps.alarm()...)
 	h := n.health
 	if h.odd.Load() {
 		all = append(all, Alarm{

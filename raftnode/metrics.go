@@ -18,6 +18,7 @@ type metrics struct {
 	checkpoints  prometheus.Counter
 	truncations  prometheus.Counter
 	confChanges  prometheus.Counter
+	termJumps    prometheus.Counter
 
 	comparisons, checksumsDiffer prometheus.Counter
 
@@ -53,6 +54,8 @@ func newMetrics(n *Node) *metrics {
 	m.applyEntries = histogram("tenure_raft_apply_batch_entries", "Entries in one batch that was applied.", counts)
 	m.reads = counter("tenure_raft_reads_total", "Reads that asked for proof.")
 	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
+	m.termJumps = counter("tenure_raft_term_jumps_refused_total",
+		"Messages that were refused because their term is further ahead than any cluster gets.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
 	m.comparisons = counter("tenure_health_comparisons_total", "Members that answered when their states were compared.")

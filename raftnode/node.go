@@ -50,6 +50,7 @@ type Node struct {
 	inbox     *transfer.Inbox
 	roster    *roster
 	witnesses *witnesses
+	jumps     *termJumps
 	mending   *mending
 	wire      *wire         // nil without peers
 	seeded    chan struct{} // closed when there is a state
@@ -187,6 +188,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	n.inbox = transfer.NewInbox(d.dir.FS(), d.dir.SnapInPath())
 	n.tasks = newLeaderTasks(n)
 	n.witnesses, n.roster, n.mending, n.wire = newWitnesses(), newRoster(n), newMending(n), w
+	n.jumps = &termJumps{n: n}
 	if w != nil {
 		n.o.Transport = w
 		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
@@ -240,6 +242,9 @@ func (n *Node) Store() *storage.Store { return n.store.Load() }
 
 // Receive takes a message from a peer. It does not block, and keeps the message.
 func (n *Node) Receive(m *raftpb.Message) {
+	if n.jumps.refuse(m.GetFrom(), m.GetTerm()) {
+		return
+	}
 	n.witnesses.hear(m)
 	n.mail.put(core.Receive{Message: m})
 }

@@ -288,6 +288,9 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 	if err = n.checkSnapshot(message, manifest); err != nil {
 		return err
 	}
+	if n.jumps.refuse(message.GetFrom(), max(message.GetTerm(), manifest.Term)) {
+		return fmt.Errorf("%w: of term %d", ErrSnapshotMismatch, message.GetTerm())
+	}
 	r, err := n.inbox.Begin(first.GetManifest())
 	if err != nil {
 		return err

@@ -61,6 +61,7 @@ func openWire(ctx context.Context, o Options, d *disk, fenced func(error)) (*wir
 		Unreachable: w.unreachable,
 		Describe:    w.describePeer,
 		Accepted:    w.accepted,
+		Confirm:     w.confirm,
 		Fenced:      w.fence,
 		SilenceMax:  max(silenceMin, silenceElections*o.electionTimeout()),
 		BackoffMax:  max(backoffMin, o.electionTimeout()),
@@ -208,6 +209,34 @@ func (w *wire) header() *peerv1.PeerHeader {
 		ClusterId: bytes.Clone(w.identity.ClusterID[:]), From: w.identity.MemberID, FromIncarnation: w.identity.Incarnation,
 		Starts: w.identity.Starts, Name: w.o.Name, VersionMax: newest, BinaryVersion: w.o.Version,
 	}
+}
+
+// confirm asks the members that are known here whether another one is a member too.
+func (w *wire) confirm(ctx context.Context, member uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	own := w.header()
+	peers := w.Peers()
+	answers := make(chan bool, len(peers))
+	for _, p := range peers {
+		go func() {
+			resp, err := w.Transport.Probe(ctx, p.Address, &peerv1.ProbeRequest{
+				Caller: &peerv1.PeerHeader{ClusterId: own.GetClusterId(), From: member},
+			})
+			h := resp.GetHeader()
+			answers <- err == nil && h.GetFrom() == p.ID && bytes.Equal(h.GetClusterId(), own.GetClusterId()) &&
+				resp.GetWitness().GetMember() && !resp.GetWitness().GetRemoved()
+		}()
+	}
+	confirmed := false
+	for range peers {
+		// All are waited for: whoever answers first ends the others' calls.
+		if <-answers {
+			confirmed = true
+			cancel()
+		}
+	}
+	return confirmed
 }
 
 // Probe tells another member, or somebody who looks for the cluster, who this one is.

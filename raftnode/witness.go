@@ -141,6 +141,11 @@ func (n *Node) greet(ctx context.Context) error {
 			return explainRefusal(fmt.Errorf("%w: a newer start of member %x is known, or one on a copy",
 				transport.ErrStaleIncarnation, n.identity.MemberID))
 		}
+		if own := n.rlog.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
+			n.log.Error("another member says that it has seen this one in a term that no cluster reaches; it is not believed",
+				zap.Uint64("term", own), zap.Uint64("seen_term", w.GetTerm()))
+			continue
+		}
 		found = found.and(mend{Index: w.GetIndex(), IndexTerm: w.GetIndexTerm(), Term: w.GetTerm()})
 	}
 	if err := context.Cause(ctx); err != nil {

@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -101,6 +104,78 @@ func TestRelayedCommandsThatTheLeaderDoesNotKnow(t *testing.T) {
 		got, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"})
 		if err != nil || string(got.GetKv().GetValue()) != "v" {
 			t.Errorf("member %d: got %v, %v; want v", i+1, got, err)
+		}
+	}
+}
+
+// heartbeat sends a heartbeat on a stream to the leader, and returns how that answered.
+func (p peerCaller) heartbeat(t *testing.T, ctx context.Context, term uint64) error {
+	t.Helper()
+	md, _ := metadata.FromOutgoingContext(ctx)
+	id := func(key string) *uint64 {
+		n, err := strconv.ParseUint(md.Get(key)[0], 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &n
+	}
+	raw, err := proto.Marshal(&raftpb.Message{
+		Type: raftpb.MsgHeartbeat.Enum(), From: id("tenure-peer-from"), To: id("tenure-peer-to"), Term: &term,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stream, err := peerv1.NewPeerServiceClient(p.conn).Exchange(ctx)
+	if err != nil {
+		return err
+	}
+	_ = stream.Send(&peerv1.ExchangeRequest{})                                   // What fails is seen when it is read.
+	_ = stream.Send(&peerv1.ExchangeRequest{Messages: [][]byte{raw}, Number: 1}) // The same.
+	for {
+		answer, err := stream.Recv()
+		if err != nil || answer.GetNumber() == 1 {
+			return err
+		}
+	}
+}
+
+// TestForgedTermsMoveNobody sends heartbeats as an unknown member and as a known one, of terms that no cluster reaches.
+func TestForgedTermsMoveNobody(t *testing.T) {
+	c := startCluster(t, 3)
+	p := c.asFollower(t)
+	known, _ := metadata.FromOutgoingContext(p.ctx)
+	stranger := known.Copy()
+	stranger.Set("tenure-peer-from", "deadbeef")
+	err := p.heartbeat(t, metadata.NewOutgoingContext(t.Context(), stranger), 1<<62)
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("heartbeat of an unknown member: got %v, want Unavailable", err)
+	}
+	for _, term := range []uint64{1 << 62, 1<<64 - 1} {
+		if err := p.heartbeat(t, p.ctx, term); err != nil {
+			t.Errorf("heartbeat of a known member: %v", err)
+		}
+	}
+	st, err := p.leader.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := false
+	for _, problem := range st.GetProblems() {
+		named = named || problem.GetName() == "term-jump"
+	}
+	if !named {
+		t.Errorf("got problems %v, want term-jump among them", st.GetProblems())
+	}
+	// The cluster goes on, in a term that it has reached itself.
+	if _, err := c.propose(t, &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}}); err != nil {
+		t.Fatalf("put: %v", err)
+	}
+	for i, m := range c.members {
+		got, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"})
+		if err != nil || got.GetHeader().GetTerm() > 1<<32 {
+			t.Errorf("member %d: got %v, %v; want an answer in an early term", i+1, got, err)
 		}
 	}
 }

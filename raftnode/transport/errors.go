@@ -48,6 +48,9 @@ var (
 // errStarting says that this member is not part of a cluster yet.
 var errStarting = fmt.Errorf("%w: member is starting", ErrTryAgain)
 
+// errStranger says that the caller is no member as far as is known here. It may be one that was added a moment ago.
+var errStranger = fmt.Errorf("%w: not a member, as far as is known here", ErrTryAgain)
+
 // reasonDomain is the domain of the reasons in ErrorInfo.
 const reasonDomain = "peer.tenure.io"
 

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
@@ -82,15 +83,37 @@ func (t *Transport) admit(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, toStatus(err)
 	}
-	if err := t.check(c); err != nil {
+	err = t.check(c)
+	if errors.Is(err, errStranger) {
+		err = t.confirm(ctx, c)
+	}
+	if err != nil {
 		t.metrics.refuse(err)
 		return nil, toStatus(err)
 	}
 	return context.WithValue(ctx, callerKey{}, c), nil
 }
 
-// check holds what a caller says of both ends against what is known. A member of this cluster that is not known here is
-// let in: this member may lag behind the change that added it.
+// confirm lets a caller in that is not known here if a known member vouches for it: this member may lag behind the change
+// that added it.
+func (t *Transport) confirm(ctx context.Context, c caller) error {
+	select {
+	case t.confirming <- struct{}{}:
+	default:
+		return errStranger // It asks again.
+	}
+	vouched := t.o.Confirm(ctx, c.from)
+	<-t.confirming
+	if !vouched {
+		return errStranger
+	}
+	t.mu.Lock()
+	t.confirmed[c.from] = c.incarnation
+	t.mu.Unlock()
+	return t.check(c)
+}
+
+// check holds what a caller says of both ends against what is known.
 func (t *Transport) check(c caller) error {
 	t.mu.RLock()
 	err, known := t.checkKnown(c), t.starts[c.from]
@@ -128,6 +151,12 @@ func (t *Transport) checkKnown(c caller) error {
 	if known := t.starts[c.from]; Stale(c.starts, known) {
 		return fmt.Errorf("%w: member %x was started again since, or elsewhere (this is start %d, start %d is known)",
 			ErrStaleIncarnation, c.from, c.starts>>startsShift, known>>startsShift)
+	}
+	if p := t.peers[c.from]; p != nil && !p.introduced {
+		return nil
+	}
+	if incarnation, confirmed := t.confirmed[c.from]; !confirmed || incarnation != c.incarnation {
+		return errStranger
 	}
 	return nil
 }

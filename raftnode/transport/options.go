@@ -31,6 +31,9 @@ type Options struct {
 	Describe func(m *storev1.Member)
 	// Accepted is told that a peer has accepted this member; it may block for a write to the disk. Nil is told nothing.
 	Accepted func()
+	// Confirm asks known members whether another one is a member of the cluster too. Calls of a member that is not known
+	// here wait for it, a few at a time. Nil confirms nobody.
+	Confirm func(ctx context.Context, member uint64) bool
 	// Fenced is told that a peer refused this member for good: it was removed, or runs on an old or copied disk.
 	Fenced func(err error)
 	// Calls answers calls of members. Required.
@@ -86,6 +89,8 @@ const (
 	pingEvery         = 500 * time.Millisecond
 	keepaliveTime     = 10 * time.Second // the shortest that gRPC takes
 	keepaliveTimeout  = 4 * time.Second
+	// confirmationsMax bounds how many members that are not known are asked about at once.
+	confirmationsMax = 4
 )
 
 func (o *Options) setDefaults() {
@@ -99,6 +104,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Accepted == nil {
 		o.Accepted = func() {}
+	}
+	if o.Confirm == nil {
+		o.Confirm = func(context.Context, uint64) bool { return false }
 	}
 	if o.Fenced == nil {
 		o.Fenced = func(error) {}

@@ -63,7 +63,11 @@ type Transport struct {
 	peers    map[uint64]*peer
 	removed  map[uint64]bool
 	starts   map[uint64]uint64 // the highest seen, also of members that are no peers
-	stopping bool
+	// confirmed are members that are no peers by a record, with the incarnations in which known members vouched for them.
+	confirmed map[uint64]uint64
+	stopping  bool
+
+	confirming chan struct{} // a slot for each member that is being asked about
 }
 
 // New makes a Transport. Nothing is served or sent before Run.
@@ -72,6 +76,7 @@ func New(o Options) (*Transport, error) {
 	t := &Transport{
 		o: o, log: o.Logger, metrics: newMetrics(), changed: make(chan struct{}, 1),
 		peers: map[uint64]*peer{}, removed: map[uint64]bool{}, starts: map[uint64]uint64{},
+		confirmed: map[uint64]uint64{}, confirming: make(chan struct{}, confirmationsMax),
 	}
 	if err := t.metrics.register(o.Registerer); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -171,6 +176,7 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	defer t.mu.Unlock()
 	for _, id := range removed {
 		t.removed[id] = true
+		delete(t.confirmed, id)
 	}
 	keep := map[uint64]bool{}
 	for _, p := range peers {

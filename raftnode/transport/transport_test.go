@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -325,10 +326,29 @@ func TestPeersMove(t *testing.T) {
 	}
 }
 
-// A member that is not known here may have been added where this one has not come yet: it is answered.
+// A member that is not known here may have been added where this one has not come yet: it is answered once a known member
+// vouches for it, and not before.
 func TestAnUnknownMemberOfTheClusterIsAnswered(t *testing.T) {
-	a, b := start(t, 1, transport.Options{}), start(t, 2, transport.Options{})
+	var vouched atomic.Bool
+	asked := make(chan uint64, 1024)
+	a := start(t, 1, transport.Options{Confirm: func(_ context.Context, member uint64) bool {
+		select {
+		case asked <- member:
+		default:
+		}
+		return vouched.Load()
+	}})
+	b := start(t, 2, transport.Options{})
 	b.SetPeers([]transport.Peer{a.peer()}, nil)
+	for range 2 {
+		if got := <-asked; got != 2 {
+			t.Fatalf("asked about member %d, want 2", got)
+		}
+	}
+	if b.connected(1) || len(a.Peers()) != 0 || a.Starts(2) != 0 {
+		t.Fatal("a member that nobody vouches for is heard")
+	}
+	vouched.Store(true)
 	b.awaitConnected(1)
 	b.Send([]*raftpb.Message{message(raftpb.MsgApp, 2, 1, 1)})
 	a.await("a message", func() bool { return len(a.received) == 1 })
