@@ -57,12 +57,12 @@ type Transport struct {
 	server  *grpc.Server
 	changed chan struct{} // 1 slot; the peers to run are others
 
-	mu       sync.RWMutex // guards what follows
-	self     Self
-	cluster  string // of self, in hexadecimal
-	peers    map[uint64]*peer
-	removed  map[uint64]bool
-	starts   map[uint64]uint64 // the highest seen, also of members that are no peers
+	mu      sync.RWMutex // guards what follows
+	self    Self
+	cluster string // of self, in hexadecimal
+	peers   map[uint64]*peer
+	removed map[uint64]bool
+	starts  map[uint64]uint64 // the highest seen, also of members that are no peers
 	// confirmed are members that are no peers by a record, with the incarnations in which known members vouched for them.
 	confirmed map[uint64]uint64
 	stopping  bool
