@@ -211,25 +211,30 @@ func (w *wire) header() *peerv1.PeerHeader {
 	}
 }
 
-// confirm asks the members that are known here whether another one is a member too.
+// confirm asks the members that are known here whether another one is a member too. A member that knows no other one, as when
+// it was added and has no state yet, asks those that the operator named.
 func (w *wire) confirm(ctx context.Context, member uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	own := w.header()
-	peers := w.Peers()
-	answers := make(chan bool, len(peers))
-	for _, p := range peers {
-		go func() {
-			resp, err := w.Transport.Probe(ctx, p.Address, &peerv1.ProbeRequest{
-				Caller: &peerv1.PeerHeader{ClusterId: own.GetClusterId(), From: member},
-			})
-			h := resp.GetHeader()
-			answers <- err == nil && h.GetFrom() == p.ID && bytes.Equal(h.GetClusterId(), own.GetClusterId()) &&
-				resp.GetWitness().GetMember() && !resp.GetWitness().GetRemoved()
-		}()
+	type known struct {
+		address string
+		id      uint64 // 0 if any member may be there
+	}
+	var all []known
+	for _, p := range w.Peers() {
+		all = append(all, known{p.Address, p.ID})
+	}
+	if len(all) == 0 {
+		for _, address := range w.o.Join {
+			all = append(all, known{address: address})
+		}
+	}
+	answers := make(chan bool, len(all))
+	for _, k := range all {
+		go func() { answers <- w.vouches(ctx, k.address, k.id, member) }()
 	}
 	confirmed := false
-	for range peers {
+	for range all {
 		// All are waited for: whoever answers first ends the others' calls.
 		if <-answers {
 			confirmed = true
@@ -237,6 +242,17 @@ func (w *wire) confirm(ctx context.Context, member uint64) bool {
 		}
 	}
 	return confirmed
+}
+
+// vouches reports whether the member at an address, which has an id unless that is 0, knows another one as a member.
+func (w *wire) vouches(ctx context.Context, address string, id, member uint64) bool {
+	cluster := w.header().GetClusterId()
+	resp, err := w.Transport.Probe(ctx, address, &peerv1.ProbeRequest{
+		Caller: &peerv1.PeerHeader{ClusterId: cluster, From: member},
+	})
+	h, witness := resp.GetHeader(), resp.GetWitness()
+	return err == nil && (id == 0 || h.GetFrom() == id) && bytes.Equal(h.GetClusterId(), cluster) &&
+		witness.GetMember() && !witness.GetRemoved()
 }
 
 // Probe tells another member, or somebody who looks for the cluster, who this one is.
