@@ -98,7 +98,7 @@ func (c *command) forgetLock(e *storev1.Event) error {
 	if !isIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
 		return nil
 	}
-	_, exists, err := c.rows.get(nameRow(rowKey, n))
+	exists, err := c.rows.view(nameRow(rowKey, n), func([]byte) error { return nil })
 	if err != nil || exists {
 		return err
 	}

@@ -42,9 +42,14 @@ func (h *hotRows) get(row []byte) (value hotRow, known bool) {
 	return value, known
 }
 
+// takes reports whether a row is small enough to be kept.
+func (h *hotRows) takes(row, value []byte) bool {
+	return h != nil && len(row)+len(value) <= hotRowBytesMax
+}
+
 // keep remembers what the disk holds for a row that is not known yet.
 func (h *hotRows) keep(row []byte, value hotRow) {
-	if h == nil || len(row)+len(value) > hotRowBytesMax {
+	if !h.takes(row, value) {
 		return
 	}
 	h.young[string(row)] = value

@@ -28,6 +28,40 @@ func (w *work) keyRecord(n name) (*storev1.KeyRecord, error) {
 	return k, nil
 }
 
+// keyValueField is the number of the field that holds a key's value.
+const keyValueField = 2
+
+// keyFacts is what a deletion has to know of a key. The value, which may be large, is not among it.
+type keyFacts struct {
+	record     *storev1.KeyRecord // without the value; nil if the key is missing
+	valueBytes int
+	rowBytes   int // of the key's whole row
+}
+
+// decodeKeyFacts reads a key's row without copying the value.
+func decodeKeyFacts(n name, row, value []byte) (keyFacts, error) {
+	k := keyFacts{record: &storev1.KeyRecord{}, rowBytes: len(row) + len(value)}
+	short, valueBytes, err := withoutField(value, keyValueField)
+	if err == nil {
+		k.valueBytes = valueBytes
+		err = decode(short, k.record)
+	}
+	if err != nil {
+		return keyFacts{}, fmt.Errorf("key %q: %w", n.key, err)
+	}
+	return k, nil
+}
+
+// keyFacts returns what is known of a key without its value.
+func (w *work) keyFacts(n name) (k keyFacts, err error) {
+	row := nameRow(rowKey, n)
+	_, err = w.rows.view(row, func(value []byte) (err error) {
+		k, err = decodeKeyFacts(n, row, value)
+		return err
+	})
+	return k, err
+}
+
 // previousValue refers to the value of a record; nil if there is none.
 func previousValue(k *storev1.KeyRecord) *storev1.PreviousValue {
 	if k == nil {
@@ -134,22 +168,22 @@ func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChan
 
 // deleteKey takes a key's value away, if there is one; its lock stays.
 func (c *command) deleteKey(n name, endedSession []byte) error {
-	k, err := c.keyRecord(n)
-	if err != nil || k == nil {
+	k, err := c.keyFacts(n)
+	if err != nil || k.record == nil {
 		return err
 	}
 	return c.deleteRecord(n, k, &storev1.KeyDeleted{EndedSessionId: endedSession})
 }
 
 // deleteRecord takes the value of an existing key away. Why is what the event says of it besides the key.
-func (c *command) deleteRecord(n name, k *storev1.KeyRecord, why *storev1.KeyDeleted) error {
-	if err := c.rebind(n, k.GetBoundSessionId(), nil); err != nil {
+func (c *command) deleteRecord(n name, k keyFacts, why *storev1.KeyDeleted) error {
+	if err := c.rebind(n, k.record.GetBoundSessionId(), nil); err != nil {
 		return err
 	}
-	c.rows.remove(nameRow(rowKey, n))
+	c.rows.removeSized(nameRow(rowKey, n), uint64(k.rowBytes))
 	c.state.Keys--
-	c.state.LiveBytes -= keySize(n, k)
-	why.Key, why.Previous = n.key, previousValue(k)
+	c.state.LiveBytes -= uint64(len(n.key) + k.valueBytes)
+	why.Key, why.Previous = n.key, previousValue(k.record)
 	c.emitDeleted(n, why)
 	return c.noteKeyGone(n)
 }
@@ -343,14 +377,14 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := c.keyRecord(n)
+	k, err := c.keyFacts(n)
 	if err != nil {
 		return nil, err
 	}
-	if err = c.checkRevision(n, k, d.IfRevision); err != nil {
+	if err = c.checkRevision(n, k.record, d.IfRevision); err != nil {
 		return nil, err
 	}
-	if k == nil {
+	if k.record == nil {
 		return &storev1.DeleteResult{}, nil
 	}
 	return &storev1.DeleteResult{Deleted: 1}, c.deleteRecord(n, k, &storev1.KeyDeleted{})
@@ -363,13 +397,15 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	}
 	from := nameRow(rowKey, name{ns: c.ns, key: d.GetPrefix()})
 	var names []name
-	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+	var facts []keyFacts
+	err := c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := cutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}
-		names = append(names, n)
-		return c.prefixDeleted+len(names) <= deletePrefixKeysMax, nil
+		k, err := decodeKeyFacts(n, row, value)
+		names, facts = append(names, n), append(facts, k)
+		return c.prefixDeleted+len(names) <= deletePrefixKeysMax, err
 	})
 	if err != nil {
 		return nil, err
@@ -384,8 +420,8 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 		f.failure.LimitName = "delete_prefix_keys_max"
 		return nil, f
 	}
-	for _, n := range names {
-		if err := c.deleteKey(n, nil); err != nil {
+	for i, n := range names {
+		if err := c.deleteRecord(n, facts[i], &storev1.KeyDeleted{}); err != nil {
 			return nil, err
 		}
 	}

@@ -71,6 +71,35 @@ func (o *overlay) getOnDisk(row []byte) ([]byte, bool, error) {
 	return value, found, err
 }
 
+// view shows the value of a row, and reports whether there is one. The value must not be kept. Unlike get it copies only what
+// the hot rows keep.
+func (o *overlay) view(row []byte, look func(value []byte) error) (bool, error) {
+	if p, ok := o.tree.Get(&pending{row: row}); ok {
+		return lookAt(p.value, look)
+	}
+	if value, known := o.hot.get(row); known {
+		return lookAt(value, look)
+	}
+	found, err := viewRow(o.disk, row, func(value []byte) error {
+		if o.hot.takes(row, value) {
+			o.hot.keep(row, append([]byte{}, value...))
+		}
+		return look(value)
+	})
+	if err == nil && !found {
+		o.hot.keep(row, nil)
+	}
+	return found, err
+}
+
+// lookAt shows a value, and reports whether it is one; nil is none.
+func lookAt(value []byte, look func(value []byte) error) (bool, error) {
+	if value == nil {
+		return false, nil
+	}
+	return true, look(value)
+}
+
 // set writes a row. Row and value belong to the overlay from then on.
 func (o *overlay) set(row, value []byte) {
 	if value == nil {
@@ -82,6 +111,16 @@ func (o *overlay) set(row, value []byte) {
 // remove deletes a row; the row belongs to the overlay from then on.
 func (o *overlay) remove(row []byte) {
 	o.write(&pending{row: row})
+}
+
+// removeSized deletes a row that is there and counts so many bytes, which it need not read; the row belongs to the overlay
+// from then on.
+func (o *overlay) removeSized(row []byte, size uint64) {
+	p := &pending{row: row}
+	before, _ := o.tree.ReplaceOrInsert(p)
+	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
+	o.bytes -= size
+	o.voids.wrote(row, false)
 }
 
 // insert writes a row that is known not to be there. Row and value belong to the overlay from then on.
@@ -117,20 +156,15 @@ func (o *overlay) sizeOnDisk(row []byte) uint64 {
 	if value, known := o.hot.get(row); known {
 		return (&pending{row: row, value: value}).size()
 	}
-	value, closer, err := o.disk.Get(row)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return 0
+	size := uint64(0)
+	_, err := viewRow(o.disk, row, func(value []byte) error {
+		size = uint64(len(row) + len(value))
+		return nil
+	})
+	if err != nil && o.err == nil {
+		o.err = err
 	}
-	if err == nil {
-		size := uint64(len(row) + len(value))
-		if err = closer.Close(); err == nil {
-			return size
-		}
-	}
-	if o.err == nil {
-		o.err = fmt.Errorf("read row: %w", err)
-	}
-	return 0
+	return size
 }
 
 // rollback takes back the writes of the present command.
@@ -181,20 +215,29 @@ func (o *overlay) writeTo(batch *pebble.Batch) error {
 }
 
 // getRow reads a row from disk into memory of its own.
-func getRow(disk pebble.Reader, row []byte) ([]byte, bool, error) {
+func getRow(disk pebble.Reader, row []byte) (out []byte, found bool, err error) {
+	found, err = viewRow(disk, row, func(value []byte) error {
+		out = make([]byte, len(value))
+		copy(out, value)
+		return nil
+	})
+	return out, found, err
+}
+
+// viewRow shows the value of a row on disk, and reports whether there is one. The value must not be kept.
+func viewRow(disk pebble.Reader, row []byte, look func(value []byte) error) (bool, error) {
 	value, closer, err := disk.Get(row)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, false, nil
+		return false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("read row: %w", err)
+		return false, fmt.Errorf("read row: %w", err)
 	}
-	out := make([]byte, len(value))
-	copy(out, value)
-	if err := closer.Close(); err != nil {
-		return nil, false, fmt.Errorf("read row: %w", err)
+	err = look(value)
+	if closeErr := closer.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("read row: %w", closeErr)
 	}
-	return out, true, nil
+	return err == nil, err
 }
 
 // checksum is the rolling checksum of everything applied. It covers the entries and the logical writes they made, in

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -43,14 +42,7 @@ func (r snapshotRows) view(row []byte, look func(value []byte) error) (bool, err
 	if r.dead != nil {
 		return false, r.dead
 	}
-	value, closer, err := r.disk.Get(row)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read row: %w", err)
-	}
-	return true, errors.Join(look(value), closer.Close())
+	return viewRow(r.disk, row, look)
 }
 
 func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {

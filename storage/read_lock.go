@@ -3,8 +3,6 @@ package storage
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/planted"
 )
@@ -66,16 +64,9 @@ const waiterValueField = 6
 // decodeWaiter reads the record of a place, without the value that its grant writes: nobody is shown it, and values of many
 // places are large.
 func decodeWaiter(value []byte) (*storev1.WaiterRecord, error) {
-	var short []byte
-	for rest := value; len(rest) > 0; {
-		number, _, n := protowire.ConsumeField(rest)
-		if n < 0 {
-			return nil, fmt.Errorf("%w: place", ErrCorrupt)
-		}
-		if number != waiterValueField {
-			short = append(short, rest[:n]...)
-		}
-		rest = rest[n:]
+	short, _, err := withoutField(value, waiterValueField)
+	if err != nil {
+		return nil, fmt.Errorf("place: %w", err)
 	}
 	w := &storev1.WaiterRecord{}
 	return w, decode(short, w)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -36,6 +37,26 @@ func decode(value []byte, m record) error {
 		return fmt.Errorf("%w: %s of format %d", ErrUnknownFormat, m.ProtoReflect().Descriptor().Name(), v)
 	}
 	return nil
+}
+
+// withoutField returns a record without its field of that number, which holds bytes, and how many bytes that held. It is for
+// fields that may be large; value stays as it is.
+func withoutField(value []byte, number protowire.Number) (short []byte, fieldBytes int, err error) {
+	for rest := value; len(rest) > 0; {
+		found, kind, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			return nil, 0, fmt.Errorf("%w: %w", ErrCorrupt, protowire.ParseError(n))
+		}
+		if found == number && kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(rest)
+			content, _ := protowire.ConsumeBytes(rest[tag:n])
+			fieldBytes = len(content)
+		} else {
+			short = append(short, rest[:n]...)
+		}
+		rest = rest[n:]
+	}
+	return short, fieldBytes, nil
 }
 
 // appendUint64s appends numbers in the byte order of rows.

@@ -30,11 +30,11 @@ func (c *command) dropUnused() error {
 	idle := c.idle
 	c.idle = nil
 	for _, n := range idle {
-		k, err := c.keyRecord(n)
+		k, err := c.keyFacts(n)
 		if err != nil {
 			return err
 		}
-		if !k.GetMadeByLock() {
+		if !k.record.GetMadeByLock() {
 			continue
 		}
 		head, err := lockHead(c.rows, n)
