@@ -16,6 +16,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		body           string
 		status         int
 		code, field    string
+		text           string // that the message begins with; empty: whatever it is
 	}{
 		// Paths.
 		"an empty key":                    {method: "GET", target: "/v1/kv/", status: 400, code: "KEY_EMPTY", field: "key"},
@@ -51,6 +52,8 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		"a misspelt parameter must not write":   {method: "PUT", target: "/v1/kv/a?acqire=" + id, body: "x", status: 400, code: "UNKNOWN_FIELD", field: "acqire"},
 		"a parameter in capitals":               {method: "PUT", target: "/v1/kv/a?Acquire=" + id, body: "x", status: 400, code: "UNKNOWN_FIELD", field: "Acquire"},
 		"a parameter named as in the protos":    {method: "PUT", target: "/v1/kv/a?if_revision=0", body: "x", status: 400, code: "UNKNOWN_FIELD", field: "if_revision"},
+		"a page size named as in the protos":    {method: "GET", target: "/v1/kv?page_size=1", status: 400, code: "UNKNOWN_FIELD", field: "page_size", text: "page_size: no such query parameter; it is called pageSize"},
+		"a name that nobody knows":              {method: "GET", target: "/v1/kv?page_siz=1", status: 400, code: "UNKNOWN_FIELD", field: "page_siz", text: "page_siz: no such query parameter; there are "},
 		"a parameter with an empty session":     {method: "PUT", target: "/v1/kv/a?acquire=", body: "x", status: 400, code: "SESSION_ID_INVALID", field: "acquire"},
 		"a parameter without a session":         {method: "PUT", target: "/v1/kv/a?acquire", body: "x", status: 400, code: "SESSION_ID_INVALID", field: "acquire"},
 		"an empty session in a list":            {method: "GET", target: "/v1/watch?sessionIds=", status: 400, code: "SESSION_ID_INVALID", field: "sessionIds"},
@@ -92,7 +95,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		"an unknown field":                  {method: "POST", target: "/v1/sessions", body: `{"nam":"x"}`, status: 400, code: "UNKNOWN_FIELD", field: "nam"},
 		"an unknown field inside":           {method: "POST", target: "/v1/kv/a", body: `{"options":{"onwer":"x"}}`, status: 400, code: "UNKNOWN_FIELD", field: "options.onwer"},
 		"an unknown field in a list":        {method: "POST", target: "/v1/txn", body: `{"then":[{"put":{"kye":"a"}}]}`, status: 400, code: "UNKNOWN_FIELD", field: "then.put.kye"},
-		"a field named as in the protos":    {method: "POST", target: "/v1/sessions", body: `{"lock_delay":"1s"}`, status: 400, code: "UNKNOWN_FIELD", field: "lock_delay"},
+		"a field named as in the protos":    {method: "POST", target: "/v1/sessions", body: `{"lock_delay":"1s"}`, status: 400, code: "UNKNOWN_FIELD", field: "lock_delay", text: "lock_delay: no such field; it is called lockDelay"},
 		"a field in capitals":               {method: "POST", target: "/v1/sessions", body: `{"Name":"x"}`, status: 400, code: "UNKNOWN_FIELD", field: "Name"},
 		"a field given twice":               {method: "POST", target: "/v1/sessions", body: `{"name":"x","name":"y"}`, status: 400, code: "UNKNOWN_FIELD", field: "name"},
 		"a field given twice, once escaped": {method: "POST", target: "/v1/sessions", body: `{"name":"x","n\u0061me":"y"}`, status: 400, code: "UNKNOWN_FIELD", field: "name"},
@@ -161,6 +164,14 @@ func TestBadRequestsAreRefused(t *testing.T) {
 			}
 			if tc.field != "" && got.error.Metadata["field"] != tc.field {
 				t.Errorf("error names field %q, want %q: %.300s", got.error.Metadata["field"], tc.field, got.body)
+			}
+			if !strings.HasPrefix(got.error.Message, tc.text) {
+				t.Errorf("got the text %.200q, want %q", got.error.Message, tc.text)
+			}
+			for _, v := range got.error.Violations {
+				if tc.field != "" && v.Field != tc.field {
+					t.Errorf("a violation names field %q, want %q", v.Field, tc.field)
+				}
 			}
 			if tc.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "" {
 				t.Error("answer does not say which methods are allowed")

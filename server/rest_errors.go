@@ -128,7 +128,8 @@ func refused(reason tenurev1.ErrorReason, field, format string, args ...any) *re
 	if len(field) > fieldBytesMax {
 		field = strings.ToValidUTF8(field[:fieldBytesMax], "") + "…"
 	}
-	return restErrorOf(invalidAs(reason, field, format, args...).with("field", field))
+	// The field is named as the client sent it, even if that is no name in JSON.
+	return shownError(invalidAs(reason, field, format, args...).with("field", field), func(sent string) string { return sent })
 }
 
 // malformed is refused for what cannot be decoded.
@@ -149,10 +150,14 @@ func (e *restError) as(httpStatus int) *restError {
 
 // restErrorOf returns what REST shows of an error: of a call over gRPC, of the API, or of REST itself.
 func restErrorOf(err error) *restError {
-	var e *restError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*restError](err); ok {
 		return e
 	}
+	return shownError(err, camel)
+}
+
+// shownError returns what REST shows of an error, with the names of its fields as nameOf gives them.
+func shownError(err error, nameOf func(field string) string) *restError {
 	s, ok := status.FromError(err)
 	if !ok {
 		s, _ = toStatus(err, "")
@@ -160,7 +165,7 @@ func restErrorOf(err error) *restError {
 	if reasonIn(s) == nil {
 		s = withReason(s)
 	}
-	e = &restError{Status: code.Code(s.Code()).String(), Message: s.Message(), httpStatus: runtime.HTTPStatusFromCode(s.Code())}
+	e := &restError{Status: code.Code(s.Code()).String(), Message: s.Message(), httpStatus: runtime.HTTPStatusFromCode(s.Code())}
 	for _, detail := range s.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
@@ -170,7 +175,7 @@ func restErrorOf(err error) *restError {
 			}
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
-				field := camel(v.GetField())
+				field := nameOf(v.GetField())
 				e.Violations = append(e.Violations, restViolation{Field: field, Description: v.GetDescription()})
 				if rest, named := strings.CutPrefix(e.Message, v.GetField()+":"); named {
 					e.Message = field + ":" + rest

@@ -71,6 +71,8 @@ func (c *jsonChecker) object(message protoreflect.MessageDescriptor, path string
 		full := joinPath(path, name)
 		field := fieldByJSONName(message, name)
 		switch {
+		case field == nil && fieldByJSONName(message, camel(name)) != nil:
+			return unknownField(full, "no such field; it is called %s", joinPath(path, camel(name)))
 		case field == nil:
 			return unknownField(full, "no such field; there are %s", jsonNames(message))
 		case path == "" && c.inPath(field):

@@ -51,6 +51,9 @@ func checkParameter(name string, given []string, rules queryRules, oneofs map[pr
 		return checkFlag(name, given)
 	}
 	field := rules.find(name)
+	if called := camel(name); field == nil && rules.find(called) != nil {
+		return unknownField(name, "no such query parameter; it is called %s", called)
+	}
 	if field == nil {
 		return unknownField(name, "no such query parameter; there %s", rules.list())
 	}
