@@ -35,13 +35,29 @@ func namesSession(field protoreflect.FieldDescriptor) bool {
 		field.Name())
 }
 
+// checkGiven refuses a text that is empty where it must not be: with an empty resume token a watch would begin now, and miss
+// what the token stood for.
+func checkGiven(field protoreflect.FieldDescriptor, name, text string) *restError {
+	switch {
+	case text != "":
+		return nil
+	case namesSession(field):
+		return refused(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, name, "it is given but empty; it must be a UUID")
+	case field.Name() == "resume_token":
+		return refused(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, name,
+			"it is given but empty; leave it out to watch from now on")
+	default:
+		return nil
+	}
+}
+
 // checkQueryText refuses a query parameter or variable of the path that is no value of its field.
 func checkQueryText(field protoreflect.FieldDescriptor, name, text string) *restError {
 	if !utf8.ValidString(text) {
 		return malformed(name, "it is not valid UTF-8")
 	}
-	if text == "" && namesSession(field) {
-		return refused(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, name, "it is given but empty; it must be a UUID")
+	if e := checkGiven(field, name, text); e != nil {
+		return e
 	}
 	switch field.Kind() {
 	case protoreflect.BoolKind:
@@ -65,8 +81,8 @@ func checkQueryText(field protoreflect.FieldDescriptor, name, text string) *rest
 
 // checkJSONText refuses a text in JSON that is no value of its field.
 func checkJSONText(field protoreflect.FieldDescriptor, name, text string) *restError {
-	if text == "" && namesSession(field) {
-		return refused(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, name, "it is given but empty; it must be a UUID")
+	if e := checkGiven(field, name, text); e != nil {
+		return e
 	}
 	switch field.Kind() {
 	case protoreflect.BoolKind:
