@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,6 +333,14 @@ func badInputs(m *wholeMember, open, secret string) map[string]badInput {
 			"GET", "/v1/watch?sessionIds=me", "", nil, codes.InvalidArgument, 400, "SESSION_ID_INVALID",
 		},
 
+		"metadata too large": {
+			create(&tenurev1.CreateSessionRequest{Metadata: map[string]string{"m": strings.Repeat("v", 4096)}}),
+			"POST", "/v1/sessions", `{"metadata":{"m":"` + strings.Repeat("v", 4096) + `"}}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT",
+		},
+		"too many selectors": {
+			watch(&tenurev1.WatchRequest{Keys: slices.Repeat([]string{"a"}, 129)}),
+			"GET", "/v1/watch?keys=a" + strings.Repeat("&keys=a", 128), "", nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT",
+		},
 		"a misspelt parameter": {nil, "PUT", "/v1/kv/bad?acqire=" + open, "x", nil, codes.OK, 400, "UNKNOWN_FIELD"},
 		"a repeated parameter": {nil, "PUT", "/v1/kv/bad?flags=1&flags=1", "x", nil, codes.OK, 400, "UNKNOWN_FIELD"},
 		"an unknown field":     {nil, "POST", "/v1/kv/bad", `{"txt":"x"}`, nil, codes.OK, 400, "UNKNOWN_FIELD"},

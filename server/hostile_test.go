@@ -118,7 +118,7 @@ func TestHostileCallsAreBounded(t *testing.T) {
 		if err == nil {
 			_, err = stream.Recv()
 		}
-		wantError(t, err, codes.ResourceExhausted, "LIMIT_EXCEEDED")
+		wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
 	})
 	t.Run("a page of the largest values", func(t *testing.T) {
 		for i := range 8 {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -142,8 +143,8 @@ func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, er
 		entries = append(entries, &storev1.MetadataEntry{Name: name, Value: value})
 	}
 	if size > metadataBytesMax {
-		return nil, exceeds("metadata_bytes_max", metadataBytesMax,
-			"metadata: is %d bytes long; at most %d are allowed", size, metadataBytesMax)
+		return nil, invalid("metadata", "is %d bytes long; at most %d are allowed", size, metadataBytesMax).
+			with("limit", "metadata_bytes_max").with("limit_value", strconv.Itoa(metadataBytesMax))
 	}
 	slices.SortFunc(entries, func(x, y *storev1.MetadataEntry) int { return strings.Compare(x.GetName(), y.GetName()) })
 	return entries, nil

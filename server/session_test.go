@@ -68,7 +68,7 @@ func TestSessionIsRefused(t *testing.T) {
 		"a behavior nobody knows": {&tenurev1.CreateSessionRequest{Behavior: 9}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		"a node too long":         {&tenurev1.CreateSessionRequest{Node: strings.Repeat("n", 257)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		"an instance id too long": {&tenurev1.CreateSessionRequest{InstanceId: make([]byte, 65)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		"too much metadata":       {&tenurev1.CreateSessionRequest{Metadata: map[string]string{"k": strings.Repeat("v", 4096)}}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		"too much metadata":       {&tenurev1.CreateSessionRequest{Metadata: map[string]string{"k": strings.Repeat("v", 4096)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		"metadata without a name": {&tenurev1.CreateSessionRequest{Metadata: map[string]string{"": "v"}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		"a short secret":          {&tenurev1.CreateSessionRequest{Secret: []byte("short")}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		"a secret that a retry could not return": {

@@ -400,7 +400,7 @@ func TestWatchIsRefusedWithAReason(t *testing.T) {
 		"a malformed session":        {&tenurev1.WatchRequest{SessionIds: []string{"x"}}, codes.InvalidArgument, "SESSION_ID_INVALID"},
 		"a negative wait":            {&tenurev1.WatchRequest{Wait: durationpb.New(-1)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		"progress too often":         {&tenurev1.WatchRequest{ProgressInterval: durationpb.New(1)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		"too many selectors":         {&tenurev1.WatchRequest{Keys: slices.Repeat([]string{"a"}, 129)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		"too many selectors":         {&tenurev1.WatchRequest{Keys: slices.Repeat([]string{"a"}, 129)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { wantError(t, m.watchError(t, test.request), test.code, test.reason) })
