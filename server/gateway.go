@@ -218,9 +218,10 @@ func checkHeaders(header http.Header) *restError {
 			}
 		}
 	}
-	encoding := header.Get("Content-Encoding")
-	if encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return malformed("Content-Encoding", "bodies must not be compressed").as(http.StatusUnsupportedMediaType)
+	for _, encoding := range header.Values("Content-Encoding") {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return malformed("Content-Encoding", "bodies must not be compressed").as(http.StatusUnsupportedMediaType)
+		}
 	}
 	return nil
 }

@@ -143,14 +143,16 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		"a lock-delay that is a word":       {method: "POST", target: "/v1/sessions", body: `{"lockDelay":"none"}`, status: 400, code: "LOCK_DELAY_OUT_OF_RANGE", field: "lockDelay"},
 
 		// Bodies and headers.
-		"a body that is too large":         {method: "PUT", target: "/v1/kv/a", body: strings.Repeat("x", restBytesMax+1), status: 413, code: "TOO_LARGE", field: "body"},
-		"a chunked body that is too large": {method: "PUT", target: "/v1/kv/a", headers: []string{"Transfer-Encoding: chunked"}, body: strings.Repeat("x", restBytesMax+1), status: 413, code: "TOO_LARGE", field: "body"},
-		"JSON that is too large, chunked":  {method: "POST", target: "/v1/kv/a", headers: []string{"Transfer-Encoding: chunked"}, body: `{"text":"` + strings.Repeat("x", 4*restBytesMax) + `"}`, status: 413, code: "TOO_LARGE", field: "body"},
-		"a compressed body":                {method: "PUT", target: "/v1/kv/a", headers: []string{"Content-Encoding: gzip"}, body: "x", status: 415, code: "MALFORMED_REQUEST", field: "Content-Encoding"},
-		"a body where none belongs":        {method: "DELETE", target: "/v1/locks/a", body: `{"sessionId":"` + id + `"}`, status: 400, code: "UNKNOWN_FIELD", field: "body"},
-		"a secret given twice":             {method: "PUT", target: "/v1/kv/a", headers: []string{"Tenure-Session-Secret: eA==", "Tenure-Session-Secret: eQ=="}, body: "x", status: 400, code: "UNKNOWN_FIELD", field: "Tenure-Session-Secret"},
-		"a secret that is empty":           {method: "PUT", target: "/v1/kv/a", headers: []string{"Tenure-Session-Secret: "}, body: "x", status: 400, code: "MALFORMED_REQUEST", field: "Tenure-Session-Secret"},
-		"an idempotency key beyond ASCII":  {method: "PUT", target: "/v1/kv/a", headers: []string{"Idempotency-Key: sch\u00f6n"}, body: "x", status: 400, code: "MALFORMED_REQUEST", field: "Idempotency-Key"},
+		"a body that is too large":                         {method: "PUT", target: "/v1/kv/a", body: strings.Repeat("x", restBytesMax+1), status: 413, code: "TOO_LARGE", field: "body"},
+		"a chunked body that is too large":                 {method: "PUT", target: "/v1/kv/a", headers: []string{"Transfer-Encoding: chunked"}, body: strings.Repeat("x", restBytesMax+1), status: 413, code: "TOO_LARGE", field: "body"},
+		"JSON that is too large, chunked":                  {method: "POST", target: "/v1/kv/a", headers: []string{"Transfer-Encoding: chunked"}, body: `{"text":"` + strings.Repeat("x", 4*restBytesMax) + `"}`, status: 413, code: "TOO_LARGE", field: "body"},
+		"a compressed body":                                {method: "PUT", target: "/v1/kv/a", headers: []string{"Content-Encoding: gzip"}, body: "x", status: 415, code: "MALFORMED_REQUEST", field: "Content-Encoding"},
+		"a body that is compressed by the second header":   {method: "PUT", target: "/v1/kv/a", headers: []string{"Content-Encoding: identity", "Content-Encoding: gzip"}, body: "x", status: 415, code: "MALFORMED_REQUEST", field: "Content-Encoding"},
+		"a body that is compressed behind an empty header": {method: "PUT", target: "/v1/kv/a", headers: []string{"Content-Encoding: ", "Content-Encoding: gzip"}, body: "x", status: 415, code: "MALFORMED_REQUEST", field: "Content-Encoding"},
+		"a body where none belongs":                        {method: "DELETE", target: "/v1/locks/a", body: `{"sessionId":"` + id + `"}`, status: 400, code: "UNKNOWN_FIELD", field: "body"},
+		"a secret given twice":                             {method: "PUT", target: "/v1/kv/a", headers: []string{"Tenure-Session-Secret: eA==", "Tenure-Session-Secret: eQ=="}, body: "x", status: 400, code: "UNKNOWN_FIELD", field: "Tenure-Session-Secret"},
+		"a secret that is empty":                           {method: "PUT", target: "/v1/kv/a", headers: []string{"Tenure-Session-Secret: "}, body: "x", status: 400, code: "MALFORMED_REQUEST", field: "Tenure-Session-Secret"},
+		"an idempotency key beyond ASCII":                  {method: "PUT", target: "/v1/kv/a", headers: []string{"Idempotency-Key: sch\u00f6n"}, body: "x", status: 400, code: "MALFORMED_REQUEST", field: "Idempotency-Key"},
 
 		// Not served yet.
 		"an election":   {method: "POST", target: "/v1/elections/a", body: `{"sessionId":"` + id + `"}`, status: 501, code: "FEATURE_NOT_ENABLED"},
