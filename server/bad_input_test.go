@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -341,9 +342,21 @@ func badInputs(m *wholeMember, open, secret string) map[string]badInput {
 			watch(&tenurev1.WatchRequest{Keys: slices.Repeat([]string{"a"}, 129)}),
 			"GET", "/v1/watch?keys=a" + strings.Repeat("&keys=a", 128), "", nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT",
 		},
-		"a misspelt parameter": {nil, "PUT", "/v1/kv/bad?acqire=" + open, "x", nil, codes.OK, 400, "UNKNOWN_FIELD"},
-		"a repeated parameter": {nil, "PUT", "/v1/kv/bad?flags=1&flags=1", "x", nil, codes.OK, 400, "UNKNOWN_FIELD"},
-		"an unknown field":     {nil, "POST", "/v1/kv/bad", `{"txt":"x"}`, nil, codes.OK, 400, "UNKNOWN_FIELD"},
+		"a secret in a read": {func(ctx context.Context) error {
+			ctx = metadata.AppendToOutgoingContext(ctx, "tenure-session-secret", text64(wrong))
+			return result(m.kv.Get(ctx, &tenurev1.GetRequest{Key: "a"}))
+		}, "GET", "/v1/kv/a", "", []string{"Tenure-Session-Secret", text64(wrong)}, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"an idempotency key in a read": {func(ctx context.Context) error {
+			ctx = metadata.AppendToOutgoingContext(ctx, "idempotency-key", "0123456789abcdef")
+			return result(m.kv.List(ctx, &tenurev1.ListRequest{}))
+		}, "GET", "/v1/kv", "", []string{"Idempotency-Key", "0123456789abcdef"}, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"a secret in a watch": {func(ctx context.Context) error {
+			return m.first(metadata.AppendToOutgoingContext(ctx, "tenure-session-secret", text64(wrong)), &tenurev1.WatchRequest{Keys: []string{"a"}})
+		}, "GET", "/v1/watch?keys=a&limit=1&wait=1ms", "", []string{"Tenure-Session-Secret", text64(wrong)}, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"a raw read with a secret": {nil, "GET", "/v1/kv/a?raw", "", []string{"Tenure-Session-Secret", text64(wrong)}, codes.OK, 400, "INVALID_ARGUMENT"},
+		"a misspelt parameter":     {nil, "PUT", "/v1/kv/bad?acqire=" + open, "x", nil, codes.OK, 400, "UNKNOWN_FIELD"},
+		"a repeated parameter":     {nil, "PUT", "/v1/kv/bad?flags=1&flags=1", "x", nil, codes.OK, 400, "UNKNOWN_FIELD"},
+		"an unknown field":         {nil, "POST", "/v1/kv/bad", `{"txt":"x"}`, nil, codes.OK, 400, "UNKNOWN_FIELD"},
 		"nothing at this path": {func(ctx context.Context) error {
 			return m.bytesTo(ctx, "/tenure.v1.KVService/Fetch", nil)
 		}, "GET", "/v1/keys", "", nil, codes.Unimplemented, 404, "METHOD_NOT_FOUND"},

@@ -198,7 +198,8 @@ func unknownMethod(_ any, ss grpc.ServerStream) error {
 		"there is no method %q; `grpcurl HOST:PORT list` shows what there is", method)
 }
 
-// mergeMetadata fills options of a request from the call's metadata. Both at once are refused unless they agree.
+// mergeMetadata fills options of a request from the call's metadata. Both at once are refused unless they agree, and so is
+// metadata for a request that has no options.
 func mergeMetadata(ctx context.Context, request any) error {
 	secrets := metadata.ValueFromIncomingContext(ctx, metadataSecret)
 	keys := metadata.ValueFromIncomingContext(ctx, metadataIdempotencyKey)
@@ -206,8 +207,12 @@ func mergeMetadata(ctx context.Context, request any) error {
 		return nil
 	}
 	options := optionsOf(request)
-	if options == nil {
-		return nil
+	switch {
+	case options != nil:
+	case len(secrets) > 0:
+		return invalid(metadataSecret, "has no meaning in this request")
+	default:
+		return invalid(metadataIdempotencyKey, "has no meaning in this request")
 	}
 	if len(secrets) > 1 || len(keys) > 1 {
 		return invalid("metadata", "%s and %s may be given once", metadataSecret, metadataIdempotencyKey)
