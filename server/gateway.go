@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -186,7 +187,27 @@ func (g *gateway) check(w http.ResponseWriter, r *http.Request) (*restCall, *res
 			return nil, e
 		}
 	}
+	if route.kind != routeRaw && route.rpc == tenurev1.KVService_Put_FullMethodName {
+		if e = checkContent(call.body); e != nil {
+			return nil, e
+		}
+	}
 	return call, nil
+}
+
+// checkContent refuses a put in JSON that has neither value nor text: it would empty the value.
+func checkContent(body []byte) *restError {
+	var content struct{ Value, Text *string }
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &content); err != nil {
+			return malformed("body", "it is not JSON")
+		}
+	}
+	if content.Value == nil && content.Text == nil {
+		return refused(tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "value",
+			`value or text must be given; "text":"" is an empty value`)
+	}
+	return nil
 }
 
 // queryRules returns which query parameters a route takes.

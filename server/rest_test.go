@@ -212,6 +212,9 @@ func TestRequestsBecomeCalls(t *testing.T) {
 			"POST", "/v1/kv/a", `{"text":"x","flags":"9007199254740993","ifRevision":9007199254740993}`,
 			&tenurev1.PutRequest{Key: "a", Content: &tenurev1.PutRequest_Text{Text: "x"}, Flags: 9007199254740993, IfRevision: proto.Uint64(9007199254740993)},
 		},
+		"a put of an empty text as JSON": {
+			"POST", "/v1/kv/a", `{"text":""}`, &tenurev1.PutRequest{Key: "a", Content: &tenurev1.PutRequest_Text{}},
+		},
 		"a get with its options":     {"GET", "/v1/kv/a?read.stale&read.minRevision=5", "", &tenurev1.GetRequest{Key: "a", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: 5}}},
 		"a list":                     {"GET", "/v1/kv?prefix=a%2Fb+c%2B&keysOnly=true&pageSize=2", "", &tenurev1.ListRequest{Prefix: "a/b c+", KeysOnly: true, PageSize: 2}},
 		"a list of everything":       {"GET", "/v1/kv?prefix=", "", &tenurev1.ListRequest{}},
