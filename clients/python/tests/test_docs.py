@@ -24,6 +24,15 @@ def examples(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
+def asked_to_end(code: str) -> bool:
+    """Whether an example runs until it is sent SIGTERM; test_shutdown runs those."""
+    return "SIGTERM" in code
+
+
+def short(page: Path) -> list[str]:
+    return [code for code in examples(page) if not asked_to_end(code)]
+
+
 def run(code: str, member: Member, *arguments: str, python: str = sys.executable) -> str:
     code = re.sub(r"(localhost|127\.0\.0\.1):7400", member.address, code)
     done = subprocess.run(
@@ -34,9 +43,9 @@ def run(code: str, member: Member, *arguments: str, python: str = sys.executable
     return done.stdout
 
 
-@pytest.mark.parametrize("number", range(len(examples(PAGE))))
+@pytest.mark.parametrize("number", range(len(short(PAGE))))
 def test_an_example_of_the_page_runs(number: int, tenure_member: Member) -> None:
-    told = run(examples(PAGE)[number], tenure_member)
+    told = run(short(PAGE)[number], tenure_member)
     wants = ["with token", "", "is stale", "leader: http", "SYNCED", "still mine: disk True", "1"]
     assert wants[number] in told
 
