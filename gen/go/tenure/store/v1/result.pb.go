@@ -194,12 +194,547 @@ func (FailureReason) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{0}
 }
 
+// FailureDetail says how exactly a rule was broken, for the text that people read: it is made of the detail and its arguments
+// where it is shown, and never stored.
+type FailureDetail int32
+
+const (
+	// Not set: nothing more is known than the reason, or the failure is of cluster version 1 and carries its text.
+	FailureDetail_FAILURE_DETAIL_UNSPECIFIED FailureDetail = 0
+	// There is only the default namespace.
+	FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY FailureDetail = 1
+	// Decided in term N, applied in term N.
+	FailureDetail_FAILURE_DETAIL_OTHER_TERM FailureDetail = 2
+	// Key is empty.
+	FailureDetail_FAILURE_DETAIL_KEY_EMPTY FailureDetail = 3
+	// Key of N bytes is longer than N.
+	FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG FailureDetail = 4
+	// Session id is not 16 bytes.
+	FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH FailureDetail = 5
+	// Lock without mode.
+	FailureDetail_FAILURE_DETAIL_LOCK_WITHOUT_MODE FailureDetail = 6
+	// Permits are not within 1 and their limit.
+	FailureDetail_FAILURE_DETAIL_PERMITS_OUT_OF_RANGE FailureDetail = 7
+	// Permits are for SEMAPHORE only.
+	FailureDetail_FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE FailureDetail = 8
+	// Owner of N bytes is longer than N.
+	FailureDetail_FAILURE_DETAIL_OWNER_TOO_LONG FailureDetail = 9
+	// Value of N bytes is longer than N.
+	FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG FailureDetail = 10
+	// Negative wait.
+	FailureDetail_FAILURE_DETAIL_NEGATIVE_WAIT FailureDetail = 11
+	// Wait without queueing.
+	FailureDetail_FAILURE_DETAIL_WAIT_WITHOUT_QUEUE FailureDetail = 12
+	// Lock NAME: session and owner hold it in another mode, or other permits.
+	FailureDetail_FAILURE_DETAIL_HELD_OTHERWISE FailureDetail = 13
+	// Lock NAME: session and owner wait for another mode, or for other permits.
+	FailureDetail_FAILURE_DETAIL_WAITS_OTHERWISE FailureDetail = 14
+	// Lock NAME: it is in use as NAME.
+	FailureDetail_FAILURE_DETAIL_IN_USE_AS FailureDetail = 15
+	// Lock NAME: its limit is N, not N.
+	FailureDetail_FAILURE_DETAIL_OTHER_LIMIT FailureDetail = 16
+	// Lock NAME: only an EXCLUSIVE hold can be handed to a candidate.
+	FailureDetail_FAILURE_DETAIL_ONLY_EXCLUSIVE_RESIGNS FailureDetail = 17
+	// Limit NAME of N is reached.
+	FailureDetail_FAILURE_DETAIL_LIMIT_REACHED FailureDetail = 18
+	// Session_objects_max is more than the N that one command can end.
+	FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY FailureDetail = 19
+	// History_ms is negative.
+	FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY FailureDetail = 20
+	// Revision N is ahead of the store's N.
+	FailureDetail_FAILURE_DETAIL_REVISION_AHEAD FailureDetail = 21
+	// Revision N is forgotten already, as all up to N are.
+	FailureDetail_FAILURE_DETAIL_REVISION_FORGOTTEN FailureDetail = 22
+	// Grants are frozen after a restore.
+	FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN FailureDetail = 23
+	// Guard without condition.
+	FailureDetail_FAILURE_DETAIL_GUARD_WITHOUT_CONDITION FailureDetail = 24
+	// Lock NAME is not held with lock_index N and fencing token N.
+	FailureDetail_FAILURE_DETAIL_HOLD_STALE FailureDetail = 25
+	// Key NAME: existence is true, wanted false.
+	FailureDetail_FAILURE_DETAIL_KEY_IS_THERE FailureDetail = 26
+	// Key NAME: existence is false, wanted true.
+	FailureDetail_FAILURE_DETAIL_KEY_IS_MISSING FailureDetail = 27
+	// Key NAME: mod_revision is N, wanted N.
+	FailureDetail_FAILURE_DETAIL_MOD_REVISION_DIFFERS FailureDetail = 28
+	// Key NAME: create_revision is N, wanted N.
+	FailureDetail_FAILURE_DETAIL_CREATE_REVISION_DIFFERS FailureDetail = 29
+	// Key NAME: version is N, wanted N.
+	FailureDetail_FAILURE_DETAIL_VERSION_DIFFERS FailureDetail = 30
+	// Key NAME is at revision N, wanted it at revision N.
+	FailureDetail_FAILURE_DETAIL_KEY_AT_OTHER_REVISION FailureDetail = 31
+	// Key NAME is at revision N, wanted it missing.
+	FailureDetail_FAILURE_DETAIL_KEY_AT_REVISION FailureDetail = 32
+	// Key NAME is missing, wanted it at revision N.
+	FailureDetail_FAILURE_DETAIL_KEY_MISSING FailureDetail = 33
+	// Operation has too high a number for a sequential key.
+	FailureDetail_FAILURE_DETAIL_OPERATION_NUMBER FailureDetail = 34
+	// Put with acquire and release.
+	FailureDetail_FAILURE_DETAIL_ACQUIRE_AND_RELEASE FailureDetail = 35
+	// Prefix is longer than any key.
+	FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG FailureDetail = 36
+	// More than N keys begin with NAME.
+	FailureDetail_FAILURE_DETAIL_PREFIX_TOO_MANY FailureDetail = 37
+	// With prefix NAME the transaction deletes more than N keys by prefix.
+	FailureDetail_FAILURE_DETAIL_PREFIXES_TOO_MANY FailureDetail = 38
+	// Member N was removed; its id is never used again.
+	FailureDetail_FAILURE_DETAIL_MEMBER_WAS_REMOVED FailureDetail = 39
+	// Member without id or name.
+	FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_NAME FailureDetail = 40
+	// Name, zone or version of a member is longer than N bytes.
+	FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TOO_LONG FailureDetail = 41
+	// Address of a member is longer than N bytes.
+	FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG FailureDetail = 42
+	// Member N (NAME) follows cluster versions N to N, not N.
+	FailureDetail_FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW FailureDetail = 43
+	// Member N has the name NAME already.
+	FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TAKEN FailureDetail = 44
+	// Member N has incarnation N, not N: its disk is another.
+	FailureDetail_FAILURE_DETAIL_MEMBER_ID_TAKEN FailureDetail = 45
+	// Member without id.
+	FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID FailureDetail = 46
+	// Request id and idempotency key.
+	FailureDetail_FAILURE_DETAIL_ID_AND_KEY FailureDetail = 47
+	// Request without digest.
+	FailureDetail_FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST FailureDetail = 48
+	// Idempotency key of N bytes is not within N and N.
+	FailureDetail_FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH FailureDetail = 49
+	// Request id without epoch or number, or with a mark above its number.
+	FailureDetail_FAILURE_DETAIL_REQUEST_ID_BAD FailureDetail = 50
+	// Another request was made under the same id; nothing was done.
+	FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS FailureDetail = 51
+	// Request N is below N: it was answered and is forgotten; nothing was done.
+	FailureDetail_FAILURE_DETAIL_REQUEST_BELOW_MARK FailureDetail = 52
+	// Session NAME has too many open requests; nothing was done; request N is the oldest that is not done.
+	FailureDetail_FAILURE_DETAIL_REQUESTS_TOO_MANY FailureDetail = 53
+	// Store has N bytes: from N on it grows no more.
+	FailureDetail_FAILURE_DETAIL_STORE_IS_FULL FailureDetail = 54
+	// Session NAME does not wait for NAME.
+	FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING FailureDetail = 55
+	// Break of an owner without session.
+	FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION FailureDetail = 56
+	// Session NAME was taken over: its epoch is N, not N.
+	FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER FailureDetail = 57
+	// Session NAME is at epoch N, not yet N.
+	FailureDetail_FAILURE_DETAIL_EPOCH_AHEAD FailureDetail = 58
+	// Session NAME is at epoch N, not N.
+	FailureDetail_FAILURE_DETAIL_EPOCH_DIFFERS FailureDetail = 59
+	// Session NAME does not exist.
+	FailureDetail_FAILURE_DETAIL_SESSION_MISSING FailureDetail = 60
+	// Session NAME has ended.
+	FailureDetail_FAILURE_DETAIL_SESSION_ENDED FailureDetail = 61
+	// Session NAME exists already.
+	FailureDetail_FAILURE_DETAIL_SESSION_ID_TAKEN FailureDetail = 62
+	// TTL is not within 0 and 24 h.
+	FailureDetail_FAILURE_DETAIL_TTL_OUT_OF_RANGE FailureDetail = 63
+	// Lock-delay is not within 0 and 60 s.
+	FailureDetail_FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE FailureDetail = 64
+	// Session without behavior.
+	FailureDetail_FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR FailureDetail = 65
+	// Hash of the secret is not 32 bytes.
+	FailureDetail_FAILURE_DETAIL_SECRET_HASH_LENGTH FailureDetail = 66
+	// Instance id is longer than 64 bytes.
+	FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG FailureDetail = 67
+	// Result is larger than N bytes; nothing was written.
+	FailureDetail_FAILURE_DETAIL_RESULT_TOO_LARGE FailureDetail = 68
+	// Operation without kind.
+	FailureDetail_FAILURE_DETAIL_OPERATION_WITHOUT_KIND FailureDetail = 69
+	// Lock NAME is held or waited for.
+	FailureDetail_FAILURE_DETAIL_LOCK_IS_HELD FailureDetail = 70
+	// Lock NAME is not held by that session and owner.
+	FailureDetail_FAILURE_DETAIL_LOCK_IS_NOT_HELD FailureDetail = 71
+	// Lock NAME is delayed.
+	FailureDetail_FAILURE_DETAIL_LOCK_IS_DELAYED FailureDetail = 72
+	// Lock NAME is not granted: grants are frozen after a restore.
+	FailureDetail_FAILURE_DETAIL_LOCK_IS_FROZEN FailureDetail = 73
+	// Limit of a list is not within 1 and N.
+	FailureDetail_FAILURE_DETAIL_LIST_LIMIT FailureDetail = 74
+	// Compare without operand.
+	FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND FailureDetail = 75
+	// Compare without operator.
+	FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR FailureDetail = 76
+	// Transaction of more than N compares or operations.
+	FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE FailureDetail = 77
+	// Acquire in a transaction does not queue.
+	FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES FailureDetail = 78
+	// Transaction changes the lock of NAME twice.
+	FailureDetail_FAILURE_DETAIL_LOCK_TWICE FailureDetail = 79
+	// Transaction changes the value of NAME twice.
+	FailureDetail_FAILURE_DETAIL_VALUE_TWICE FailureDetail = 80
+	// Transaction deletes the prefix NAME and changes a key in it besides.
+	FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS FailureDetail = 81
+	// Cluster version is N already.
+	FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_ABOVE FailureDetail = 82
+	// Needs cluster version N, which is in use once every member can follow it.
+	FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW FailureDetail = 83
+	// Name of the new member is not 1 to N bytes long.
+	FailureDetail_FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH FailureDetail = 84
+	// Hash of the join token is not 32 bytes.
+	FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH FailureDetail = 85
+	// Time of the join token is not more than zero and at most 30 days.
+	FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE FailureDetail = 86
+	// There are N join tokens that nobody has used.
+	FailureDetail_FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY FailureDetail = 87
+	// The join token is wrong, has ended, is for another name, or was used by another member.
+	FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG FailureDetail = 88
+	// Member NAME takes the place of that member already.
+	FailureDetail_FAILURE_DETAIL_MEMBER_PLACE_TAKEN FailureDetail = 89
+	// No member has the id N.
+	FailureDetail_FAILURE_DETAIL_MEMBER_MISSING FailureDetail = 90
+	// Member without incarnation.
+	FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION FailureDetail = 91
+	// An address of a member must be host:port, at most N bytes of printable ASCII without spaces.
+	FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED FailureDetail = 92
+)
+
+// Enum value maps for FailureDetail.
+var (
+	FailureDetail_name = map[int32]string{
+		0:  "FAILURE_DETAIL_UNSPECIFIED",
+		1:  "FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY",
+		2:  "FAILURE_DETAIL_OTHER_TERM",
+		3:  "FAILURE_DETAIL_KEY_EMPTY",
+		4:  "FAILURE_DETAIL_KEY_TOO_LONG",
+		5:  "FAILURE_DETAIL_SESSION_ID_LENGTH",
+		6:  "FAILURE_DETAIL_LOCK_WITHOUT_MODE",
+		7:  "FAILURE_DETAIL_PERMITS_OUT_OF_RANGE",
+		8:  "FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE",
+		9:  "FAILURE_DETAIL_OWNER_TOO_LONG",
+		10: "FAILURE_DETAIL_VALUE_TOO_LONG",
+		11: "FAILURE_DETAIL_NEGATIVE_WAIT",
+		12: "FAILURE_DETAIL_WAIT_WITHOUT_QUEUE",
+		13: "FAILURE_DETAIL_HELD_OTHERWISE",
+		14: "FAILURE_DETAIL_WAITS_OTHERWISE",
+		15: "FAILURE_DETAIL_IN_USE_AS",
+		16: "FAILURE_DETAIL_OTHER_LIMIT",
+		17: "FAILURE_DETAIL_ONLY_EXCLUSIVE_RESIGNS",
+		18: "FAILURE_DETAIL_LIMIT_REACHED",
+		19: "FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY",
+		20: "FAILURE_DETAIL_NEGATIVE_HISTORY",
+		21: "FAILURE_DETAIL_REVISION_AHEAD",
+		22: "FAILURE_DETAIL_REVISION_FORGOTTEN",
+		23: "FAILURE_DETAIL_GRANTS_FROZEN",
+		24: "FAILURE_DETAIL_GUARD_WITHOUT_CONDITION",
+		25: "FAILURE_DETAIL_HOLD_STALE",
+		26: "FAILURE_DETAIL_KEY_IS_THERE",
+		27: "FAILURE_DETAIL_KEY_IS_MISSING",
+		28: "FAILURE_DETAIL_MOD_REVISION_DIFFERS",
+		29: "FAILURE_DETAIL_CREATE_REVISION_DIFFERS",
+		30: "FAILURE_DETAIL_VERSION_DIFFERS",
+		31: "FAILURE_DETAIL_KEY_AT_OTHER_REVISION",
+		32: "FAILURE_DETAIL_KEY_AT_REVISION",
+		33: "FAILURE_DETAIL_KEY_MISSING",
+		34: "FAILURE_DETAIL_OPERATION_NUMBER",
+		35: "FAILURE_DETAIL_ACQUIRE_AND_RELEASE",
+		36: "FAILURE_DETAIL_PREFIX_TOO_LONG",
+		37: "FAILURE_DETAIL_PREFIX_TOO_MANY",
+		38: "FAILURE_DETAIL_PREFIXES_TOO_MANY",
+		39: "FAILURE_DETAIL_MEMBER_WAS_REMOVED",
+		40: "FAILURE_DETAIL_MEMBER_WITHOUT_NAME",
+		41: "FAILURE_DETAIL_MEMBER_NAME_TOO_LONG",
+		42: "FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG",
+		43: "FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW",
+		44: "FAILURE_DETAIL_MEMBER_NAME_TAKEN",
+		45: "FAILURE_DETAIL_MEMBER_ID_TAKEN",
+		46: "FAILURE_DETAIL_MEMBER_WITHOUT_ID",
+		47: "FAILURE_DETAIL_ID_AND_KEY",
+		48: "FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST",
+		49: "FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH",
+		50: "FAILURE_DETAIL_REQUEST_ID_BAD",
+		51: "FAILURE_DETAIL_REQUEST_DIFFERS",
+		52: "FAILURE_DETAIL_REQUEST_BELOW_MARK",
+		53: "FAILURE_DETAIL_REQUESTS_TOO_MANY",
+		54: "FAILURE_DETAIL_STORE_IS_FULL",
+		55: "FAILURE_DETAIL_CANDIDATE_MISSING",
+		56: "FAILURE_DETAIL_BREAK_WITHOUT_SESSION",
+		57: "FAILURE_DETAIL_SESSION_TAKEN_OVER",
+		58: "FAILURE_DETAIL_EPOCH_AHEAD",
+		59: "FAILURE_DETAIL_EPOCH_DIFFERS",
+		60: "FAILURE_DETAIL_SESSION_MISSING",
+		61: "FAILURE_DETAIL_SESSION_ENDED",
+		62: "FAILURE_DETAIL_SESSION_ID_TAKEN",
+		63: "FAILURE_DETAIL_TTL_OUT_OF_RANGE",
+		64: "FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE",
+		65: "FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR",
+		66: "FAILURE_DETAIL_SECRET_HASH_LENGTH",
+		67: "FAILURE_DETAIL_INSTANCE_ID_TOO_LONG",
+		68: "FAILURE_DETAIL_RESULT_TOO_LARGE",
+		69: "FAILURE_DETAIL_OPERATION_WITHOUT_KIND",
+		70: "FAILURE_DETAIL_LOCK_IS_HELD",
+		71: "FAILURE_DETAIL_LOCK_IS_NOT_HELD",
+		72: "FAILURE_DETAIL_LOCK_IS_DELAYED",
+		73: "FAILURE_DETAIL_LOCK_IS_FROZEN",
+		74: "FAILURE_DETAIL_LIST_LIMIT",
+		75: "FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND",
+		76: "FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR",
+		77: "FAILURE_DETAIL_TXN_TOO_LARGE",
+		78: "FAILURE_DETAIL_ACQUIRE_QUEUES",
+		79: "FAILURE_DETAIL_LOCK_TWICE",
+		80: "FAILURE_DETAIL_VALUE_TWICE",
+		81: "FAILURE_DETAIL_PREFIX_OVERLAPS",
+		82: "FAILURE_DETAIL_CLUSTER_VERSION_ABOVE",
+		83: "FAILURE_DETAIL_CLUSTER_VERSION_BELOW",
+		84: "FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH",
+		85: "FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH",
+		86: "FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE",
+		87: "FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY",
+		88: "FAILURE_DETAIL_JOIN_TOKEN_WRONG",
+		89: "FAILURE_DETAIL_MEMBER_PLACE_TAKEN",
+		90: "FAILURE_DETAIL_MEMBER_MISSING",
+		91: "FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION",
+		92: "FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED",
+	}
+	FailureDetail_value = map[string]int32{
+		"FAILURE_DETAIL_UNSPECIFIED":                  0,
+		"FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY":       1,
+		"FAILURE_DETAIL_OTHER_TERM":                   2,
+		"FAILURE_DETAIL_KEY_EMPTY":                    3,
+		"FAILURE_DETAIL_KEY_TOO_LONG":                 4,
+		"FAILURE_DETAIL_SESSION_ID_LENGTH":            5,
+		"FAILURE_DETAIL_LOCK_WITHOUT_MODE":            6,
+		"FAILURE_DETAIL_PERMITS_OUT_OF_RANGE":         7,
+		"FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE":    8,
+		"FAILURE_DETAIL_OWNER_TOO_LONG":               9,
+		"FAILURE_DETAIL_VALUE_TOO_LONG":               10,
+		"FAILURE_DETAIL_NEGATIVE_WAIT":                11,
+		"FAILURE_DETAIL_WAIT_WITHOUT_QUEUE":           12,
+		"FAILURE_DETAIL_HELD_OTHERWISE":               13,
+		"FAILURE_DETAIL_WAITS_OTHERWISE":              14,
+		"FAILURE_DETAIL_IN_USE_AS":                    15,
+		"FAILURE_DETAIL_OTHER_LIMIT":                  16,
+		"FAILURE_DETAIL_ONLY_EXCLUSIVE_RESIGNS":       17,
+		"FAILURE_DETAIL_LIMIT_REACHED":                18,
+		"FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY":     19,
+		"FAILURE_DETAIL_NEGATIVE_HISTORY":             20,
+		"FAILURE_DETAIL_REVISION_AHEAD":               21,
+		"FAILURE_DETAIL_REVISION_FORGOTTEN":           22,
+		"FAILURE_DETAIL_GRANTS_FROZEN":                23,
+		"FAILURE_DETAIL_GUARD_WITHOUT_CONDITION":      24,
+		"FAILURE_DETAIL_HOLD_STALE":                   25,
+		"FAILURE_DETAIL_KEY_IS_THERE":                 26,
+		"FAILURE_DETAIL_KEY_IS_MISSING":               27,
+		"FAILURE_DETAIL_MOD_REVISION_DIFFERS":         28,
+		"FAILURE_DETAIL_CREATE_REVISION_DIFFERS":      29,
+		"FAILURE_DETAIL_VERSION_DIFFERS":              30,
+		"FAILURE_DETAIL_KEY_AT_OTHER_REVISION":        31,
+		"FAILURE_DETAIL_KEY_AT_REVISION":              32,
+		"FAILURE_DETAIL_KEY_MISSING":                  33,
+		"FAILURE_DETAIL_OPERATION_NUMBER":             34,
+		"FAILURE_DETAIL_ACQUIRE_AND_RELEASE":          35,
+		"FAILURE_DETAIL_PREFIX_TOO_LONG":              36,
+		"FAILURE_DETAIL_PREFIX_TOO_MANY":              37,
+		"FAILURE_DETAIL_PREFIXES_TOO_MANY":            38,
+		"FAILURE_DETAIL_MEMBER_WAS_REMOVED":           39,
+		"FAILURE_DETAIL_MEMBER_WITHOUT_NAME":          40,
+		"FAILURE_DETAIL_MEMBER_NAME_TOO_LONG":         41,
+		"FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG":      42,
+		"FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW":         43,
+		"FAILURE_DETAIL_MEMBER_NAME_TAKEN":            44,
+		"FAILURE_DETAIL_MEMBER_ID_TAKEN":              45,
+		"FAILURE_DETAIL_MEMBER_WITHOUT_ID":            46,
+		"FAILURE_DETAIL_ID_AND_KEY":                   47,
+		"FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST":       48,
+		"FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH":       49,
+		"FAILURE_DETAIL_REQUEST_ID_BAD":               50,
+		"FAILURE_DETAIL_REQUEST_DIFFERS":              51,
+		"FAILURE_DETAIL_REQUEST_BELOW_MARK":           52,
+		"FAILURE_DETAIL_REQUESTS_TOO_MANY":            53,
+		"FAILURE_DETAIL_STORE_IS_FULL":                54,
+		"FAILURE_DETAIL_CANDIDATE_MISSING":            55,
+		"FAILURE_DETAIL_BREAK_WITHOUT_SESSION":        56,
+		"FAILURE_DETAIL_SESSION_TAKEN_OVER":           57,
+		"FAILURE_DETAIL_EPOCH_AHEAD":                  58,
+		"FAILURE_DETAIL_EPOCH_DIFFERS":                59,
+		"FAILURE_DETAIL_SESSION_MISSING":              60,
+		"FAILURE_DETAIL_SESSION_ENDED":                61,
+		"FAILURE_DETAIL_SESSION_ID_TAKEN":             62,
+		"FAILURE_DETAIL_TTL_OUT_OF_RANGE":             63,
+		"FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE":      64,
+		"FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR":     65,
+		"FAILURE_DETAIL_SECRET_HASH_LENGTH":           66,
+		"FAILURE_DETAIL_INSTANCE_ID_TOO_LONG":         67,
+		"FAILURE_DETAIL_RESULT_TOO_LARGE":             68,
+		"FAILURE_DETAIL_OPERATION_WITHOUT_KIND":       69,
+		"FAILURE_DETAIL_LOCK_IS_HELD":                 70,
+		"FAILURE_DETAIL_LOCK_IS_NOT_HELD":             71,
+		"FAILURE_DETAIL_LOCK_IS_DELAYED":              72,
+		"FAILURE_DETAIL_LOCK_IS_FROZEN":               73,
+		"FAILURE_DETAIL_LIST_LIMIT":                   74,
+		"FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND":      75,
+		"FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR":     76,
+		"FAILURE_DETAIL_TXN_TOO_LARGE":                77,
+		"FAILURE_DETAIL_ACQUIRE_QUEUES":               78,
+		"FAILURE_DETAIL_LOCK_TWICE":                   79,
+		"FAILURE_DETAIL_VALUE_TWICE":                  80,
+		"FAILURE_DETAIL_PREFIX_OVERLAPS":              81,
+		"FAILURE_DETAIL_CLUSTER_VERSION_ABOVE":        82,
+		"FAILURE_DETAIL_CLUSTER_VERSION_BELOW":        83,
+		"FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH":       84,
+		"FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH":       85,
+		"FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE": 86,
+		"FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY":         87,
+		"FAILURE_DETAIL_JOIN_TOKEN_WRONG":             88,
+		"FAILURE_DETAIL_MEMBER_PLACE_TAKEN":           89,
+		"FAILURE_DETAIL_MEMBER_MISSING":               90,
+		"FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION":   91,
+		"FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED":     92,
+	}
+)
+
+func (x FailureDetail) Enum() *FailureDetail {
+	p := new(FailureDetail)
+	*p = x
+	return p
+}
+
+func (x FailureDetail) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FailureDetail) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenure_store_v1_result_proto_enumTypes[1].Descriptor()
+}
+
+func (FailureDetail) Type() protoreflect.EnumType {
+	return &file_tenure_store_v1_result_proto_enumTypes[1]
+}
+
+func (x FailureDetail) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FailureDetail.Descriptor instead.
+func (FailureDetail) EnumDescriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+// FailureArgument is one thing that the text of a failure names.
+type FailureArgument struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is.
+	//
+	// Types that are valid to be assigned to Kind:
+	//
+	//	*FailureArgument_Number
+	//	*FailureArgument_Name
+	//	*FailureArgument_SessionId
+	//	*FailureArgument_Mode
+	Kind          isFailureArgument_Kind `protobuf_oneof:"kind"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailureArgument) Reset() {
+	*x = FailureArgument{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailureArgument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailureArgument) ProtoMessage() {}
+
+func (x *FailureArgument) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailureArgument.ProtoReflect.Descriptor instead.
+func (*FailureArgument) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *FailureArgument) GetKind() isFailureArgument_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *FailureArgument) GetNumber() uint64 {
+	if x != nil {
+		if x, ok := x.Kind.(*FailureArgument_Number); ok {
+			return x.Number
+		}
+	}
+	return 0
+}
+
+func (x *FailureArgument) GetName() []byte {
+	if x != nil {
+		if x, ok := x.Kind.(*FailureArgument_Name); ok {
+			return x.Name
+		}
+	}
+	return nil
+}
+
+func (x *FailureArgument) GetSessionId() []byte {
+	if x != nil {
+		if x, ok := x.Kind.(*FailureArgument_SessionId); ok {
+			return x.SessionId
+		}
+	}
+	return nil
+}
+
+func (x *FailureArgument) GetMode() LockMode {
+	if x != nil {
+		if x, ok := x.Kind.(*FailureArgument_Mode); ok {
+			return x.Mode
+		}
+	}
+	return LockMode_LOCK_MODE_UNSPECIFIED
+}
+
+type isFailureArgument_Kind interface {
+	isFailureArgument_Kind()
+}
+
+type FailureArgument_Number struct {
+	// A number.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3,oneof"`
+}
+
+type FailureArgument_Name struct {
+	// A key, a prefix or another name, as it was given.
+	Name []byte `protobuf:"bytes,2,opt,name=name,proto3,oneof"`
+}
+
+type FailureArgument_SessionId struct {
+	// A session, 16 bytes.
+	SessionId []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3,oneof"`
+}
+
+type FailureArgument_Mode struct {
+	// A mode of a lock.
+	Mode LockMode `protobuf:"varint,4,opt,name=mode,proto3,enum=tenure.store.v1.LockMode,oneof"`
+}
+
+func (*FailureArgument_Number) isFailureArgument_Kind() {}
+
+func (*FailureArgument_Name) isFailureArgument_Kind() {}
+
+func (*FailureArgument_SessionId) isFailureArgument_Kind() {}
+
+func (*FailureArgument_Mode) isFailureArgument_Kind() {}
+
 // Failure tells which rule was broken and what is the case instead.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rule.
 	Reason FailureReason `protobuf:"varint,1,opt,name=reason,proto3,enum=tenure.store.v1.FailureReason" json:"reason,omitempty"`
-	// Text for people; fixed by reason and facts, the same on every member.
+	// Text for people, of cluster version 1 only. From version 2 on it is made of detail and arguments where it is shown.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Key it is about, if any.
 	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
@@ -221,14 +756,18 @@ type Failure struct {
 	// Applied by an earlier attempt: 0 unknown, 1 yes, 2 no. SESSION_EXPIRED and SESSION_SUPERSEDED only.
 	Applied uint32 `protobuf:"varint,11,opt,name=applied,proto3" json:"applied,omitempty"`
 	// Whether the operations that failed are those of a transaction's else list.
-	ElseOps       bool `protobuf:"varint,12,opt,name=else_ops,json=elseOps,proto3" json:"else_ops,omitempty"`
+	ElseOps bool `protobuf:"varint,12,opt,name=else_ops,json=elseOps,proto3" json:"else_ops,omitempty"`
+	// How exactly the rule was broken; from cluster version 2.
+	Detail FailureDetail `protobuf:"varint,13,opt,name=detail,proto3,enum=tenure.store.v1.FailureDetail" json:"detail,omitempty"`
+	// What the text of the detail names, in order.
+	Arguments     []*FailureArgument `protobuf:"bytes,14,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[0]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -240,7 +779,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[0]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -253,7 +792,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{0}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Failure) GetReason() FailureReason {
@@ -340,6 +879,20 @@ func (x *Failure) GetElseOps() bool {
 	return false
 }
 
+func (x *Failure) GetDetail() FailureDetail {
+	if x != nil {
+		return x.Detail
+	}
+	return FailureDetail_FAILURE_DETAIL_UNSPECIFIED
+}
+
+func (x *Failure) GetArguments() []*FailureArgument {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
 // OpFailure is one failing operation of a transaction.
 type OpFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -353,7 +906,7 @@ type OpFailure struct {
 
 func (x *OpFailure) Reset() {
 	*x = OpFailure{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[1]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -365,7 +918,7 @@ func (x *OpFailure) String() string {
 func (*OpFailure) ProtoMessage() {}
 
 func (x *OpFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[1]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -378,7 +931,7 @@ func (x *OpFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpFailure.ProtoReflect.Descriptor instead.
 func (*OpFailure) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *OpFailure) GetPosition() uint32 {
@@ -427,7 +980,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[2]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +992,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[2]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +1005,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Result) GetRevision() uint64 {
@@ -698,7 +1251,7 @@ type CreateSessionResult struct {
 
 func (x *CreateSessionResult) Reset() {
 	*x = CreateSessionResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[3]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +1263,7 @@ func (x *CreateSessionResult) String() string {
 func (*CreateSessionResult) ProtoMessage() {}
 
 func (x *CreateSessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[3]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +1276,7 @@ func (x *CreateSessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionResult.ProtoReflect.Descriptor instead.
 func (*CreateSessionResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateSessionResult) GetSessionId() []byte {
@@ -772,7 +1325,7 @@ type MakeJoinTokenResult struct {
 
 func (x *MakeJoinTokenResult) Reset() {
 	*x = MakeJoinTokenResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +1337,7 @@ func (x *MakeJoinTokenResult) String() string {
 func (*MakeJoinTokenResult) ProtoMessage() {}
 
 func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +1350,7 @@ func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinTokenResult.ProtoReflect.Descriptor instead.
 func (*MakeJoinTokenResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MakeJoinTokenResult) GetReplaced() bool {
@@ -826,7 +1379,7 @@ type EndSessionsResult struct {
 
 func (x *EndSessionsResult) Reset() {
 	*x = EndSessionsResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +1391,7 @@ func (x *EndSessionsResult) String() string {
 func (*EndSessionsResult) ProtoMessage() {}
 
 func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +1404,7 @@ func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResult.ProtoReflect.Descriptor instead.
 func (*EndSessionsResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EndSessionsResult) GetEndedSessionIds() [][]byte {
@@ -900,7 +1453,7 @@ type TakeOverSessionResult struct {
 
 func (x *TakeOverSessionResult) Reset() {
 	*x = TakeOverSessionResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1465,7 @@ func (x *TakeOverSessionResult) String() string {
 func (*TakeOverSessionResult) ProtoMessage() {}
 
 func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1478,7 @@ func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSessionResult.ProtoReflect.Descriptor instead.
 func (*TakeOverSessionResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TakeOverSessionResult) GetEpoch() uint64 {
@@ -954,7 +1507,7 @@ type PutResult struct {
 
 func (x *PutResult) Reset() {
 	*x = PutResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1519,7 @@ func (x *PutResult) String() string {
 func (*PutResult) ProtoMessage() {}
 
 func (x *PutResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1532,7 @@ func (x *PutResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutResult.ProtoReflect.Descriptor instead.
 func (*PutResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PutResult) GetKey() string {
@@ -1028,7 +1581,7 @@ type DeleteResult struct {
 
 func (x *DeleteResult) Reset() {
 	*x = DeleteResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1593,7 @@ func (x *DeleteResult) String() string {
 func (*DeleteResult) ProtoMessage() {}
 
 func (x *DeleteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1606,7 @@ func (x *DeleteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResult.ProtoReflect.Descriptor instead.
 func (*DeleteResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DeleteResult) GetDeleted() uint32 {
@@ -1076,7 +1629,7 @@ type TxnResult struct {
 
 func (x *TxnResult) Reset() {
 	*x = TxnResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1641,7 @@ func (x *TxnResult) String() string {
 func (*TxnResult) ProtoMessage() {}
 
 func (x *TxnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1654,7 @@ func (x *TxnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
 func (*TxnResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TxnResult) GetSucceeded() bool {
@@ -1138,7 +1691,7 @@ type OpResult struct {
 
 func (x *OpResult) Reset() {
 	*x = OpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1703,7 @@ func (x *OpResult) String() string {
 func (*OpResult) ProtoMessage() {}
 
 func (x *OpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1716,7 @@ func (x *OpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpResult.ProtoReflect.Descriptor instead.
 func (*OpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *OpResult) GetKind() isOpResult_Kind {
@@ -1284,7 +1837,7 @@ type GetOpResult struct {
 
 func (x *GetOpResult) Reset() {
 	*x = GetOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1849,7 @@ func (x *GetOpResult) String() string {
 func (*GetOpResult) ProtoMessage() {}
 
 func (x *GetOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1862,7 @@ func (x *GetOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOpResult.ProtoReflect.Descriptor instead.
 func (*GetOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetOpResult) GetState() *KeyState {
@@ -1332,7 +1885,7 @@ type ListOpResult struct {
 
 func (x *ListOpResult) Reset() {
 	*x = ListOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1897,7 @@ func (x *ListOpResult) String() string {
 func (*ListOpResult) ProtoMessage() {}
 
 func (x *ListOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1910,7 @@ func (x *ListOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpResult.ProtoReflect.Descriptor instead.
 func (*ListOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListOpResult) GetStates() []*KeyState {
@@ -1405,7 +1958,7 @@ type KeyState struct {
 
 func (x *KeyState) Reset() {
 	*x = KeyState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1970,7 @@ func (x *KeyState) String() string {
 func (*KeyState) ProtoMessage() {}
 
 func (x *KeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1983,7 @@ func (x *KeyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyState.ProtoReflect.Descriptor instead.
 func (*KeyState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *KeyState) GetKey() string {
@@ -1543,7 +2096,7 @@ type HoldState struct {
 
 func (x *HoldState) Reset() {
 	*x = HoldState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +2108,7 @@ func (x *HoldState) String() string {
 func (*HoldState) ProtoMessage() {}
 
 func (x *HoldState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +2121,7 @@ func (x *HoldState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldState.ProtoReflect.Descriptor instead.
 func (*HoldState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HoldState) GetKey() string {
@@ -1684,7 +2237,7 @@ type LockState struct {
 
 func (x *LockState) Reset() {
 	*x = LockState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +2249,7 @@ func (x *LockState) String() string {
 func (*LockState) ProtoMessage() {}
 
 func (x *LockState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +2262,7 @@ func (x *LockState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockState.ProtoReflect.Descriptor instead.
 func (*LockState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LockState) GetKey() string {
@@ -1803,7 +2356,7 @@ type AcquireLockResult struct {
 
 func (x *AcquireLockResult) Reset() {
 	*x = AcquireLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +2368,7 @@ func (x *AcquireLockResult) String() string {
 func (*AcquireLockResult) ProtoMessage() {}
 
 func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +2381,7 @@ func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLockResult.ProtoReflect.Descriptor instead.
 func (*AcquireLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AcquireLockResult) GetOutcome() isAcquireLockResult_Outcome {
@@ -1917,7 +2470,7 @@ type PlaceState struct {
 
 func (x *PlaceState) Reset() {
 	*x = PlaceState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2482,7 @@ func (x *PlaceState) String() string {
 func (*PlaceState) ProtoMessage() {}
 
 func (x *PlaceState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2495,7 @@ func (x *PlaceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceState.ProtoReflect.Descriptor instead.
 func (*PlaceState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PlaceState) GetPlace() uint64 {
@@ -1974,7 +2527,7 @@ type ReleaseLockResult struct {
 
 func (x *ReleaseLockResult) Reset() {
 	*x = ReleaseLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2539,7 @@ func (x *ReleaseLockResult) String() string {
 func (*ReleaseLockResult) ProtoMessage() {}
 
 func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2552,7 @@ func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLockResult.ProtoReflect.Descriptor instead.
 func (*ReleaseLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReleaseLockResult) GetReleased() bool {
@@ -2036,7 +2589,7 @@ type CancelWaitResult struct {
 
 func (x *CancelWaitResult) Reset() {
 	*x = CancelWaitResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2601,7 @@ func (x *CancelWaitResult) String() string {
 func (*CancelWaitResult) ProtoMessage() {}
 
 func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2614,7 @@ func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWaitResult.ProtoReflect.Descriptor instead.
 func (*CancelWaitResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelWaitResult) GetCancelled() bool {
@@ -2091,7 +2644,7 @@ type BreakLockResult struct {
 
 func (x *BreakLockResult) Reset() {
 	*x = BreakLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2103,7 +2656,7 @@ func (x *BreakLockResult) String() string {
 func (*BreakLockResult) ProtoMessage() {}
 
 func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2116,7 +2669,7 @@ func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLockResult.ProtoReflect.Descriptor instead.
 func (*BreakLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BreakLockResult) GetHolds() uint32 {
@@ -2146,7 +2699,7 @@ type CompactResult struct {
 
 func (x *CompactResult) Reset() {
 	*x = CompactResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2711,7 @@ func (x *CompactResult) String() string {
 func (*CompactResult) ProtoMessage() {}
 
 func (x *CompactResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2724,7 @@ func (x *CompactResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResult.ProtoReflect.Descriptor instead.
 func (*CompactResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CompactResult) GetCompactedRevision() uint64 {
@@ -2192,7 +2745,14 @@ var File_tenure_store_v1_result_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/result.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x96\x03\n" +
+	"\x1ctenure/store/v1/result.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x9b\x01\n" +
+	"\x0fFailureArgument\x12\x18\n" +
+	"\x06number\x18\x01 \x01(\x04H\x00R\x06number\x12\x14\n" +
+	"\x04name\x18\x02 \x01(\fH\x00R\x04name\x12\x1f\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\fH\x00R\tsessionId\x12/\n" +
+	"\x04mode\x18\x04 \x01(\x0e2\x19.tenure.store.v1.LockModeH\x00R\x04modeB\x06\n" +
+	"\x04kind\"\x8e\x04\n" +
 	"\aFailure\x126\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1e.tenure.store.v1.FailureReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x10\n" +
@@ -2210,7 +2770,9 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x05limit\x18\n" +
 	" \x01(\x04R\x05limit\x12\x18\n" +
 	"\aapplied\x18\v \x01(\rR\aapplied\x12\x19\n" +
-	"\belse_ops\x18\f \x01(\bR\aelseOps\"[\n" +
+	"\belse_ops\x18\f \x01(\bR\aelseOps\x126\n" +
+	"\x06detail\x18\r \x01(\x0e2\x1e.tenure.store.v1.FailureDetailR\x06detail\x12>\n" +
+	"\targuments\x18\x0e \x03(\v2 .tenure.store.v1.FailureArgumentR\targuments\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
 	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xa8\a\n" +
@@ -2378,7 +2940,102 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1dFAILURE_REASON_MEMBER_TOO_OLD\x10\x1c\x12\x1d\n" +
 	"\x19FAILURE_REASON_STORE_FULL\x10\x1d\x12%\n" +
 	"!FAILURE_REASON_JOIN_TOKEN_REFUSED\x105\x12#\n" +
-	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106B\xbc\x01\n" +
+	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106*\xd1\x1b\n" +
+	"\rFailureDetail\x12\x1e\n" +
+	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
+	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
+	"\x19FAILURE_DETAIL_OTHER_TERM\x10\x02\x12\x1c\n" +
+	"\x18FAILURE_DETAIL_KEY_EMPTY\x10\x03\x12\x1f\n" +
+	"\x1bFAILURE_DETAIL_KEY_TOO_LONG\x10\x04\x12$\n" +
+	" FAILURE_DETAIL_SESSION_ID_LENGTH\x10\x05\x12$\n" +
+	" FAILURE_DETAIL_LOCK_WITHOUT_MODE\x10\x06\x12'\n" +
+	"#FAILURE_DETAIL_PERMITS_OUT_OF_RANGE\x10\a\x12,\n" +
+	"(FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE\x10\b\x12!\n" +
+	"\x1dFAILURE_DETAIL_OWNER_TOO_LONG\x10\t\x12!\n" +
+	"\x1dFAILURE_DETAIL_VALUE_TOO_LONG\x10\n" +
+	"\x12 \n" +
+	"\x1cFAILURE_DETAIL_NEGATIVE_WAIT\x10\v\x12%\n" +
+	"!FAILURE_DETAIL_WAIT_WITHOUT_QUEUE\x10\f\x12!\n" +
+	"\x1dFAILURE_DETAIL_HELD_OTHERWISE\x10\r\x12\"\n" +
+	"\x1eFAILURE_DETAIL_WAITS_OTHERWISE\x10\x0e\x12\x1c\n" +
+	"\x18FAILURE_DETAIL_IN_USE_AS\x10\x0f\x12\x1e\n" +
+	"\x1aFAILURE_DETAIL_OTHER_LIMIT\x10\x10\x12)\n" +
+	"%FAILURE_DETAIL_ONLY_EXCLUSIVE_RESIGNS\x10\x11\x12 \n" +
+	"\x1cFAILURE_DETAIL_LIMIT_REACHED\x10\x12\x12+\n" +
+	"'FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY\x10\x13\x12#\n" +
+	"\x1fFAILURE_DETAIL_NEGATIVE_HISTORY\x10\x14\x12!\n" +
+	"\x1dFAILURE_DETAIL_REVISION_AHEAD\x10\x15\x12%\n" +
+	"!FAILURE_DETAIL_REVISION_FORGOTTEN\x10\x16\x12 \n" +
+	"\x1cFAILURE_DETAIL_GRANTS_FROZEN\x10\x17\x12*\n" +
+	"&FAILURE_DETAIL_GUARD_WITHOUT_CONDITION\x10\x18\x12\x1d\n" +
+	"\x19FAILURE_DETAIL_HOLD_STALE\x10\x19\x12\x1f\n" +
+	"\x1bFAILURE_DETAIL_KEY_IS_THERE\x10\x1a\x12!\n" +
+	"\x1dFAILURE_DETAIL_KEY_IS_MISSING\x10\x1b\x12'\n" +
+	"#FAILURE_DETAIL_MOD_REVISION_DIFFERS\x10\x1c\x12*\n" +
+	"&FAILURE_DETAIL_CREATE_REVISION_DIFFERS\x10\x1d\x12\"\n" +
+	"\x1eFAILURE_DETAIL_VERSION_DIFFERS\x10\x1e\x12(\n" +
+	"$FAILURE_DETAIL_KEY_AT_OTHER_REVISION\x10\x1f\x12\"\n" +
+	"\x1eFAILURE_DETAIL_KEY_AT_REVISION\x10 \x12\x1e\n" +
+	"\x1aFAILURE_DETAIL_KEY_MISSING\x10!\x12#\n" +
+	"\x1fFAILURE_DETAIL_OPERATION_NUMBER\x10\"\x12&\n" +
+	"\"FAILURE_DETAIL_ACQUIRE_AND_RELEASE\x10#\x12\"\n" +
+	"\x1eFAILURE_DETAIL_PREFIX_TOO_LONG\x10$\x12\"\n" +
+	"\x1eFAILURE_DETAIL_PREFIX_TOO_MANY\x10%\x12$\n" +
+	" FAILURE_DETAIL_PREFIXES_TOO_MANY\x10&\x12%\n" +
+	"!FAILURE_DETAIL_MEMBER_WAS_REMOVED\x10'\x12&\n" +
+	"\"FAILURE_DETAIL_MEMBER_WITHOUT_NAME\x10(\x12'\n" +
+	"#FAILURE_DETAIL_MEMBER_NAME_TOO_LONG\x10)\x12*\n" +
+	"&FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG\x10*\x12'\n" +
+	"#FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW\x10+\x12$\n" +
+	" FAILURE_DETAIL_MEMBER_NAME_TAKEN\x10,\x12\"\n" +
+	"\x1eFAILURE_DETAIL_MEMBER_ID_TAKEN\x10-\x12$\n" +
+	" FAILURE_DETAIL_MEMBER_WITHOUT_ID\x10.\x12\x1d\n" +
+	"\x19FAILURE_DETAIL_ID_AND_KEY\x10/\x12)\n" +
+	"%FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST\x100\x12)\n" +
+	"%FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH\x101\x12!\n" +
+	"\x1dFAILURE_DETAIL_REQUEST_ID_BAD\x102\x12\"\n" +
+	"\x1eFAILURE_DETAIL_REQUEST_DIFFERS\x103\x12%\n" +
+	"!FAILURE_DETAIL_REQUEST_BELOW_MARK\x104\x12$\n" +
+	" FAILURE_DETAIL_REQUESTS_TOO_MANY\x105\x12 \n" +
+	"\x1cFAILURE_DETAIL_STORE_IS_FULL\x106\x12$\n" +
+	" FAILURE_DETAIL_CANDIDATE_MISSING\x107\x12(\n" +
+	"$FAILURE_DETAIL_BREAK_WITHOUT_SESSION\x108\x12%\n" +
+	"!FAILURE_DETAIL_SESSION_TAKEN_OVER\x109\x12\x1e\n" +
+	"\x1aFAILURE_DETAIL_EPOCH_AHEAD\x10:\x12 \n" +
+	"\x1cFAILURE_DETAIL_EPOCH_DIFFERS\x10;\x12\"\n" +
+	"\x1eFAILURE_DETAIL_SESSION_MISSING\x10<\x12 \n" +
+	"\x1cFAILURE_DETAIL_SESSION_ENDED\x10=\x12#\n" +
+	"\x1fFAILURE_DETAIL_SESSION_ID_TAKEN\x10>\x12#\n" +
+	"\x1fFAILURE_DETAIL_TTL_OUT_OF_RANGE\x10?\x12*\n" +
+	"&FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE\x10@\x12+\n" +
+	"'FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR\x10A\x12%\n" +
+	"!FAILURE_DETAIL_SECRET_HASH_LENGTH\x10B\x12'\n" +
+	"#FAILURE_DETAIL_INSTANCE_ID_TOO_LONG\x10C\x12#\n" +
+	"\x1fFAILURE_DETAIL_RESULT_TOO_LARGE\x10D\x12)\n" +
+	"%FAILURE_DETAIL_OPERATION_WITHOUT_KIND\x10E\x12\x1f\n" +
+	"\x1bFAILURE_DETAIL_LOCK_IS_HELD\x10F\x12#\n" +
+	"\x1fFAILURE_DETAIL_LOCK_IS_NOT_HELD\x10G\x12\"\n" +
+	"\x1eFAILURE_DETAIL_LOCK_IS_DELAYED\x10H\x12!\n" +
+	"\x1dFAILURE_DETAIL_LOCK_IS_FROZEN\x10I\x12\x1d\n" +
+	"\x19FAILURE_DETAIL_LIST_LIMIT\x10J\x12*\n" +
+	"&FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND\x10K\x12+\n" +
+	"'FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR\x10L\x12 \n" +
+	"\x1cFAILURE_DETAIL_TXN_TOO_LARGE\x10M\x12!\n" +
+	"\x1dFAILURE_DETAIL_ACQUIRE_QUEUES\x10N\x12\x1d\n" +
+	"\x19FAILURE_DETAIL_LOCK_TWICE\x10O\x12\x1e\n" +
+	"\x1aFAILURE_DETAIL_VALUE_TWICE\x10P\x12\"\n" +
+	"\x1eFAILURE_DETAIL_PREFIX_OVERLAPS\x10Q\x12(\n" +
+	"$FAILURE_DETAIL_CLUSTER_VERSION_ABOVE\x10R\x12(\n" +
+	"$FAILURE_DETAIL_CLUSTER_VERSION_BELOW\x10S\x12)\n" +
+	"%FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH\x10T\x12)\n" +
+	"%FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH\x10U\x12/\n" +
+	"+FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE\x10V\x12'\n" +
+	"#FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY\x10W\x12#\n" +
+	"\x1fFAILURE_DETAIL_JOIN_TOKEN_WRONG\x10X\x12%\n" +
+	"!FAILURE_DETAIL_MEMBER_PLACE_TAKEN\x10Y\x12!\n" +
+	"\x1dFAILURE_DETAIL_MEMBER_MISSING\x10Z\x12-\n" +
+	")FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION\x10[\x12+\n" +
+	"'FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED\x10\\B\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (
@@ -2393,79 +3050,84 @@ func file_tenure_store_v1_result_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_result_proto_rawDescData
 }
 
-var file_tenure_store_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_tenure_store_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_tenure_store_v1_result_proto_goTypes = []any{
 	(FailureReason)(0),            // 0: tenure.store.v1.FailureReason
-	(*Failure)(nil),               // 1: tenure.store.v1.Failure
-	(*OpFailure)(nil),             // 2: tenure.store.v1.OpFailure
-	(*Result)(nil),                // 3: tenure.store.v1.Result
-	(*CreateSessionResult)(nil),   // 4: tenure.store.v1.CreateSessionResult
-	(*MakeJoinTokenResult)(nil),   // 5: tenure.store.v1.MakeJoinTokenResult
-	(*EndSessionsResult)(nil),     // 6: tenure.store.v1.EndSessionsResult
-	(*TakeOverSessionResult)(nil), // 7: tenure.store.v1.TakeOverSessionResult
-	(*PutResult)(nil),             // 8: tenure.store.v1.PutResult
-	(*DeleteResult)(nil),          // 9: tenure.store.v1.DeleteResult
-	(*TxnResult)(nil),             // 10: tenure.store.v1.TxnResult
-	(*OpResult)(nil),              // 11: tenure.store.v1.OpResult
-	(*GetOpResult)(nil),           // 12: tenure.store.v1.GetOpResult
-	(*ListOpResult)(nil),          // 13: tenure.store.v1.ListOpResult
-	(*KeyState)(nil),              // 14: tenure.store.v1.KeyState
-	(*HoldState)(nil),             // 15: tenure.store.v1.HoldState
-	(*LockState)(nil),             // 16: tenure.store.v1.LockState
-	(*AcquireLockResult)(nil),     // 17: tenure.store.v1.AcquireLockResult
-	(*PlaceState)(nil),            // 18: tenure.store.v1.PlaceState
-	(*ReleaseLockResult)(nil),     // 19: tenure.store.v1.ReleaseLockResult
-	(*CancelWaitResult)(nil),      // 20: tenure.store.v1.CancelWaitResult
-	(*BreakLockResult)(nil),       // 21: tenure.store.v1.BreakLockResult
-	(*CompactResult)(nil),         // 22: tenure.store.v1.CompactResult
-	(LockMode)(0),                 // 23: tenure.store.v1.LockMode
+	(FailureDetail)(0),            // 1: tenure.store.v1.FailureDetail
+	(*FailureArgument)(nil),       // 2: tenure.store.v1.FailureArgument
+	(*Failure)(nil),               // 3: tenure.store.v1.Failure
+	(*OpFailure)(nil),             // 4: tenure.store.v1.OpFailure
+	(*Result)(nil),                // 5: tenure.store.v1.Result
+	(*CreateSessionResult)(nil),   // 6: tenure.store.v1.CreateSessionResult
+	(*MakeJoinTokenResult)(nil),   // 7: tenure.store.v1.MakeJoinTokenResult
+	(*EndSessionsResult)(nil),     // 8: tenure.store.v1.EndSessionsResult
+	(*TakeOverSessionResult)(nil), // 9: tenure.store.v1.TakeOverSessionResult
+	(*PutResult)(nil),             // 10: tenure.store.v1.PutResult
+	(*DeleteResult)(nil),          // 11: tenure.store.v1.DeleteResult
+	(*TxnResult)(nil),             // 12: tenure.store.v1.TxnResult
+	(*OpResult)(nil),              // 13: tenure.store.v1.OpResult
+	(*GetOpResult)(nil),           // 14: tenure.store.v1.GetOpResult
+	(*ListOpResult)(nil),          // 15: tenure.store.v1.ListOpResult
+	(*KeyState)(nil),              // 16: tenure.store.v1.KeyState
+	(*HoldState)(nil),             // 17: tenure.store.v1.HoldState
+	(*LockState)(nil),             // 18: tenure.store.v1.LockState
+	(*AcquireLockResult)(nil),     // 19: tenure.store.v1.AcquireLockResult
+	(*PlaceState)(nil),            // 20: tenure.store.v1.PlaceState
+	(*ReleaseLockResult)(nil),     // 21: tenure.store.v1.ReleaseLockResult
+	(*CancelWaitResult)(nil),      // 22: tenure.store.v1.CancelWaitResult
+	(*BreakLockResult)(nil),       // 23: tenure.store.v1.BreakLockResult
+	(*CompactResult)(nil),         // 24: tenure.store.v1.CompactResult
+	(LockMode)(0),                 // 25: tenure.store.v1.LockMode
 }
 var file_tenure_store_v1_result_proto_depIdxs = []int32{
-	0,  // 0: tenure.store.v1.Failure.reason:type_name -> tenure.store.v1.FailureReason
-	2,  // 1: tenure.store.v1.Failure.operations:type_name -> tenure.store.v1.OpFailure
-	16, // 2: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
-	1,  // 3: tenure.store.v1.OpFailure.failure:type_name -> tenure.store.v1.Failure
-	1,  // 4: tenure.store.v1.Result.failure:type_name -> tenure.store.v1.Failure
-	4,  // 5: tenure.store.v1.Result.create_session:type_name -> tenure.store.v1.CreateSessionResult
-	6,  // 6: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
-	7,  // 7: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
-	8,  // 8: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
-	9,  // 9: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
-	10, // 10: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
-	17, // 11: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	19, // 12: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	20, // 13: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
-	21, // 14: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
-	22, // 15: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
-	5,  // 16: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
-	14, // 17: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
-	15, // 18: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
-	16, // 19: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
-	11, // 20: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
-	12, // 21: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
-	8,  // 22: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
-	9,  // 23: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
-	17, // 24: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	19, // 25: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	13, // 26: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
-	14, // 27: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
-	14, // 28: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
-	23, // 29: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
-	23, // 30: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
-	15, // 31: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
-	15, // 32: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
-	15, // 33: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
-	18, // 34: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
-	16, // 35: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
-	16, // 36: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
-	16, // 37: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
-	15, // 38: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	25, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
+	0,  // 1: tenure.store.v1.Failure.reason:type_name -> tenure.store.v1.FailureReason
+	4,  // 2: tenure.store.v1.Failure.operations:type_name -> tenure.store.v1.OpFailure
+	18, // 3: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
+	1,  // 4: tenure.store.v1.Failure.detail:type_name -> tenure.store.v1.FailureDetail
+	2,  // 5: tenure.store.v1.Failure.arguments:type_name -> tenure.store.v1.FailureArgument
+	3,  // 6: tenure.store.v1.OpFailure.failure:type_name -> tenure.store.v1.Failure
+	3,  // 7: tenure.store.v1.Result.failure:type_name -> tenure.store.v1.Failure
+	6,  // 8: tenure.store.v1.Result.create_session:type_name -> tenure.store.v1.CreateSessionResult
+	8,  // 9: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
+	9,  // 10: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
+	10, // 11: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
+	11, // 12: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
+	12, // 13: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
+	19, // 14: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	21, // 15: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	22, // 16: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
+	23, // 17: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
+	24, // 18: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
+	7,  // 19: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
+	16, // 20: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
+	17, // 21: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
+	18, // 22: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
+	13, // 23: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
+	14, // 24: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
+	10, // 25: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
+	11, // 26: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
+	19, // 27: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	21, // 28: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	15, // 29: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
+	16, // 30: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
+	16, // 31: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
+	25, // 32: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
+	25, // 33: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
+	17, // 34: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
+	17, // 35: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
+	17, // 36: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
+	20, // 37: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
+	18, // 38: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
+	18, // 39: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
+	18, // 40: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
+	17, // 41: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_result_proto_init() }
@@ -2474,7 +3136,13 @@ func file_tenure_store_v1_result_proto_init() {
 		return
 	}
 	file_tenure_store_v1_command_proto_init()
-	file_tenure_store_v1_result_proto_msgTypes[2].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[0].OneofWrappers = []any{
+		(*FailureArgument_Number)(nil),
+		(*FailureArgument_Name)(nil),
+		(*FailureArgument_SessionId)(nil),
+		(*FailureArgument_Mode)(nil),
+	}
+	file_tenure_store_v1_result_proto_msgTypes[3].OneofWrappers = []any{
 		(*Result_CreateSession)(nil),
 		(*Result_EndSessions)(nil),
 		(*Result_TakeOverSession)(nil),
@@ -2488,7 +3156,7 @@ func file_tenure_store_v1_result_proto_init() {
 		(*Result_Compact)(nil),
 		(*Result_MakeJoinToken)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[10].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[11].OneofWrappers = []any{
 		(*OpResult_Get)(nil),
 		(*OpResult_Put)(nil),
 		(*OpResult_Delete)(nil),
@@ -2496,7 +3164,7 @@ func file_tenure_store_v1_result_proto_init() {
 		(*OpResult_ReleaseLock)(nil),
 		(*OpResult_List)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[16].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[17].OneofWrappers = []any{
 		(*AcquireLockResult_Hold)(nil),
 		(*AcquireLockResult_Place)(nil),
 		(*AcquireLockResult_Refused)(nil),
@@ -2506,8 +3174,8 @@ func file_tenure_store_v1_result_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_result_proto_rawDesc), len(file_tenure_store_v1_result_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   22,
+			NumEnums:      2,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
