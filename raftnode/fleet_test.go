@@ -139,7 +139,7 @@ func (f *fleet) makeToken(token *storev1.MakeJoinToken) {
 		}
 		result, err := leader.Propose(ctx, &storev1.Command{Kind: &storev1.Command_MakeJoinToken{MakeJoinToken: token}})
 		if failure := result.GetFailure(); err == nil && failure != nil {
-			return errors.New(failure.GetMessage())
+			return errors.New(storage.FailureText(failure))
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // Errors of changes of members. With all of them nothing was changed.
@@ -369,14 +370,14 @@ func (n *Node) proposeMember(ctx context.Context, c *storev1.Command) error {
 	case storev1.FailureReason_FAILURE_REASON_UNSPECIFIED:
 		return nil
 	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
-		return fmt.Errorf("%w: %s", ErrMemberExists, f.GetMessage())
+		return fmt.Errorf("%w: %s", ErrMemberExists, storage.FailureText(f))
 	case storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED:
-		return fmt.Errorf("%w: %s", ErrMemberRemoved, f.GetMessage())
+		return fmt.Errorf("%w: %s", ErrMemberRemoved, storage.FailureText(f))
 	case storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED:
-		return fmt.Errorf("%w: %s", ErrJoinToken, f.GetMessage())
+		return fmt.Errorf("%w: %s", ErrJoinToken, storage.FailureText(f))
 	case storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED:
 		return ErrNotEnabled
 	default:
-		return fmt.Errorf("%w: %s", ErrMemberRefused, f.GetMessage())
+		return fmt.Errorf("%w: %s", ErrMemberRefused, storage.FailureText(f))
 	}
 }

@@ -95,7 +95,7 @@ func (r *reconciler) raise(ctx context.Context, cs *raftpb.ConfState) error {
 		return err
 	}
 	if f := result.GetFailure(); f != nil {
-		return fmt.Errorf("raise the cluster version to %d: %s", version, f.GetMessage())
+		return fmt.Errorf("raise the cluster version to %d: %s", version, storage.FailureText(f))
 	}
 	r.n.log.Info("raised the cluster version", zap.Uint32("from", present), zap.Uint32("to", version))
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/transport"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // roster keeps the address book: it follows the replicated records of members, and on the leader keeps them true.
@@ -167,7 +168,7 @@ func (r *roster) recordAll(ctx context.Context) bool {
 			all = false
 		case result.GetFailure() != nil:
 			n.log.Warn("what a member says of itself is not recorded", zap.String("member", next.GetName()),
-				zap.String("reason", result.GetFailure().GetMessage()))
+				zap.String("reason", storage.FailureText(result.GetFailure())))
 		default:
 			n.log.Info("recorded member", zap.String("member", next.GetName()), zap.Uint64("member_id", id),
 				zap.String("peer_address", next.GetPeerAddress()), zap.String("client_address", next.GetClientAddress()))

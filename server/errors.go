@@ -431,9 +431,9 @@ func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
 func failureError(f *storev1.Failure, remembered bool) error {
 	reason := reasonOfFailure(f.GetReason())
 	if reason == tenurev1.ErrorReason_ERROR_REASON_INTERNAL {
-		return fmt.Errorf("command failed with %v: %s", f.GetReason(), f.GetMessage())
+		return fmt.Errorf("command failed with %v: %s", f.GetReason(), storage.FailureText(f))
 	}
-	e := newError(reason, "%s", f.GetMessage())
+	e := newError(reason, "%s", storage.FailureText(f))
 	addFacts(e, f)
 	if remembered && (reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
 		reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND ||

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"fmt"
 	"math"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -69,19 +68,19 @@ func checkAcquire(a *storev1.AcquireLock) error {
 	semaphore := a.GetMode() == storev1.LockMode_LOCK_MODE_SEMAPHORE
 	switch {
 	case a.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED:
-		return invalid("lock without mode")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_LOCK_WITHOUT_MODE)
 	case semaphore && (a.GetPermits() == 0 || a.GetPermits() > a.GetLimit()):
-		return invalid("permits are not within 1 and their limit")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_PERMITS_OUT_OF_RANGE)
 	case !semaphore && (a.GetPermits() != 0 || a.GetLimit() != 0):
-		return invalid("permits are for SEMAPHORE only")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE)
 	case len(a.GetOwner()) > ownerBytesMax:
-		return invalid(fmt.Sprintf("owner of %d bytes is longer than %d", len(a.GetOwner()), ownerBytesMax))
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_OWNER_TOO_LONG, len(a.GetOwner()), ownerBytesMax)
 	case len(a.GetValue()) > valueBytesMax:
-		return invalid(fmt.Sprintf("value of %d bytes is longer than %d", len(a.GetValue()), valueBytesMax))
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(a.GetValue()), valueBytesMax)
 	case a.GetWaitMs() < 0:
-		return invalid("negative wait")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_WAIT)
 	case a.GetWaitMs() > 0 && !a.GetQueue():
-		return invalid("wait without queueing")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_WAIT_WITHOUT_QUEUE)
 	default:
 		return nil
 	}
@@ -95,7 +94,7 @@ func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.A
 	}
 	if h != nil {
 		if h.GetMode() != a.GetMode() || h.GetPermits() != a.GetPermits() {
-			return nil, c.mismatch(l, "session and owner hold it in another mode, or other permits")
+			return nil, c.mismatch(l, storev1.FailureDetail_FAILURE_DETAIL_HELD_OTHERWISE)
 		}
 		out := holdResult(l.name, h)
 		out.Attached = true
@@ -106,7 +105,7 @@ func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.A
 		return nil, err
 	}
 	if p.waiter.GetMode() != a.GetMode() || p.waiter.GetPermits() != a.GetPermits() {
-		return nil, c.mismatch(l, "session and owner wait for another mode, or for other permits")
+		return nil, c.mismatch(l, storev1.FailureDetail_FAILURE_DETAIL_WAITS_OTHERWISE)
 	}
 	if a.GetQueue() {
 		if err = c.find(l.name, p); err != nil {
@@ -161,21 +160,21 @@ func (c *command) checkMode(l *lock, a *storev1.AcquireLock) error {
 	case used == storev1.LockMode_LOCK_MODE_UNSPECIFIED:
 		return nil
 	case (used == semaphore) != (a.GetMode() == semaphore):
-		return c.mismatch(l, fmt.Sprintf("it is in use as %s", formatEnum(used.Descriptor(), used.Number())))
+		return c.mismatch(l, storev1.FailureDetail_FAILURE_DETAIL_IN_USE_AS, used)
 	case used == semaphore && l.head.GetLimit() != a.GetLimit():
-		return c.mismatch(l, fmt.Sprintf("its limit is %d, not %d", l.head.GetLimit(), a.GetLimit()))
+		return c.mismatch(l, storev1.FailureDetail_FAILURE_DETAIL_OTHER_LIMIT, l.head.GetLimit(), a.GetLimit())
 	default:
 		return nil
 	}
 }
 
 // mismatch returns the failure of a request whose mode, permits or limit do not go with what is.
-func (c *command) mismatch(l *lock, why string) error {
+func (c *command) mismatch(l *lock, detail storev1.FailureDetail, arguments ...any) error {
 	state, err := lockState(c.rows, l.name, l.head)
 	if err != nil {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, fmt.Sprintf("lock %q: %s", l.name.key, why))
+	f := broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, detail, append([]any{l.name.key}, arguments...)...)
 	f.failure.Key = l.name.key
 	f.failure.Lock = state
 	f.failure.Limit = uint64(l.head.GetLimit())

@@ -13,10 +13,10 @@ import (
 // lets waiters in at once.
 func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if s.GetLimits().GetSessionObjectsMax() > endObjectsMax {
-		return nil, invalid(fmt.Sprintf("session_objects_max is more than the %d that one command can end", endObjectsMax))
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, endObjectsMax)
 	}
 	if s.GetLimits().GetHistoryMs() < 0 {
-		return nil, invalid("history_ms is negative")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY)
 	}
 	before, err := c.effectiveLimits()
 	if err != nil {

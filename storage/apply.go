@@ -174,7 +174,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 			return result, c.findAgain(cmd, result)
 		}
 	}
-	if failure := failureOf(err); failure != nil {
+	if failure := w.failure(err); failure != nil {
 		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
 	before := w.state
 	result, err := c.run(cmd)
-	if failure := failureOf(err); failure != nil {
+	if failure := w.failure(err); failure != nil {
 		w.rows.rollback()
 		w.state = before
 		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil

@@ -64,7 +64,7 @@ func (w *work) wallTime(cmd *storev1.Command) int64 {
 // everything back.
 func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 	if c.ns != 0 {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, "there is only the default namespace")
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY)
 	}
 	if err := c.checkGuards(cmd.GetGuards()); err != nil {
 		return nil, err
@@ -175,23 +175,23 @@ func (c *command) finish() error {
 func (c *command) checkTerm(decided uint64) error {
 	if decided != c.term && !planted.Is(planted.NoTermCheck) {
 		return broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
-			fmt.Sprintf("decided in term %d, applied in term %d", decided, c.term))
+			storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM, decided, c.term)
 	}
 	return nil
 }
 
 // invalid returns the failure of a command that the server should have refused.
-func invalid(message string) error {
-	return broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, message)
+func invalid(detail storev1.FailureDetail, arguments ...any) error {
+	return broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, detail, arguments...)
 }
 
 // name returns a key of the command's namespace, or why it is none.
 func (c *command) name(key string) (name, error) {
 	if key == "" {
-		return name{}, invalid("key is empty")
+		return name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY)
 	}
 	if len(key) > keyBytesMax {
-		return name{}, invalid(fmt.Sprintf("key of %d bytes is longer than %d", len(key), keyBytesMax))
+		return name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG, len(key), keyBytesMax)
 	}
 	return name{ns: c.ns, key: key}, nil
 }
@@ -200,7 +200,7 @@ func (c *command) name(key string) (name, error) {
 func sessionID(b []byte) (SessionID, error) {
 	id, err := SessionIDFromBytes(b)
 	if err != nil {
-		return SessionID{}, invalid("session id is not 16 bytes")
+		return SessionID{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
 	}
 	return id, nil
 }

@@ -22,13 +22,13 @@ type trimmed struct {
 func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 	if m.GetRevision() > c.state.Revision {
 		f := broken(storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE,
-			fmt.Sprintf("revision %d is ahead of the store's %d", m.GetRevision(), c.state.Revision))
+			storev1.FailureDetail_FAILURE_DETAIL_REVISION_AHEAD, m.GetRevision(), c.state.Revision)
 		f.failure.Actual = c.state.Revision
 		return nil, f
 	}
 	if m.GetRevision() < c.state.CompactedRevision {
 		f := broken(storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED,
-			fmt.Sprintf("revision %d is forgotten already, as all up to %d are", m.GetRevision(), c.state.CompactedRevision))
+			storev1.FailureDetail_FAILURE_DETAIL_REVISION_FORGOTTEN, m.GetRevision(), c.state.CompactedRevision)
 		f.failure.Actual = c.state.CompactedRevision
 		return nil, f
 	}

@@ -39,11 +39,16 @@ type ruleError struct {
 }
 
 // Error returns the failure's text.
-func (e *ruleError) Error() string { return e.failure.GetMessage() }
+func (e *ruleError) Error() string { return FailureText(e.failure) }
 
-// broken returns the error for a broken rule with nothing more to say than its text.
-func broken(reason storev1.FailureReason, message string) *ruleError {
-	return &ruleError{failure: &storev1.Failure{Reason: reason, Message: message}}
+// broken returns the error for a broken rule, with how exactly it was broken and what the text of that names: integers, names,
+// sessions and modes.
+func broken(reason storev1.FailureReason, detail storev1.FailureDetail, arguments ...any) *ruleError {
+	f := &storev1.Failure{Reason: reason, Detail: detail}
+	for _, a := range arguments {
+		f.Arguments = append(f.Arguments, failureArgument(a))
+	}
+	return &ruleError{failure: f}
 }
 
 // failureOf returns the broken rule that err carries, or nil if err is something worse.

@@ -196,7 +196,7 @@ func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error)
 		return nil, err
 	}
 	if frozen {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, "grants are frozen after a restore")
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
 	}
 	return &storev1.Result{}, c.grantLeft()
 }

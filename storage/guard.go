@@ -2,7 +2,6 @@ package storage
 
 import (
 	"errors"
-	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/planted"
@@ -36,7 +35,7 @@ func (c *command) checkGuard(g *storev1.Guard) error {
 	case *storev1.Guard_Key:
 		return c.checkKey(condition.Key)
 	default:
-		return invalid("guard without condition")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_GUARD_WITHOUT_CONDITION)
 	}
 }
 
@@ -63,7 +62,7 @@ func (c *command) checkHeld(g *storev1.HeldGuard) error {
 		return err
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE,
-		fmt.Sprintf("lock %q is not held with lock_index %d and fencing token %d", n.key, g.GetLockIndex(), g.GetFencingToken()))
+		storev1.FailureDetail_FAILURE_DETAIL_HOLD_STALE, n.key, g.GetLockIndex(), g.GetFencingToken())
 	f.failure.Key = n.key
 	f.failure.SessionId = g.GetSessionId()
 	f.failure.Lock = state
@@ -81,29 +80,32 @@ func (c *command) checkKey(g *storev1.KeyGuard) error {
 		return err
 	}
 	if g.Exists != nil && g.GetExists() != (k != nil) {
-		return compareFailed(n, k, fmt.Sprintf("existence is %t, wanted %t", k != nil, g.GetExists()))
+		if k != nil {
+			return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_KEY_IS_THERE)
+		}
+		return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_KEY_IS_MISSING)
 	}
 	properties := []struct {
-		name string
-		set  bool
-		want uint64
-		is   uint64
+		detail storev1.FailureDetail
+		set    bool
+		want   uint64
+		is     uint64
 	}{
-		{"mod_revision", g.ModRevision != nil, g.GetModRevision(), k.GetModRevision()},
-		{"create_revision", g.CreateRevision != nil, g.GetCreateRevision(), k.GetCreateRevision()},
-		{"version", g.Version != nil, g.GetVersion(), k.GetVersion()},
+		{storev1.FailureDetail_FAILURE_DETAIL_MOD_REVISION_DIFFERS, g.ModRevision != nil, g.GetModRevision(), k.GetModRevision()},
+		{storev1.FailureDetail_FAILURE_DETAIL_CREATE_REVISION_DIFFERS, g.CreateRevision != nil, g.GetCreateRevision(), k.GetCreateRevision()},
+		{storev1.FailureDetail_FAILURE_DETAIL_VERSION_DIFFERS, g.Version != nil, g.GetVersion(), k.GetVersion()},
 	}
 	for _, p := range properties {
 		if p.set && p.want != p.is {
-			return compareFailed(n, k, fmt.Sprintf("%s is %d, wanted %d", p.name, p.is, p.want))
+			return compareFailed(n, k, p.detail, p.is, p.want)
 		}
 	}
 	return nil
 }
 
 // compareFailed returns the failure of a comparison with a key, nil if the key is missing.
-func compareFailed(n name, k *storev1.KeyRecord, what string) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, fmt.Sprintf("key %q: %s", n.key, what))
+func compareFailed(n name, k *storev1.KeyRecord, detail storev1.FailureDetail, arguments ...any) error {
+	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, detail, append([]any{n.key}, arguments...)...)
 	f.failure.Key = n.key
 	f.failure.Actual = k.GetModRevision()
 	return f

@@ -17,10 +17,6 @@ const (
 	joinTokenMsMax = 30 * 24 * 3600 * 1000
 )
 
-// joinTokenRefused is the one text for every token with which a member cannot join. It tells a caller who tries tokens
-// nothing.
-const joinTokenRefused = "the join token is wrong, has ended, is for another name, or was used by another member"
-
 // JoinToken is one join token, as the state has it. The token itself is nowhere.
 type JoinToken struct {
 	// Name is that of the member it is for.
@@ -65,7 +61,7 @@ func (c *command) setJoinToken(t JoinToken) error {
 func (c *command) needVersion2() error {
 	if c.state.ClusterVersion < version2 {
 		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
-			fmt.Sprintf("needs cluster version %d, which is in use once every member can follow it", version2))
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, version2)
 	}
 	return nil
 }
@@ -78,11 +74,11 @@ func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinToke
 	}
 	switch {
 	case m.GetName() == "" || len(m.GetName()) > memberNameBytesMax:
-		return nil, invalid(fmt.Sprintf("name of the new member is not 1 to %d bytes long", memberNameBytesMax))
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH, memberNameBytesMax)
 	case len(m.GetTokenSha256()) != sha256.Size:
-		return nil, invalid("hash of the join token is not 32 bytes")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH)
 	case m.GetTtlMs() <= 0 || m.GetTtlMs() > joinTokenMsMax:
-		return nil, invalid("time of the join token is not more than zero and at most 30 days")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE)
 	}
 	if err := c.checkPlace(m); err != nil {
 		return nil, err
@@ -96,7 +92,7 @@ func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinToke
 		samePlace := m.GetReplaces() != 0 && t.GetReplaces() == m.GetReplaces()
 		switch {
 		case t.bound() && samePlace:
-			return nil, memberExists(t.GetMemberId(), fmt.Sprintf("member %q takes the place of that member already", t.Name))
+			return nil, memberExists(t.GetMemberId(), storev1.FailureDetail_FAILURE_DETAIL_MEMBER_PLACE_TAKEN, t.Name)
 		case t.bound():
 		case samePlace || t.Name == m.GetName():
 			c.rows.remove(joinTokenRow(t.Name))
@@ -107,7 +103,7 @@ func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinToke
 	}
 	if unused >= joinTokensMax {
 		f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
-			fmt.Sprintf("there are %d join tokens that nobody has used", unused))
+			storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY, unused)
 		f.failure.LimitName, f.failure.Limit = "join_tokens_max", joinTokensMax
 		return nil, f
 	}
@@ -126,12 +122,13 @@ func (c *command) checkPlace(m *storev1.MakeJoinToken) error {
 	found := m.GetReplaces() == 0
 	for _, other := range all {
 		if other.GetName() == m.GetName() {
-			return memberExists(other.GetId(), fmt.Sprintf("member %x has the name %q already", other.GetId(), m.GetName()))
+			return memberExists(other.GetId(), storev1.FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TAKEN, other.GetId(), m.GetName())
 		}
 		found = found || other.GetId() == m.GetReplaces()
 	}
 	if !found {
-		return broken(storev1.FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND, fmt.Sprintf("no member has the id %x", m.GetReplaces()))
+		return broken(storev1.FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND,
+			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_MISSING, m.GetReplaces())
 	}
 	return nil
 }
@@ -143,7 +140,7 @@ func (c *command) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
 	}
 	m := proto.CloneOf(j.GetMember())
 	if err := CheckJoiner(m); err != nil {
-		return nil, invalid(err.Error())
+		return nil, err
 	}
 	// A member that was removed learns that before anything else: its token is gone, and another would not help it.
 	if err := c.checkNotRemoved(m.GetId()); err != nil {
@@ -174,11 +171,12 @@ func (c *command) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
 	return &storev1.Result{}, c.setJoinToken(t)
 }
 
-// usableToken returns the token that a member brought, if it can join with it.
+// usableToken returns the token that a member brought, if it can join with it. The failure is the same for every other: it
+// tells a caller who tries tokens nothing.
 func (c *command) usableToken(j *storev1.JoinMember) (JoinToken, error) {
 	t, err := joinTokenFor(c.rows, j.GetMember().GetName())
 	if err == nil && !t.fits(j) {
-		err = broken(storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED, joinTokenRefused)
+		err = broken(storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED, storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG)
 	}
 	return t, err
 }

@@ -193,19 +193,14 @@ func (c *command) checkRevision(n name, k *storev1.KeyRecord, want *uint64) erro
 	if want == nil || *want == k.GetModRevision() {
 		return nil
 	}
-	is := "missing"
-	if k != nil {
-		is = fmt.Sprintf("at revision %d", k.GetModRevision())
+	switch {
+	case k == nil:
+		return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_KEY_MISSING, *want)
+	case *want == 0:
+		return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_KEY_AT_REVISION, k.GetModRevision())
+	default:
+		return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_KEY_AT_OTHER_REVISION, k.GetModRevision(), *want)
 	}
-	wanted := "missing"
-	if *want != 0 {
-		wanted = fmt.Sprintf("at revision %d", *want)
-	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
-		fmt.Sprintf("key %q is %s, wanted it %s", n.key, is, wanted))
-	f.failure.Key = n.key
-	f.failure.Actual = k.GetModRevision()
-	return f
 }
 
 // put writes a key; op is the number of the operation in its transaction.
@@ -213,7 +208,7 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	key := p.GetKey()
 	if p.GetSequential() {
 		if op > opIndexMax {
-			return nil, invalid("operation has too high a number for a sequential key")
+			return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_NUMBER)
 		}
 		key = fmt.Sprintf("%s%020d%03d", key, c.revision, op)
 	}
@@ -222,10 +217,10 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 		return nil, err
 	}
 	if len(p.GetValue()) > valueBytesMax {
-		return nil, invalid(fmt.Sprintf("value of %d bytes is longer than %d", len(p.GetValue()), valueBytesMax))
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(p.GetValue()), valueBytesMax)
 	}
 	if p.GetAcquire() != nil && p.GetRelease() != nil {
-		return nil, invalid("put with acquire and release")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_AND_RELEASE)
 	}
 	k, err := c.keyRecord(n)
 	if err != nil {
@@ -393,7 +388,7 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 // deletePrefix deletes all keys with a prefix, or none if they are too many.
 func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, error) {
 	if len(d.GetPrefix()) > keyBytesMax {
-		return nil, invalid("prefix is longer than any key")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG)
 	}
 	from := nameRow(rowKey, name{ns: c.ns, key: d.GetPrefix()})
 	var names []name
@@ -411,11 +406,11 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 		return nil, err
 	}
 	if c.prefixDeleted+len(names) > deletePrefixKeysMax {
-		text := fmt.Sprintf("more than %d keys begin with %q", deletePrefixKeysMax, d.GetPrefix())
+		const reason = storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS
+		f := broken(reason, storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_MANY, deletePrefixKeysMax, d.GetPrefix())
 		if c.prefixDeleted > 0 {
-			text = fmt.Sprintf("with prefix %q the transaction deletes more than %d keys by prefix", d.GetPrefix(), deletePrefixKeysMax)
+			f = broken(reason, storev1.FailureDetail_FAILURE_DETAIL_PREFIXES_TOO_MANY, d.GetPrefix(), deletePrefixKeysMax)
 		}
-		f := broken(storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS, text)
 		f.failure.Limit = deletePrefixKeysMax
 		f.failure.LimitName = "delete_prefix_keys_max"
 		return nil, f

@@ -48,14 +48,14 @@ func (c *command) checkNotRemoved(id uint64) error {
 	_, removed, err := c.rows.get(numberRow(rowRemoved, id))
 	if err == nil && removed {
 		err = broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
-			fmt.Sprintf("member %x was removed; its id is never used again", id))
+			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WAS_REMOVED, id)
 	}
 	return err
 }
 
 // memberExists returns the failure of a command that another member is in the way of.
-func memberExists(other uint64, why string) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, why)
+func memberExists(other uint64, detail storev1.FailureDetail, arguments ...any) error {
+	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, detail, arguments...)
 	f.failure.Actual = other
 	return f
 }
@@ -64,12 +64,12 @@ func memberExists(other uint64, why string) error {
 func checkMember(m *storev1.Member) error {
 	switch {
 	case m.GetId() == 0 || m.GetName() == "":
-		return invalid("member without id or name")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_NAME)
 	case len(m.GetName()) > memberNameBytesMax || len(m.GetZone()) > memberNameBytesMax ||
 		len(m.GetBinaryVersion()) > memberNameBytesMax:
-		return invalid(fmt.Sprintf("name, zone or version of a member is longer than %d bytes", memberNameBytesMax))
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TOO_LONG, memberNameBytesMax)
 	case max(len(m.GetPeerAddress()), len(m.GetClientAddress()), len(m.GetHttpAddress())) > memberAddressBytesMax:
-		return invalid(fmt.Sprintf("address of a member is longer than %d bytes", memberAddressBytesMax))
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG, memberAddressBytesMax)
 	default:
 		return nil
 	}
@@ -82,31 +82,30 @@ func checkFollows(m *storev1.Member, version uint32) error {
 		return nil
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD,
-		fmt.Sprintf("member %x (%q) follows cluster versions %d to %d, not %d",
-			m.GetId(), m.GetName(), m.GetVersionMin(), m.GetVersionMax(), version))
+		storev1.FailureDetail_FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW,
+		m.GetId(), m.GetName(), m.GetVersionMin(), m.GetVersionMax(), version)
 	f.failure.Actual = uint64(m.GetVersionMax())
 	return f
 }
 
 // checkApart refuses a member that has the name of another, or its id under another incarnation.
 func checkApart(m, other *storev1.Member) error {
-	var why string
 	switch same := m.GetId() == other.GetId(); {
 	case !same && m.GetName() == other.GetName():
-		why = fmt.Sprintf("member %x has the name %q already", other.GetId(), m.GetName())
+		return memberExists(other.GetId(), storev1.FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TAKEN, other.GetId(), m.GetName())
 	case same && m.GetIncarnation() != other.GetIncarnation() && m.GetIncarnation() != 0 && other.GetIncarnation() != 0:
-		why = fmt.Sprintf("member %x has incarnation %x, not %x: its disk is another", m.GetId(), other.GetIncarnation(), m.GetIncarnation())
+		return memberExists(other.GetId(), storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ID_TAKEN,
+			m.GetId(), other.GetIncarnation(), m.GetIncarnation())
 	default:
 		return nil
 	}
-	return memberExists(other.GetId(), why)
 }
 
 // deleteMember forgets a member and keeps its id from being used again.
 func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error) {
 	id := d.GetId()
 	if id == 0 {
-		return nil, invalid("member without id")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
 	}
 	_, removed, err := c.rows.get(numberRow(rowRemoved, id))
 	if err != nil || removed {

@@ -1,28 +1,26 @@
 package storage
 
 import (
-	"errors"
 	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// errAddress is what is wrong with an address that no member can have. It does not repeat the address.
-var errAddress = errors.New("an address of a member must be host:port, at most 512 bytes of printable ASCII without spaces")
-
-// CheckAddress refuses what others cannot connect to. It is part of apply, so it depends on nothing but the bytes.
+// CheckAddress refuses what others cannot connect to. It is part of apply, so it depends on nothing but the bytes. The error
+// does not repeat the address.
 func CheckAddress(address string) error {
+	malformed := invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED, memberAddressBytesMax)
 	if len(address) > memberAddressBytesMax {
-		return errAddress
+		return malformed
 	}
 	for i := range len(address) {
 		if address[i] <= ' ' || address[i] > '~' {
-			return errAddress
+			return malformed
 		}
 	}
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 || !isHost(address[:colon]) || !isPort(address[colon+1:]) {
-		return errAddress
+		return malformed
 	}
 	return nil
 }
@@ -55,7 +53,7 @@ func CheckJoiner(m *storev1.Member) error {
 		return err
 	}
 	if m.GetIncarnation() == 0 {
-		return errors.New("member without incarnation")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION)
 	}
 	if err := CheckAddress(m.GetPeerAddress()); err != nil {
 		return err

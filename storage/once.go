@@ -33,13 +33,13 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 	case cmd.GetRequestId() == nil && len(cmd.GetIdempotencyKey()) == 0:
 		return nil, nil //nolint:nilnil // Most commands have none, which is no error.
 	case cmd.GetRequestId() != nil && len(cmd.GetIdempotencyKey()) > 0:
-		return nil, invalid("request id and idempotency key")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_ID_AND_KEY)
 	case len(cmd.GetRequestDigest()) != digestBytes:
-		return nil, invalid("request without digest")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST)
 	case cmd.GetRequestId() == nil:
 		if n := len(cmd.GetIdempotencyKey()); n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax {
-			return nil, invalid(fmt.Sprintf("idempotency key of %d bytes is not within %d and %d",
-				n, idempotencyKeyBytesMin, idempotencyKeyBytesMax))
+			return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH,
+				n, idempotencyKeyBytesMin, idempotencyKeyBytesMax)
 		}
 		return &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}, nil
 	}
@@ -49,7 +49,7 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 		return nil, err
 	}
 	if rid.GetEpoch() == 0 || rid.GetSequence() == 0 || rid.GetDoneBelow() > rid.GetSequence() {
-		return nil, invalid("request id without epoch or number, or with a mark above its number")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_ID_BAD)
 	}
 	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
 }
@@ -75,8 +75,7 @@ func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
 		return nil, fmt.Errorf("remembered request: %w", err)
 	}
 	if !bytes.Equal(r.GetDigest(), digest) {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED,
-			"another request was made under the same id; nothing was done")
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED, storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS)
 	}
 	return r.GetResult(), nil
 }
@@ -115,8 +114,8 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 	}
 	if m.request.GetSequence() < head.GetDoneBelow() {
 		f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE,
-			fmt.Sprintf("request %d is below %d: it was answered and is forgotten; nothing was done",
-				m.request.GetSequence(), head.GetDoneBelow()))
+			storev1.FailureDetail_FAILURE_DETAIL_REQUEST_BELOW_MARK,
+			m.request.GetSequence(), head.GetDoneBelow())
 		f.failure.SessionId = m.session[:]
 		return nil, f
 	}
@@ -188,8 +187,8 @@ func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) 
 		return nil
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL,
-		fmt.Sprintf("session %s has too many open requests; nothing was done; request %d is the oldest that is not done",
-			m.session, max(head.GetDoneBelow(), 1)))
+		storev1.FailureDetail_FAILURE_DETAIL_REQUESTS_TOO_MANY,
+		m.session, max(head.GetDoneBelow(), 1))
 	f.failure.SessionId = m.session[:]
 	f.failure.LimitName, f.failure.Limit = limit, value
 	return f

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"errors"
-	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
@@ -39,7 +38,7 @@ func (c *command) needSpace() error {
 		return err
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
-		fmt.Sprintf("store has %d bytes: from %d on it grows no more", c.rows.bytes, growthBytesMax(limits)))
+		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.bytes, growthBytesMax(limits))
 	f.failure.LimitName = "store_bytes_max"
 	f.failure.Limit = limits.GetStoreBytesMax()
 	f.failure.Actual = c.rows.bytes

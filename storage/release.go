@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"fmt"
 	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -14,7 +13,7 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 		return nil, err
 	}
 	if len(r.GetPut()) > valueBytesMax {
-		return nil, invalid(fmt.Sprintf("value of %d bytes is longer than %d", len(r.GetPut()), valueBytesMax))
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(r.GetPut()), valueBytesMax)
 	}
 	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true}
 	ref := r.GetSession()
@@ -108,7 +107,7 @@ func (c *command) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error) 
 		return c.notReleased(l)
 	}
 	if h.GetMode() != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
-		return nil, c.mismatch(l, "only an EXCLUSIVE hold can be handed to a candidate")
+		return nil, c.mismatch(l, storev1.FailureDetail_FAILURE_DETAIL_ONLY_EXCLUSIVE_RESIGNS)
 	}
 	p, err := c.candidate(l, r)
 	if err != nil {
@@ -140,7 +139,7 @@ func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
 	}
 	if p == nil {
 		f := broken(storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND,
-			fmt.Sprintf("session %s does not wait for %q", id, l.name.key))
+			storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING, id, l.name.key)
 		f.failure.Key = l.name.key
 		f.failure.SessionId = id[:]
 		return nil, f
@@ -150,7 +149,7 @@ func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
 		return nil, err
 	}
 	if frozen {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, "grants are frozen after a restore")
+		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
 	}
 	return p, nil
 }
@@ -163,7 +162,7 @@ func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, err
 		return nil, err
 	}
 	if len(b.GetSessionId()) == 0 && b.Owner != nil {
-		return nil, invalid("break of an owner without session")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION)
 	}
 	l, err := c.lock(n)
 	if err != nil {

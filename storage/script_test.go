@@ -164,7 +164,7 @@ func (s *script) apply(lines []string) string {
 func showResult(r *storev1.Result) string {
 	text := storage.FormatMessage(r)
 	if f := r.GetFailure(); f != nil {
-		return fmt.Sprintf("failed %s\n", trimBraces(storage.FormatMessage(f)))
+		return fmt.Sprintf("failed %s\n", trimBraces(storage.FormatMessage(withText(f))))
 	}
 	change := "unchanged at"
 	if r.GetChanged() {
@@ -174,6 +174,17 @@ func showResult(r *storev1.Result) string {
 	text = strings.TrimPrefix(text, fmt.Sprintf("revision=%d", r.GetRevision()))
 	text = strings.TrimPrefix(strings.TrimSpace(text), "changed=true")
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", change, r.GetRevision(), strings.TrimSpace(text))) + "\n"
+}
+
+// withText returns a failure with the text that people read in the place of its details.
+func withText(f *storev1.Failure) *storev1.Failure {
+	shown := proto.CloneOf(f)
+	shown.Message = storage.FailureText(f)
+	shown.Detail, shown.Arguments = storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED, nil
+	for _, op := range shown.GetOperations() {
+		op.Failure = withText(op.GetFailure())
+	}
+	return shown
 }
 
 func trimBraces(text string) string {

@@ -47,13 +47,10 @@ func (c *command) session(ref *storev1.SessionRef) (session, error) {
 		return session{}, c.noSession(id)
 	}
 	if epoch := ref.GetEpoch(); epoch != 0 && epoch != r.GetEpoch() && !planted.Is(planted.OldEpochAccepted) {
-		reason := storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED
-		text := fmt.Sprintf("session %s was taken over: its epoch is %d, not %d", id, r.GetEpoch(), epoch)
+		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED, storev1.FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER, id, r.GetEpoch(), epoch)
 		if epoch > r.GetEpoch() {
-			reason = storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH
-			text = fmt.Sprintf("session %s is at epoch %d, not yet %d", id, r.GetEpoch(), epoch)
+			f = broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH, storev1.FailureDetail_FAILURE_DETAIL_EPOCH_AHEAD, id, r.GetEpoch(), epoch)
 		}
-		f := broken(reason, text)
 		f.failure.SessionId = id[:]
 		f.failure.Actual = r.GetEpoch()
 		return session{}, f
@@ -67,9 +64,11 @@ func (c *command) noSession(id SessionID) error {
 	if err != nil {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND, fmt.Sprintf("session %s does not exist", id))
+	f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND,
+		storev1.FailureDetail_FAILURE_DETAIL_SESSION_MISSING, id)
 	if ended {
-		f = broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED, fmt.Sprintf("session %s has ended", id))
+		f = broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED,
+			storev1.FailureDetail_FAILURE_DETAIL_SESSION_ENDED, id)
 	}
 	f.failure.SessionId = id[:]
 	return f
@@ -141,7 +140,8 @@ func (c *command) checkSessionRoom(id SessionID) error {
 		}
 	}
 	if taken {
-		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXISTS, fmt.Sprintf("session %s exists already", id))
+		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXISTS,
+			storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_TAKEN, id)
 		f.failure.SessionId = id[:]
 		return f
 	}
@@ -160,15 +160,15 @@ func checkNewSession(s *storev1.CreateSession) error {
 	const lockDelayMsMax, ttlMsMax, secretHashBytes = 60_000, 86_400_000, 32
 	switch {
 	case s.GetTtlMs() < 0 || s.GetTtlMs() > ttlMsMax:
-		return invalid("TTL is not within 0 and 24 h")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_TTL_OUT_OF_RANGE)
 	case s.GetLockDelayMs() < 0 || s.GetLockDelayMs() > lockDelayMsMax:
-		return invalid("lock-delay is not within 0 and 60 s")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE)
 	case s.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED:
-		return invalid("session without behavior")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR)
 	case len(s.GetSecretSha256()) != 0 && len(s.GetSecretSha256()) != secretHashBytes:
-		return invalid("hash of the secret is not 32 bytes")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_SECRET_HASH_LENGTH)
 	case len(s.GetInstanceId()) > instanceBytesMax:
-		return invalid("instance id is longer than 64 bytes")
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG)
 	default:
 		return nil
 	}
@@ -176,7 +176,8 @@ func checkNewSession(s *storev1.CreateSession) error {
 
 // exceeded returns the failure of a limit that is reached.
 func exceeded(limit string, value uint64) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED, fmt.Sprintf("limit %s of %d is reached", limit, value))
+	f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
+		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_REACHED, limit, value)
 	f.failure.LimitName = limit
 	f.failure.Limit = value
 	return f

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"bytes"
-	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
@@ -15,7 +14,7 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 		return nil, err
 	}
 	if len(t.GetInstanceId()) > instanceBytesMax {
-		return nil, invalid("instance id is longer than 64 bytes")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG)
 	}
 	r := s.record
 	if tookOver(r, t) {
@@ -23,7 +22,7 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 	}
 	if t.GetReplacesEpoch() != r.GetEpoch() {
 		f := broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
-			fmt.Sprintf("session %s is at epoch %d, not %d", s.id, r.GetEpoch(), t.GetReplacesEpoch()))
+			storev1.FailureDetail_FAILURE_DETAIL_EPOCH_DIFFERS, s.id, r.GetEpoch(), t.GetReplacesEpoch())
 		f.failure.SessionId = s.id[:]
 		f.failure.Actual = r.GetEpoch()
 		return nil, f

@@ -55,7 +55,7 @@ func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
 	}
 	if !fits || proto.Size(out) > most {
 		return nil, broken(storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE,
-			fmt.Sprintf("result is larger than %d bytes; nothing was written", most))
+			storev1.FailureDetail_FAILURE_DETAIL_RESULT_TOO_LARGE, most)
 	}
 	return out, nil
 }
@@ -84,7 +84,7 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 		c.room = most - size
 		mark, state, events := c.rows.mark(), c.state, len(c.events)
 		result, err := c.runOp(op, i)
-		if failure := failureOf(err); failure != nil {
+		if failure := c.failure(err); failure != nil {
 			c.rows.rollbackTo(mark)
 			c.state, c.events = state, c.events[:events]
 			failed = append(failed, &storev1.OpFailure{Position: uint32(i), Failure: failure})
@@ -106,12 +106,10 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 	first := proto.CloneOf(failed[0].GetFailure())
 	first.Position = failed[0].GetPosition()
 	first.ElseOps = !out.GetSucceeded()
-	of := ""
-	if first.GetElseOps() {
-		of = " of otherwise"
-	}
-	first.Message = fmt.Sprintf("operation %d%s: %s", first.GetPosition(), of, first.GetMessage())
 	first.Operations = failed
+	if c.state.ClusterVersion < version2 {
+		first.Message = positioned(first, first.GetMessage())
+	}
 	if proto.Size(first) > txnResultBytesMax {
 		for _, f := range failed {
 			f.Failure.Lock = nil
@@ -163,22 +161,22 @@ func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
 		list, err := c.listOp(kind.List)
 		return &storev1.OpResult{Kind: &storev1.OpResult_List{List: list}}, err
 	default:
-		return nil, invalid("operation without kind")
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_WITHOUT_KIND)
 	}
 }
 
 // verbFailed returns the failure of a verb that was answered "false".
 func verbFailed(state *storev1.LockState, release bool) error {
-	reason, what := storev1.FailureReason_FAILURE_REASON_LOCK_HELD, "is held or waited for"
+	reason, detail := storev1.FailureReason_FAILURE_REASON_LOCK_HELD, storev1.FailureDetail_FAILURE_DETAIL_LOCK_IS_HELD
 	switch {
 	case release:
-		reason, what = storev1.FailureReason_FAILURE_REASON_LOCK_NOT_HELD, "is not held by that session and owner"
+		reason, detail = storev1.FailureReason_FAILURE_REASON_LOCK_NOT_HELD, storev1.FailureDetail_FAILURE_DETAIL_LOCK_IS_NOT_HELD
 	case state.GetHolders() == 0 && state.GetWaiters() == 0 && state.GetDelayedHolds() > 0:
-		reason, what = storev1.FailureReason_FAILURE_REASON_LOCK_DELAYED, "is delayed"
+		reason, detail = storev1.FailureReason_FAILURE_REASON_LOCK_DELAYED, storev1.FailureDetail_FAILURE_DETAIL_LOCK_IS_DELAYED
 	case state.GetHolders() == 0 && state.GetWaiters() == 0 && state.GetFrozen():
-		reason, what = storev1.FailureReason_FAILURE_REASON_FROZEN, "is not granted: grants are frozen after a restore"
+		reason, detail = storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_LOCK_IS_FROZEN
 	}
-	f := broken(reason, fmt.Sprintf("lock %q %s", state.GetKey(), what))
+	f := broken(reason, detail, state.GetKey())
 	f.failure.Key = state.GetKey()
 	f.failure.Lock = state
 	return f
@@ -203,7 +201,7 @@ func (c *command) getOp(key string) (*storev1.KeyState, error) {
 // listOp lists keys. It stops where the result is larger than any transaction may return, which then fails for that.
 func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	if op.GetLimit() == 0 || op.GetLimit() > txnListMax {
-		return nil, invalid(fmt.Sprintf("limit of a list is not within 1 and %d", txnListMax))
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_LIST_LIMIT, txnListMax)
 	}
 	out := &storev1.ListOpResult{}
 	from := nameRow(rowKey, name{ns: c.ns, key: op.GetPrefix()})
@@ -274,7 +272,7 @@ func (c *command) compare(m *storev1.Compare) (bool, error) {
 		}
 		return relates(m.GetOperator(), bytes.Compare(head.GetExclusiveSessionId(), operand.HeldBySessionId))
 	default:
-		return false, invalid("compare without operand")
+		return false, invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND)
 	}
 }
 
@@ -290,14 +288,14 @@ func relates(operator storev1.CompareOperator, order int) (bool, error) {
 	case storev1.CompareOperator_COMPARE_OPERATOR_GREATER:
 		return order > 0, nil
 	default:
-		return false, invalid("compare without operator")
+		return false, invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR)
 	}
 }
 
 // checkTxn refuses a transaction that is too large, waits, or names the value or the lock of a key twice on one side.
 func checkTxn(t *storev1.Txn) error {
 	if len(t.GetCompares()) > txnOpsMax || len(t.GetThenOps()) > txnOpsMax || len(t.GetElseOps()) > txnOpsMax {
-		return invalid(fmt.Sprintf("transaction of more than %d compares or operations", txnOpsMax))
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE, txnOpsMax)
 	}
 	for _, ops := range [][]*storev1.Op{t.GetThenOps(), t.GetElseOps()} {
 		claims := claims{values: map[string]bool{}, locks: map[string]bool{}}
@@ -324,42 +322,42 @@ func (c *claims) add(op *storev1.Op) error {
 	switch kind := op.GetKind().(type) {
 	case *storev1.Op_Put:
 		if kind.Put.GetAcquire() != nil || kind.Put.GetRelease() != nil {
-			if err := claim(c.locks, kind.Put.GetKey(), "lock"); err != nil {
+			if err := claim(c.locks, kind.Put.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE); err != nil {
 				return err
 			}
 		}
 		if kind.Put.GetSequential() {
 			return nil
 		}
-		return claim(c.values, kind.Put.GetKey(), "value")
+		return claim(c.values, kind.Put.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
 	case *storev1.Op_Delete:
-		return claim(c.values, kind.Delete.GetKey(), "value")
+		return claim(c.values, kind.Delete.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
 	case *storev1.Op_DeletePrefix:
 		c.prefixes = append(c.prefixes, kind.DeletePrefix.GetPrefix())
 	case *storev1.Op_AcquireLock:
 		if kind.AcquireLock.GetQueue() {
-			return invalid("acquire in a transaction does not queue")
+			return invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES)
 		}
 		if kind.AcquireLock.Value != nil {
-			if err := claim(c.values, kind.AcquireLock.GetKey(), "value"); err != nil {
+			if err := claim(c.values, kind.AcquireLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE); err != nil {
 				return err
 			}
 		}
-		return claim(c.locks, kind.AcquireLock.GetKey(), "lock")
+		return claim(c.locks, kind.AcquireLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE)
 	case *storev1.Op_ReleaseLock:
 		if kind.ReleaseLock.GetValueOp() != nil {
-			if err := claim(c.values, kind.ReleaseLock.GetKey(), "value"); err != nil {
+			if err := claim(c.values, kind.ReleaseLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE); err != nil {
 				return err
 			}
 		}
-		return claim(c.locks, kind.ReleaseLock.GetKey(), "lock")
+		return claim(c.locks, kind.ReleaseLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE)
 	}
 	return nil
 }
 
-func claim(claimed map[string]bool, key, what string) error {
+func claim(claimed map[string]bool, key string, twice storev1.FailureDetail) error {
 	if claimed[key] {
-		return invalid(fmt.Sprintf("transaction changes the %s of %q twice", what, key))
+		return invalid(twice, key)
 	}
 	claimed[key] = true
 	return nil
@@ -376,7 +374,7 @@ func (c *claims) checkPrefixes() error {
 			overlaps = overlaps || strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
 		}
 		if overlaps {
-			return invalid(fmt.Sprintf("transaction deletes the prefix %q and changes a key in it besides", prefix))
+			return invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func checkVersion(version uint32) error {
 func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
 	if s.GetVersion() < c.state.ClusterVersion {
 		f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
-			fmt.Sprintf("cluster version is %d already", c.state.ClusterVersion))
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_ABOVE, c.state.ClusterVersion)
 		f.failure.Actual = uint64(c.state.ClusterVersion)
 		return nil, f
 	}

@@ -90,7 +90,7 @@ func (t *Task) compact(ctx context.Context, k keep) error {
 			return err
 		}
 		if f := result.GetFailure(); f != nil {
-			return errors.New(f.GetMessage())
+			return errors.New(storage.FailureText(f))
 		}
 		more = result.GetCompact().GetMore()
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
 )
 
 const (
@@ -225,7 +226,7 @@ func (l *leader) finish(o outcome) {
 			ln.failed()
 		}
 		l.timers.log.Debug("proposal of the timers failed", zap.String("kind", ln.name), zap.Error(o.err),
-			zap.String("failure", o.result.GetFailure().GetMessage()))
+			zap.String("failure", storage.FailureText(o.result.GetFailure())))
 		return
 	}
 	ln.backoff, ln.retryAt = 0, 0
