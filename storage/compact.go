@@ -3,18 +3,40 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// compactEventsMax is how many events one Compact takes off the disk, whatever it asks for.
-const compactEventsMax = 10_000
+const (
+	// compactEventsMax is how many events one Compact takes off the disk, whatever it asks for; compactEventsMax1 was it under
+	// version 1.
+	compactEventsMax  = 4096
+	compactEventsMax1 = 10_000
+	// compactBytesMax is how many bytes of events one Compact reads before it leaves the rest, but for the last event. Version 1
+	// had no bound.
+	compactBytesMax = 16 << 20
+)
 
 // trimmed is an event that Compact takes off the disk.
 type trimmed struct {
 	row   []byte
 	size  uint64
-	event *storev1.Event
+	event *storev1.Event // nothing of a KeyPut, whose value may be large, but its revision
+}
+
+// compactBounds returns how many events, and how many bytes of them, a Compact takes off the disk.
+func (c *command) compactBounds(m *storev1.Compact) (events int, size uint64) {
+	events, size = compactEventsMax, compactBytesMax
+	if c.state.ClusterVersion < version2 {
+		events, size = compactEventsMax1, math.MaxUint64
+	}
+	if asked := int(m.GetEventsMax()); asked > 0 {
+		events = min(events, asked)
+	}
+	return events, size
 }
 
 // compact forgets history at or below a revision. All of it is forgotten at once; how much of it leaves the disk with
@@ -33,16 +55,12 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 		return nil, f
 	}
 	c.state.CompactedRevision = m.GetRevision()
-	most := compactEventsMax
-	if asked := int(m.GetEventsMax()); asked > 0 {
-		most = min(most, asked)
-	}
-	old, more, err := c.oldEvents(most)
+	old, more, err := c.oldEvents(c.compactBounds(m))
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range old {
-		c.rows.remove(t.row)
+		c.rows.removeSized(t.row, t.size)
 		c.state.HistoryBytes -= t.size
 		if err = c.forgetLock(t.event); err != nil {
 			return nil, err
@@ -62,26 +80,56 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 	}}}, nil
 }
 
-// oldEvents returns the first forgotten events that are still on disk, and whether there are more.
-func (c *command) oldEvents(most int) (old []trimmed, more bool, err error) {
+// oldEvents returns the first forgotten events that are still on disk, until they are so many or so large, and whether there
+// are more.
+func (c *command) oldEvents(most int, bytesMax uint64) (old []trimmed, more bool, err error) {
 	from := historyRow(c.state.TrimmedRevision+1, 0)
 	to := historyRow(c.state.CompactedRevision+1, 0)
 	if bytes.Compare(from, to) >= 0 {
 		return nil, false, nil
 	}
+	read := uint64(0)
 	err = c.rows.scan(from, to, func(row, value []byte) (bool, error) {
-		if len(old) >= most {
+		if len(old) >= most || read >= bytesMax {
 			more = true
 			return false, nil
 		}
-		r := &storev1.HistoryRecord{}
-		if err = decode(value, r); err != nil {
-			return false, fmt.Errorf("history: %w", err)
+		event, eventErr := decodeTrimmed(value)
+		if eventErr != nil {
+			return false, fmt.Errorf("history: %w", eventErr)
 		}
-		old = append(old, trimmed{row: bytes.Clone(row), size: uint64(len(row) + len(value)), event: r.GetEvent()})
+		size := uint64(len(row) + len(value))
+		read += size
+		old = append(old, trimmed{row: bytes.Clone(row), size: size, event: event})
 		return true, nil
 	})
 	return old, more, err
+}
+
+// The numbers of the fields that lead to a KeyPut in a record of history.
+const (
+	historyEventField = 2
+	eventKeyPutField  = 8
+)
+
+// decodeTrimmed reads the event of a record of history without its KeyPut.
+func decodeTrimmed(value []byte) (*storev1.Event, error) {
+	outer, inner, err := withoutField(value, historyEventField)
+	if err != nil {
+		return nil, err
+	}
+	if err = decode(outer, &storev1.HistoryRecord{}); err != nil {
+		return nil, err
+	}
+	short, _, err := withoutField(inner, eventKeyPutField)
+	if err != nil {
+		return nil, err
+	}
+	e := &storev1.Event{}
+	if err = proto.Unmarshal(short, e); err != nil {
+		return nil, fmt.Errorf("%w: event: %w", ErrCorrupt, err)
+	}
+	return e, nil
 }
 
 // forgetLock forgets the lock that an event is about, if nothing is left of it and its last change is forgotten too.

@@ -41,9 +41,9 @@ type keyFacts struct {
 // decodeKeyFacts reads a key's row without copying the value.
 func decodeKeyFacts(n name, row, value []byte) (keyFacts, error) {
 	k := keyFacts{record: &storev1.KeyRecord{}, rowBytes: len(row) + len(value)}
-	short, valueBytes, err := withoutField(value, keyValueField)
+	short, content, err := withoutField(value, keyValueField)
 	if err == nil {
-		k.valueBytes = valueBytes
+		k.valueBytes = len(content)
 		err = decode(short, k.record)
 	}
 	if err != nil {

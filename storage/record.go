@@ -39,24 +39,23 @@ func decode(value []byte, m record) error {
 	return nil
 }
 
-// withoutField returns a record without its field of that number, which holds bytes, and how many bytes that held. It is for
-// fields that may be large; value stays as it is.
-func withoutField(value []byte, number protowire.Number) (short []byte, fieldBytes int, err error) {
+// withoutField returns a record without its field of that number, which holds bytes, and what that holds, which lies in
+// value. It is for fields that may be large.
+func withoutField(value []byte, number protowire.Number) (short, content []byte, err error) {
 	for rest := value; len(rest) > 0; {
 		found, kind, n := protowire.ConsumeField(rest)
 		if n < 0 {
-			return nil, 0, fmt.Errorf("%w: %w", ErrCorrupt, protowire.ParseError(n))
+			return nil, nil, fmt.Errorf("%w: %w", ErrCorrupt, protowire.ParseError(n))
 		}
 		if found == number && kind == protowire.BytesType {
 			_, _, tag := protowire.ConsumeTag(rest)
-			content, _ := protowire.ConsumeBytes(rest[tag:n])
-			fieldBytes = len(content)
+			content, _ = protowire.ConsumeBytes(rest[tag:n])
 		} else {
 			short = append(short, rest[:n]...)
 		}
 		rest = rest[n:]
 	}
-	return short, fieldBytes, nil
+	return short, content, nil
 }
 
 // appendUint64s appends numbers in the byte order of rows.
