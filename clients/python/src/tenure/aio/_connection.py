@@ -12,6 +12,7 @@ import grpc
 
 from tenure import _convert, errors
 from tenure._core.address import Address, parse_address
+from tenure._core.agenda import Agenda
 from tenure._core.backoff import Backoff
 from tenure._core.clock import Clock, system_clock
 from tenure._core.fork import ForkGuard
@@ -80,6 +81,7 @@ class Connection:
         self._openings: set[asyncio.Future[Any]] = set()  # Sessions that are being opened.
         self._endings: set[asyncio.Task[Any]] = set()  # What close waits for, not cancels: sessions that are destroyed.
         self._sessions: dict[str, SessionCore] = {}
+        self._looks: Agenda[SessionCore] = Agenda()  # When the clock may change something for a session.
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
@@ -293,11 +295,19 @@ class Connection:
         self._keeper = Keeper(self, link)
         self._spawn(self._keeper.run(), "keepalive")
 
-    def _wake(self) -> None:
-        """Lets the tasks that renew look again: a session came, or a renewal is due."""
-        self._session_came.set()
+    def _has(self, session: SessionCore) -> bool:
+        """Whether a session is under the client's care."""
+        return self._sessions.get(session.id) is session
+
+    def _note(self, session: SessionCore) -> None:
+        """Notes that something changed for a session: that it came or is over, its lease, or when it is renewed."""
+        if self._has(session):
+            self._looks.put(session, session._look_at)
+            self._session_came.set()
+        else:
+            self._looks.drop(session)
         if self._keeper is not None:
-            self._keeper.wake()
+            self._keeper.note(session)
 
     def _lose(self, link: Link) -> None:
         """Notes that the connection is gone."""
@@ -344,24 +354,21 @@ class Connection:
         return old
 
     async def _look(self) -> None:
-        """Looks at the clock for all sessions: leases that end, members that are silent."""
+        """Looks at the clock for the sessions for which it is time: leases that end, members that are silent."""
         while True:
             self._session_came.clear()
             if not self._sessions:
                 await self._session_came.wait()
                 continue
-            now = self._clock.now()
-            wait = LOOK_SECONDS
-            for session in list(self._sessions.values()):
+            for session in self._looks.take(self._clock.now()):
                 session._look()
                 lease = session._machine.lease
-                if now >= lease.suspect_at and self._link is not None:
+                if self._clock.now() >= lease.suspect_at and self._link is not None:
                     log.debug("no renewal was answered for %.2f s", lease.silence)
                     self._link.break_off()
-                wait = min(wait, max(0.001, lease.suspect_at - now))
-                if lease.valid:
-                    wait = min(wait, max(0.001, lease.safe_until - now))
-            await asyncio.sleep(wait)
+                self._note(session)
+            # Not longer, for time may pass that the event loop does not count: the machine may have slept.
+            await asyncio.sleep(min(LOOK_SECONDS, max(0.001, self._looks.next() - self._clock.now())))
 
     # Calls.
 

@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from tenure import errors
+from tenure._core.agenda import Agenda
 from tenure._rpc import KEEP_ALIVE
 from tenure.v1 import session_pb2
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("tenure")
 
 RENEWALS_MAX = 1024
+IDLE_SECONDS = 1.0  # How long it rests when nothing is due.
 
 
 class Keeper:
@@ -29,10 +31,24 @@ class Keeper:
         self._link = link
         self._known: set[str] = set()  # Sessions whose secret this stream has brought.
         self._attaching: set[str] = set()
+        self._adrift: dict[SessionCore, None] = {}  # Sessions to attach.
+        self._due: Agenda[SessionCore] = Agenda()  # When the attached sessions are renewed.
         self._event = asyncio.Event()
+        for session in client._sessions.values():
+            self.note(session)
 
-    def wake(self) -> None:
-        """Lets it look again."""
+    def note(self, session: SessionCore) -> None:
+        """Notes that something changed for a session: that it came or is over, is attached, or when it is renewed."""
+        self._adrift.pop(session, None)
+        if not self._client._has(session):
+            self._due.drop(session)
+        elif session._attached is not self._link:
+            self._due.drop(session)
+            self._adrift[session] = None
+        elif session._machine.lease.outstanding:
+            self._due.drop(session)
+        else:
+            self._due.put(session, session._renew_at)
         self._event.set()
 
     async def run(self) -> None:
@@ -47,7 +63,7 @@ class Keeper:
         try:
             while not self._link.broken and not reader.done():
                 self._event.clear()
-                self._attach_all()
+                self._attach_adrift()
                 await self._renew_due(stream)
                 await self._rest(self._next_due())
         except errors.TenureError as error:
@@ -68,12 +84,10 @@ class Keeper:
         finally:
             waiter.cancel()
 
-    def _mine(self) -> list[SessionCore]:
-        return [s for s in self._client._sessions.values() if s._attached is self._link]
-
-    def _attach_all(self) -> None:
-        for session in list(self._client._sessions.values()):
-            if session._attached is not self._link and session.id not in self._attaching:
+    def _attach_adrift(self) -> None:
+        adrift, self._adrift = self._adrift, {}
+        for session in adrift:
+            if session.id not in self._attaching:
                 self._attaching.add(session.id)
                 self._client._spawn(self._attach(session), "attach")
 
@@ -82,16 +96,15 @@ class Keeper:
             await session._attach(self._link)
         finally:
             self._attaching.discard(session.id)
-            self._event.set()
+            self.note(self._client._sessions.get(session.id, session))
 
     def _next_due(self) -> float:
-        now = self._client._clock.now()
-        dues = [s._renew_at - now for s in self._mine() if not s._machine.lease.outstanding]
-        return max(0.0, min(dues, default=1.0))
+        at = self._due.next()
+        return IDLE_SECONDS if at == float("inf") else max(0.0, at - self._client._clock.now())
 
     async def _renew_due(self, stream: Stream[session_pb2.KeepAliveRequest, session_pb2.KeepAliveResponse]) -> None:
-        now = self._client._clock.now()
-        due = [s for s in self._mine() if s._renew_at <= now and not s._machine.lease.outstanding][:RENEWALS_MAX]
+        taken = self._due.take(self._client._clock.now(), RENEWALS_MAX)
+        due = [s for s in taken if s._attached is self._link]  # The others are another connection's now.
         if not due:
             return
         message = session_pb2.KeepAliveRequest()
@@ -102,6 +115,7 @@ class Keeper:
                 number=session._machine.lease.renewal(),
                 secret=b"" if session.id in self._known else session._secret,
             )
+            self._client._note(session)
         await stream.write(message)
         self._known.update(s.id for s in due)
 

@@ -237,14 +237,14 @@ class SessionCore:
             self._machine.link_up()
             self._machine.tick()
         self._publish()
-        self._client._wake()
+        self._client._note(self)
 
     def _beat(self) -> float:
         return self._machine.lease.beat * self._client._rng.uniform(1 - RENEW_JITTER, 1 + RENEW_JITTER)
 
     def _renew_now(self) -> None:
         self._renew_at = self._client._clock.now()
-        self._client._wake()
+        self._client._note(self)
 
     def _publish(self) -> None:
         """Acts on changes of state and tells the listeners."""
@@ -262,13 +262,22 @@ class SessionCore:
         self._machine.tick()
         self._publish()
 
+    @property
+    def _look_at(self) -> float:
+        """When the clock may change something: the lease ends, the member is silent, or the truth is asked for."""
+        machine = self._machine
+        ends = machine.lease.safe_until if machine.was_linked and not machine.jeopardy else float("inf")
+        asks = self._reconciled_at + RECONCILE_SECONDS if self._attached is not None else float("inf")
+        return min(ends, asks, machine.lease.suspect_at)
+
     def _look(self) -> None:
         """Looks at the clock."""
         self._tick()
         now = self._client._clock.now()
-        if self._holdings.any and now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
+        if now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
             self._reconciled_at = now
-            self._client._spawn(self._reconcile(), "reconcile")
+            if self._holdings.any:
+                self._client._spawn(self._reconcile(), "reconcile")
 
     def _link_down(self) -> None:
         self._attached = None
@@ -280,7 +289,7 @@ class SessionCore:
         """Notes that the client changed to another connection without losing the old one first."""
         self._attached = None
         self._machine.lease.forget_sent()
-        self._client._wake()
+        self._client._note(self)
 
     async def _attach(self, link: Link) -> None:
         """Re-attaches through a member: learns the truth, and is renewed at once. Leaves a member that cannot."""
@@ -361,7 +370,7 @@ class SessionCore:
                     self._client._spawn(self._reconcile(), "reconcile")
             if self._holdings.owes and self.safe:
                 self._client._spawn(self._holdings.give_back(), "give-back")
-        self._client._wake()
+        self._client._note(self)
 
     def _hint(self, hint: session_pb2.SessionHint) -> None:
         """Takes a hint about a hold."""
@@ -381,7 +390,7 @@ class SessionCore:
         self._window_moved.set()
         self._no_waits.set()
         self._holdings.stop()
-        self._client._wake()
+        self._client._note(self)
 
     async def _until_inherited(self) -> None:
         """Waits until what was inherited can be believed. Raises HoldLost when that never comes."""
