@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/status"
@@ -12,6 +13,36 @@ import (
 
 // client returns a client of the members that the flags name, connected to one of them. Close it.
 func (e *environment) client(ctx context.Context, more ...tenure.Option) (*tenure.Client, error) {
+	return e.connected(more, func(c *tenure.Client) error { return c.Connect(ctx) })
+}
+
+// patientClient is client, but tries again until ctx ends when members do not answer in time. Where nobody listens, or who
+// listens is no member, it fails at once.
+func (e *environment) patientClient(ctx context.Context) (*tenure.Client, error) {
+	return e.connected(nil, func(c *tenure.Client) error {
+		for {
+			err := c.Connect(ctx)
+			if err == nil || ctx.Err() != nil || !late(err) {
+				return err
+			}
+		}
+	})
+}
+
+// late reports whether a member that was tried did not answer in time, and may answer later.
+func late(err error) bool {
+	unreachable, ok := errors.AsType[*tenure.UnreachableError](err)
+	return ok && slices.ContainsFunc(unreachable.Causes, func(cause error) bool {
+		timed, ok := errors.AsType[interface {
+			error
+			Timeout() bool
+		}](cause)
+		return ok && timed.Timeout()
+	})
+}
+
+// connected returns a client of the members that the flags name, once connect has connected it.
+func (e *environment) connected(more []tenure.Option, connect func(*tenure.Client) error) (*tenure.Client, error) {
 	if err := checkEndpoints(e.endpoints); err != nil {
 		return nil, err
 	}
@@ -24,7 +55,7 @@ func (e *environment) client(ctx context.Context, more ...tenure.Option) (*tenur
 		}
 		return nil, usageError("--endpoints: %s", printable(text))
 	}
-	if err := c.Connect(ctx); err != nil {
+	if err := connect(c); err != nil {
 		_ = c.Close() // There is nothing to tell.
 		return nil, plainError(err)
 	}

@@ -29,6 +29,7 @@ type fakeMember struct {
 	get       func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	list      func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
 	put       func(*tenurev1.PutRequest) (*tenurev1.PutResponse, error)
+	create    func(context.Context, *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error)
 	acquire   func(*tenurev1.AcquireLockRequest, grpc.ServerStreamingServer[tenurev1.AcquireLockResponse]) error
 	keepAlive func(grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error
 	check     func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error)
@@ -47,6 +48,10 @@ func (f *fakeMember) List(_ context.Context, r *tenurev1.ListRequest) (*tenurev1
 
 func (f *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
 	return f.put(r)
+}
+
+func (f *fakeMember) CreateSession(ctx context.Context, r *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
+	return f.create(ctx, r)
 }
 
 func (f *fakeMember) AcquireLock(
@@ -84,6 +89,12 @@ func (f *fakeMember) serve(t *testing.T, options ...grpc.ServerOption) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f.serveOn(t, listener, options...)
+}
+
+// serveOn is serve with a listener of the caller's.
+func (f *fakeMember) serveOn(t *testing.T, listener net.Listener, options ...grpc.ServerOption) string {
+	t.Helper()
 	server := grpc.NewServer(options...)
 	tenurev1.RegisterKVServiceServer(server, f)
 	tenurev1.RegisterSessionServiceServer(server, f)

@@ -153,10 +153,11 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	defer stopSignals()
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
-	session, err := e.openLockSession(ctx, f, key, argv)
+	session, err := e.openInTime(ctx, f, key, argv, signals)
 	if err != nil {
 		return err
 	}
+	e.noteTTL(f.ttl, session.TTL())
 	losses := make(chan error, 2)
 	stopTelling := session.tellEnd(ctx, losses)
 	w := &lockQueue{

@@ -121,10 +121,13 @@ func (e *environment) runUnderSession(
 	signals, stop := catchSignals()
 	defer stop()
 	ctx = context.WithoutCancel(ctx)
-	session, err := e.openOwn(ctx, request)
+	opening, cancel := context.WithTimeout(ctx, e.timeout)
+	session, err := e.openOwn(opening, request)
+	cancel()
 	if err != nil {
 		return err
 	}
+	e.noteTTL(request.GetTtl().AsDuration(), session.TTL())
 	variables := []string{"TENURE_SESSION_ID=" + session.ID()}
 	if len(session.Secret()) > 0 {
 		variables = append(variables, secretVariable+"="+secretText(session.Secret()))

@@ -19,11 +19,9 @@ type ownSession struct {
 	stopVigil func()
 }
 
-// openOwn opens the session that a request describes, and keeps it alive. Close it.
+// openOwn opens the session that a request describes before ctx ends, and keeps it alive. Close it.
 func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessionRequest) (*ownSession, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	c, err := e.client(ctx)
+	c, err := e.patientClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +43,6 @@ func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessi
 		_ = c.Close() // There is nothing to tell.
 		return nil, plainError(err)
 	}
-	e.noteTTL(request.GetTtl().AsDuration(), s.TTL())
 	own := &ownSession{Session: s, client: c}
 	own.vigil, own.stopVigil = e.keepVigil(context.WithoutCancel(ctx), s)
 	return own, nil

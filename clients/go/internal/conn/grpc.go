@@ -10,8 +10,17 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// errNoAnswer says that a member did not answer in time.
+// errNoAnswer says that who took the connection does not speak as a member does.
 var errNoAnswer = errors.New("no answer")
+
+// lateError says that a member did not answer in time: the next attempt may find it less busy.
+type lateError struct{}
+
+// Error says the same as errNoAnswer: from afar the two look alike.
+func (lateError) Error() string { return errNoAnswer.Error() }
+
+// Timeout reports that time alone was missing, as a net.Error does.
+func (lateError) Timeout() bool { return true }
 
 // GRPC returns a Dial that connects by gRPC. The options must carry credentials; dialer may be nil.
 func GRPC(dialer func(context.Context, string) (net.Conn, error), options ...grpc.DialOption) Dial {
@@ -39,12 +48,17 @@ func GRPC(dialer func(context.Context, string) (net.Conn, error), options ...grp
 		}
 		cc.Connect()
 		for state := cc.GetState(); state != connectivity.Ready; state = cc.GetState() {
-			if state == connectivity.TransientFailure || !cc.WaitForStateChange(ctx, state) {
-				_ = cc.Close()
-				mu.Lock()
-				defer mu.Unlock()
-				return nil, cause
+			failed := state == connectivity.TransientFailure
+			if !failed && cc.WaitForStateChange(ctx, state) {
+				continue
 			}
+			_ = cc.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			if !failed && errors.Is(cause, errNoAnswer) {
+				return nil, lateError{}
+			}
+			return nil, cause
 		}
 		t := &grpcTransport{ClientConn: cc, broken: make(chan struct{})}
 		go t.watch(context.WithoutCancel(ctx))

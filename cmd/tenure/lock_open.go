@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// openInTime opens the session that holds a lock. Opening it is a part of the wait for the lock, and lasts as long: to the end of --wait, or
+// without end, but no shorter than one call may. A signal ends it.
+func (e *environment) openInTime(
+	ctx context.Context, f *lockFlags, key string, argv []string, signals <-chan os.Signal,
+) (*ownSession, error) {
+	ctx, cancel := f.opening(ctx, e.timeout)
+	defer cancel()
+	type outcome struct {
+		session *ownSession
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		session, err := e.openLockSession(ctx, f, key, argv)
+		done <- outcome{session, err}
+	}()
+	oneCall := time.NewTimer(e.timeout)
+	defer oneCall.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o.session, o.err
+		case s := <-signals:
+			if !ends(s) {
+				continue
+			}
+			cancel()
+			if o := <-done; o.err == nil {
+				// It holds nothing yet; if nobody can be told, its TTL ends it.
+				_ = o.session.close() //nolint:contextcheck // The end of ctx must not keep the session alive.
+			}
+			return nil, signalled(s)
+		case <-oneCall.C:
+			if !f.try {
+				e.notef("Waiting for %s: the cluster does not answer; still trying", f.what(key))
+			}
+		}
+	}
+}
+
+// opening returns the context in which a lock's session is opened, when one call may last so long.
+func (f *lockFlags) opening(ctx context.Context, oneCall time.Duration) (context.Context, context.CancelFunc) {
+	switch {
+	case f.try:
+		return context.WithTimeout(ctx, oneCall)
+	case f.waitSet:
+		return context.WithTimeout(ctx, max(f.wait, oneCall))
+	default:
+		return context.WithCancel(ctx)
+	}
+}
