@@ -125,8 +125,12 @@ func (c *command) find(n name, p *place) error {
 	if p.waiter.GetFound() {
 		return nil
 	}
-	p.waiter.Found = true
-	value, err := encode(p.waiter)
+	whole, err := c.wholePlace(n, p.number)
+	if err != nil {
+		return err
+	}
+	whole.waiter.Found = true
+	value, err := encode(whole.waiter)
 	if err != nil {
 		return err
 	}

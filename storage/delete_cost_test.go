@@ -75,6 +75,35 @@ func TestDeletesCopyNoValues(t *testing.T) {
 	}
 }
 
+// TestLeavingAQueueCopiesNoValues ends sessions that wait with large values for their grant to write. The fewest bytes of ten
+// count.
+func TestLeavingAQueueCopiesNoValues(t *testing.T) {
+	const places, valueBytes, bytesMax = 8, 512 << 10, 1 << 20
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
+	r.sessions(0, 11)
+	for i := range places {
+		r.apply(acquireCommand(fmt.Sprintf("%d", i), 0, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	}
+	fewest := uint64(math.MaxUint64)
+	for session := uint64(1); session <= 10; session++ {
+		for i := range places {
+			c := acquireCommand(fmt.Sprintf("%d", i), session, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE)
+			c.GetAcquireLock().Value = make([]byte, valueBytes)
+			r.apply(c)
+		}
+		fewest = min(fewest, allocated(func() {
+			r.apply(&storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+				Session: &storev1.SessionRef{SessionId: numberedID(session)},
+			}}})
+		}))
+	}
+	if fewest > bytesMax {
+		t.Errorf("allocated %d bytes for %d places, want at most %d: their values have %d",
+			fewest, places, bytesMax, places*valueBytes)
+	}
+	r.checkBytes()
+}
+
 // allocated returns how many bytes all goroutines allocated while do ran.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats

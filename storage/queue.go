@@ -13,7 +13,7 @@ type place struct {
 	waiter *storev1.WaiterRecord
 }
 
-// ownPlace returns the place of a session's owner, or nil.
+// ownPlace returns the place of a session's owner without its value, or nil.
 func (w *work) ownPlace(l *lock, id SessionID, owner string) (*place, error) {
 	value, ok, err := w.rows.get(ownerRow(id, objectPlace, l.name, owner))
 	if err != nil || !ok {
@@ -25,15 +25,32 @@ func (w *work) ownPlace(l *lock, id SessionID, owner string) (*place, error) {
 	return w.place(l.name, binary.BigEndian.Uint64(value))
 }
 
-// place returns the place of a number, or nil.
+// place returns the place of a number without the value that its grant writes, which may be large; nil if there is none.
 func (w *work) place(n name, number uint64) (*place, error) {
-	value, ok, err := w.rows.get(numberedRow(rowPlace, n, number))
-	if err != nil || !ok {
-		return nil, err
-	}
-	p := &place{number: number, waiter: &storev1.WaiterRecord{}}
-	if err := decode(value, p.waiter); err != nil {
+	return w.readPlace(n, number, decodeWaiter)
+}
+
+// wholePlace is place with the value: for those who grant the place, or write it again.
+func (w *work) wholePlace(n name, number uint64) (*place, error) {
+	return w.readPlace(n, number, func(value []byte) (*storev1.WaiterRecord, error) {
+		r := &storev1.WaiterRecord{}
+		return r, decode(value, r)
+	})
+}
+
+func (w *work) readPlace(
+	n name, number uint64, decodePlace func(value []byte) (*storev1.WaiterRecord, error),
+) (*place, error) {
+	p := &place{number: number}
+	found, err := w.rows.view(numberedRow(rowPlace, n, number), func(value []byte) (err error) {
+		p.waiter, err = decodePlace(value)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("place %d of %q: %w", number, n.key, err)
+	}
+	if !found {
+		return nil, nil
 	}
 	return p, nil
 }

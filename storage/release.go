@@ -151,7 +151,7 @@ func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
 	if frozen {
 		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
 	}
-	return p, nil
+	return c.wholePlace(l.name, p.number)
 }
 
 // breakLock takes a lock away: from a session, or one owner of it, or from all holders. Waiters go only with their
