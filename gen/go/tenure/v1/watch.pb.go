@@ -155,6 +155,7 @@ type WatchRequest struct {
 	// History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
 	HistoryId string `protobuf:"bytes,11,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
 	// Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+	// Empty: none is given; REST refuses one that is given but empty.
 	ResumeToken string `protobuf:"bytes,12,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
 	// Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
 	// after_revision or resume_token.

@@ -816,7 +816,9 @@ type LockQueued struct {
 	// Wanted permits.
 	Permits uint32 `protobuf:"varint,6,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Longest wait in milliseconds; zero is without end.
-	WaitMs        int64 `protobuf:"varint,7,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	WaitMs int64 `protobuf:"varint,7,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	// Waiters before it; zero as well in events of cluster version 1, which did not tell.
+	Position      uint32 `protobuf:"varint,8,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -896,6 +898,13 @@ func (x *LockQueued) GetPermits() uint32 {
 func (x *LockQueued) GetWaitMs() int64 {
 	if x != nil {
 		return x.WaitMs
+	}
+	return 0
+}
+
+func (x *LockQueued) GetPosition() uint32 {
+	if x != nil {
+		return x.Position
 	}
 	return 0
 }
@@ -1797,7 +1806,7 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12:\n" +
 	"\bprevious\x18\x02 \x01(\v2\x1e.tenure.store.v1.PreviousValueR\bprevious\x12(\n" +
 	"\x10ended_session_id\x18\x03 \x01(\fR\x0eendedSessionId\x12\x16\n" +
-	"\x06unused\x18\x04 \x01(\bR\x06unused\"\xcb\x01\n" +
+	"\x06unused\x18\x04 \x01(\bR\x06unused\"\xe7\x01\n" +
 	"\n" +
 	"LockQueued\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -1807,7 +1816,8 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x05owner\x18\x04 \x01(\tR\x05owner\x12-\n" +
 	"\x04mode\x18\x05 \x01(\x0e2\x19.tenure.store.v1.LockModeR\x04mode\x12\x18\n" +
 	"\apermits\x18\x06 \x01(\rR\apermits\x12\x17\n" +
-	"\await_ms\x18\a \x01(\x03R\x06waitMs\"\xb4\x01\n" +
+	"\await_ms\x18\a \x01(\x03R\x06waitMs\x12\x1a\n" +
+	"\bposition\x18\b \x01(\rR\bposition\"\xb4\x01\n" +
 	"\bLockLeft\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05place\x18\x02 \x01(\x04R\x05place\x12\x1d\n" +

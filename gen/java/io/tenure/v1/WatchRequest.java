@@ -539,6 +539,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+   * Empty: none is given; REST refuses one that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -560,6 +561,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+   * Empty: none is given; REST refuses one that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2843,6 +2845,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+     * Empty: none is given; REST refuses one that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2863,6 +2866,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+     * Empty: none is given; REST refuses one that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2884,6 +2888,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+     * Empty: none is given; REST refuses one that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2901,6 +2906,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+     * Empty: none is given; REST refuses one that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2915,6 +2921,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+     * Empty: none is given; REST refuses one that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>

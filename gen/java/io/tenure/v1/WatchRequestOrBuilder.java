@@ -323,6 +323,7 @@ public interface WatchRequestOrBuilder extends
   /**
    * <pre>
    * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+   * Empty: none is given; REST refuses one that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -332,6 +333,7 @@ public interface WatchRequestOrBuilder extends
   /**
    * <pre>
    * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
+   * Empty: none is given; REST refuses one that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
