@@ -137,6 +137,7 @@ func (c *eventConverter) addLockEvent(out *tenurev1.Event, e *storev1.Event) {
 		out.Place = &tenurev1.Place{
 			Key:       q.GetKey(),
 			Place:     q.GetPlace(),
+			Position:  q.GetPosition(),
 			SessionId: sessionText(q.GetSessionId()),
 			Owner:     q.GetOwner(),
 			Mode:      modeToProto(q.GetMode()),

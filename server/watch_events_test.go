@@ -51,3 +51,27 @@ func TestEventsSayWhatAReadWouldHaveSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestQueuedEventsSayHowManyWaitBefore checks the position of those who join a queue.
+func TestQueuedEventsSayHowManyWaitBefore(t *testing.T) {
+	m := start(t)
+	w := m.watch(t, &tenurev1.WatchRequest{Locks: []string{"k"}})
+	m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: m.openSession(t, "holder")}).ended()
+	const waiters = 3
+	sessions := make([]string, waiters)
+	for i := range sessions {
+		sessions[i] = m.openSession(t, "waiter")
+		m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: sessions[i]}).next()
+	}
+	for position := uint32(0); position < waiters; {
+		for _, e := range w.next().GetEvents().GetEvents() {
+			if e.GetType() != tenurev1.EventType_EVENT_TYPE_LOCK_QUEUED {
+				continue
+			}
+			if place := e.GetPlace(); place.GetSessionId() != sessions[position] || place.GetPosition() != position {
+				t.Errorf("got the place %v, want position %d of session %s", place, position, sessions[position])
+			}
+			position++
+		}
+	}
+}

@@ -238,6 +238,10 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 	if err = c.saveLock(l); err != nil {
 		return nil, err
 	}
+	told := position
+	if c.state.ClusterVersion < version2 {
+		told = 0 // The program of version 1 did not tell.
+	}
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockQueued{LockQueued: &storev1.LockQueued{
 		Key:       l.name.key,
 		Place:     place,
@@ -246,6 +250,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		Mode:      ask.mode,
 		Permits:   ask.permits,
 		WaitMs:    a.GetWaitMs(),
+		Position:  told,
 	}}})
 	state, err := lockState(c.rows, l.name, l.head)
 	return &storev1.AcquireLockResult{
