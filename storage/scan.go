@@ -11,7 +11,7 @@ import (
 )
 
 // scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
-// is the end. visit may keep row and value, but must not write to the overlay.
+// is the end, and a range that ends before it begins is empty. visit must not keep row and value, nor write to the overlay.
 func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
 	s := scan{to: to, visit: visit, tree: o.tree, voids: o.voids, index: math.MaxUint64}
 	return s.run(o.disk, from)
@@ -36,6 +36,9 @@ type scan struct {
 
 // run walks from one void to the next.
 func (s *scan) run(disk pebble.Reader, from []byte) error {
+	if s.to != nil && bytes.Compare(from, s.to) >= 0 {
+		return nil
+	}
 	it, err := disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: s.to})
 	if err != nil {
 		return fmt.Errorf("scan: %w", err)

@@ -21,7 +21,8 @@ import (
 //
 // Pebble does not count all of what it syncs (v2.1.7 forgets blocks that were full when they were flushed), so that what it
 // writes of it is too low, by more with every block. But it grows with every sync, and one writer alone waits for each:
-// between two chunks of which the later one names a higher offset there was a sync, and it covered the earlier one.
+// between two chunks of which the later one names a higher offset there was a sync, and it covered the earlier one. The
+// offset in a chunk may be that of the sync before the last one, so damage in the last two writes may not be provable.
 const (
 	walBlock         = 32 << 10
 	walHeaderLen     = 11
