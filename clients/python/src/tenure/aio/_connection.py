@@ -19,6 +19,7 @@ from tenure._core.fork import ForkGuard
 from tenure._core.members import MemberList
 from tenure._core.namespace import Namespace
 from tenure._core.retry import decide
+from tenure._core.unreachable import why
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
 from tenure.aio._dispatch import Dispatcher, TaskDispatcher
 from tenure.aio._function import ended_from_inside, lend, outside, waits_for_caller
@@ -75,6 +76,7 @@ class Connection:
         self._converter = _convert.Converter(self._namespace)
         self._members = MemberList(self.address.endpoints, self._rng)
         self._members_seconds = members_seconds
+        self._unreached: dict[str, str] = {}  # Why the last attempt to connect to a member failed, by its address.
         self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
         self._listeners: list[Callable[[StateChange], Any]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -199,8 +201,8 @@ class Connection:
         try:
             await self._await_link(Limits(self, timeout, None))
         except errors.DeadlineExceeded as error:
-            addresses = ", ".join(self.member_addresses)
-            raise errors.Unavailable(f"no member of {addresses} answered within {timeout} s", applied=False) from error
+            text = f"no member answered within {timeout} s: {self._unreached_text()}"
+            raise errors.Unavailable(text, applied=False) from error
 
     # The connection.
 
@@ -263,15 +265,22 @@ class Connection:
             answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), self._connect_seconds(rounds))
         except errors.TenureError as error:
             log.debug("no connection to %s: %s", address, error)
+            self._unreached[address] = why(error, self._credentials is not None)
             await link.close()
             return None
         except BaseException:
             await link.close()
             raise
+        self._unreached.clear()
         self._members.connected(address)
         self._current = address
         self._learn(answer, first=True)
         return link
+
+    def _unreached_text(self) -> str:
+        """Names the members, and why the last attempt to connect to each failed."""
+        addresses = dict.fromkeys((*self._members.addresses, *self._unreached))
+        return ", ".join(f"{a} ({self._unreached.get(a, 'not tried yet')})" for a in addresses)
 
     def _learn(self, answer: cluster_pb2.ListMembersResponse, first: bool = False) -> bool:
         """Takes the list of members. Returns whether to move to another."""

@@ -49,12 +49,14 @@ class Limits:
             raise errors.ClientClosed("the client was closed", applied=applied)
         now = self._client._clock.now()
         last = f"; last: {self.last}" if self.last is not None else ""
+        if self._client._link is None:
+            last += f"; no connection: {self._client._unreached_text()}"
         if self._timeout is not None and now >= self._begin + self._timeout:
             raise errors.DeadlineExceeded(f"no answer within {self._timeout} s{last}", applied=applied)
         if now >= self._own_end():
             if self.sent:
                 raise errors.OutcomeUnknown(f"the answer was lost{last}", applied=None)
-            raise errors.Unavailable(f"no member of {', '.join(self._client.member_addresses)} answered{last}")
+            raise errors.Unavailable(f"no member answered{last}")
 
     def _check_session(self, session: SessionCore) -> None:
         try:
