@@ -100,8 +100,11 @@ func longestWAL(t *testing.T, fs vfs.FS) (name string, content []byte) {
 // A byte of the write-ahead log that changed is found: entries that were synced are never missing in silence, but where the
 // damage lies in the last 32 KiB, or the last two writes if they are longer. There the log says that its end cannot be read.
 func TestAChangedByteOfTheLogIsFound(t *testing.T) {
-	flips := 2000
-	if testing.Short() {
+	flips := 400
+	switch {
+	case os.Getenv("TENURE_SOAK") == "1":
+		flips = 2000
+	case testing.Short():
 		flips = 60
 	}
 	for name, w := range map[string]writing{
