@@ -16,7 +16,7 @@ from pathlib import Path
 RULES = [
     (r"(?:^|[.;:|] +)Who (?:is|has|does|held|[a-z]+s)\b", "name the subject: a client, a caller, a waiter"),
     (r"\b[Nn]obody\b", "no client, no member; or negate the verb"),
-    (r"\bis no (?!longer\b)[a-z]+", "is not a …"),
+    (r"(?<![Tt]here )\bis no (?!longer\b)[a-z]+", "is not a …"),
     (r"\b[Tt]ells? (?:whether|that|if)\b", "reports whether"),
     (r"\bhears? of\b", "detects, learns of"),
     (r"\b[Bb]eliev(?:e|ed|es|ing)\b", "rely on; valid; safe until"),
