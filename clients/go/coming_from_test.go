@@ -52,7 +52,7 @@ func fromEtcd(ctx context.Context, client *tenure.Client) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := held.Context(ctx) // Ends before the lock can be somebody else's.
+	ctx, cancel := held.Context(ctx) // Ends before another client can acquire the lock.
 	defer cancel()
 	if _, err = client.KV().Put(ctx, "report", []byte("done"), tenure.WithHeld(held)); err != nil {
 		return err

@@ -28,7 +28,7 @@ final class ComingFromTest {
         }
         System.out.println("worked with token " + held.token());
       } catch (TenureException.TimedOut busy) {
-        System.out.println("not had in time");  // Here acquire of Curator returns false.
+        System.out.println("not acquired in time");  // Here Curator's acquire returns false.
       }
     }
   }
