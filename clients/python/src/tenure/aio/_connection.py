@@ -198,9 +198,9 @@ class Connection:
         self._start()
         try:
             await self._await_link(Limits(self, timeout, None))
-        except errors.DeadlineExceeded as error:
+        except errors.DeadlineExceeded:
             text = f"no member answered within {timeout} s: {self._unreached_text()}"
-            raise errors.Unavailable(text, applied=False) from error
+            raise errors.Unavailable(text, applied=False) from None
 
     # The connection.
 
