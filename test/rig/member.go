@@ -103,6 +103,27 @@ func (m *Member) SetArgs(args ...string) { m.args = args }
 // Log returns the end of what the member has written to its log.
 func (m *Member) Log() string { return m.log.tail() }
 
+// Logged returns the first line with a text in what the member has written to its log, and what follows; empty when there is
+// none.
+func (m *Member) Logged(text string) string { return m.log.from(text) }
+
+// PID returns the process id of the last start.
+func (m *Member) PID() int { return m.cmd.Process.Pid }
+
+// Exited reports whether the process has ended, by itself or by the test.
+func (m *Member) Exited() bool {
+	if m.cmd == nil {
+		return true
+	}
+	select {
+	case err := <-m.done:
+		m.done <- err
+		return true
+	default:
+		return false
+	}
+}
+
 // Restart starts the process again on its directory and waits until it serves. The process must not be running.
 func (m *Member) Restart(ctx context.Context) {
 	m.t.Helper()
@@ -290,4 +311,17 @@ func (b *logBuffer) tail() string {
 	defer b.mu.Unlock()
 	data := b.buf.Bytes()
 	return string(data[max(0, len(data)-logBytesMax):])
+}
+
+// from returns what begins with the first line that has a text, at most logBytesMax bytes of it; empty when no line has.
+func (b *logBuffer) from(text string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data := b.buf.Bytes()
+	at := bytes.Index(data, []byte(text))
+	if at < 0 {
+		return ""
+	}
+	data = data[bytes.LastIndexByte(data[:at], '\n')+1:]
+	return string(data[:min(len(data), logBytesMax)])
 }

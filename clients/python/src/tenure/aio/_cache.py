@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import errors
-from tenure.aio._dispatch import Listeners
 from tenure.aio._wait import within
 from tenure.aio._watch import Watch
 from tenure.types import Event, EventType, KeyValue
@@ -54,7 +53,7 @@ class Cache:
         self._filling: dict[str, KeyValue] | None = {}
         self._settled = asyncio.Event()  # It was filled, or is fed no more.
         self._fresh_at = float("-inf")
-        self._listeners = Listeners(client._dispatcher.line())
+        self._callbacks: list[Callable[[Event], Any]] = []
         self._watch: Watch = client.watch(
             prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
         )
@@ -94,7 +93,8 @@ class Cache:
         if self._filling is None:
             self.revision = max(self.revision, event.revision)
         if event.type is not EventType.PROGRESS:
-            self._listeners.tell(event)
+            for callback in self._callbacks:
+                self._client._dispatcher.call(callback, event)
 
     @property
     def stale(self) -> float:
@@ -129,7 +129,7 @@ class Cache:
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """Registers a callback for every event from now on. Also a decorator."""
-        self._listeners.add(callback)
+        self._callbacks.append(callback)
         return callback
 
     async def close(self) -> None:

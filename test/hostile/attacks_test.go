@@ -1,0 +1,103 @@
+package hostile_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// attack is one kind of attack.
+type attack struct {
+	entry, name string
+	three       bool                                   // also in the short form it is made on three members, not on one
+	flags       []string                               // of the members
+	shows       string                                 // a metric of the attacked member that is above 0 when the attack is one
+	files       int                                    // descriptors of a member in the short form; 0: as many as there are
+	prepare     func(*scene)                           // what the test makes before
+	attack      func(context.Context, *attacker) error // runs in the attacker's process; the attack stands when it returns
+	after       func(*scene)                           // what must hold beside what judge checks
+	pins        func(long bool) int                    // what the attack may pin by docs/operations.md, in MiB
+}
+
+// attacks returns all there are, with the entry of the list of attacks that each belongs to.
+func attacks() []attack {
+	return slices.Concat(callAttacks(), unfinishedAttacks(), unreadAttacks(), connectionAttacks(), fieldAttacks(), oddAttacks())
+}
+
+// wellBehaved is what attacks are compared with: calls as clients make them.
+var wellBehaved = attack{name: "well-behaved calls", attack: behaveWell}
+
+// idleMiB is what a member takes that little is asked of; see docs/operations.md.
+const idleMiB = 256
+
+// bound returns how much memory a member may take under an attack, in MiB: what it takes anyway, and twice what the attack
+// may pin.
+func (a attack) bound(long bool) int {
+	if a.pins == nil {
+		return idleMiB
+	}
+	return idleMiB + 2*a.pins(long)
+}
+
+// TestAQuietClientIsServed makes no attack: the harness itself must find nothing.
+func TestAQuietClientIsServed(t *testing.T) {
+	wellBehaved.make(t, 1)
+}
+
+func TestAttacks(t *testing.T) {
+	base := map[int]time.Duration{}
+	if long() {
+		for _, members := range []int{1, 3} {
+			t.Run(fmt.Sprintf("well-behaved calls, members %d", members), func(t *testing.T) {
+				base[members] = wellBehaved.make(t, members).p99()
+			})
+		}
+	}
+	for _, a := range attacks() {
+		t.Run(a.name, func(t *testing.T) {
+			members := 1
+			if a.three {
+				members = 3
+			}
+			if !long() {
+				a.make(t, members)
+				return
+			}
+			for _, members := range []int{1, 3} {
+				t.Run(fmt.Sprintf("members %d", members), func(t *testing.T) {
+					a.compare(t, members, base[members])
+				})
+			}
+		})
+	}
+}
+
+// compare makes the attack and compares how long the quiet client's puts take with how long they take beside well-behaved
+// calls.
+func (a attack) compare(t *testing.T, members int, base time.Duration) {
+	t.Helper()
+	const slowerMax = 5
+	p99 := a.make(t, members).p99()
+	t.Logf("| %s | %s | %d | %v | %v |", a.entry, a.name, members, p99.Round(time.Microsecond), base.Round(time.Microsecond))
+	if p99 > slowerMax*base {
+		t.Errorf("puts of the quiet client take %v, those beside well-behaved calls %v; want at most %d times that", p99, base, slowerMax)
+	}
+}
+
+// make makes the attack on a cluster of its own.
+func (a attack) make(t *testing.T, members int) *quiet {
+	t.Helper()
+	s := setScene(t, a, members)
+	s.quiet.forget()
+	r := s.attack(a.name)
+	s.judge(r, a.bound(long()))
+	if a.shows != "" && s.counted(a.shows) == 0 {
+		t.Errorf("%s is 0: the attack was none", a.shows)
+	}
+	if a.after != nil {
+		a.after(s)
+	}
+	return s.quiet
+}

@@ -1,0 +1,220 @@
+package hostile_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tenure-io/tenure/gen/openapi"
+)
+
+// schema is a part of the API's OpenAPI document that says what a value is.
+type schema struct {
+	Ref                  string             `json:"$ref"`
+	Name, In, Type       string             // of a parameter
+	Properties           map[string]*schema // of an object
+	Items                *schema            // of a list
+	AdditionalProperties *schema            // of a map
+	Schema               *schema            // of a body
+}
+
+// document is the API's OpenAPI document.
+type document struct {
+	Paths       map[string]map[string]struct{ Parameters []*schema }
+	Definitions map[string]*schema
+	Parameters  map[string]*schema
+}
+
+// resolve follows a reference.
+func (d document) resolve(s *schema) *schema {
+	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
+		return d.Definitions[name]
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/parameters/"); ok {
+		return d.Parameters[name]
+	}
+	return s
+}
+
+// usual is what a field has that is not the odd one.
+func (a *attacker) usual(field string) (string, bool) {
+	switch field {
+	case "key", "prefix":
+		return "hostile/odd", true
+	case "sessionId":
+		return a.Given["hostile session"], true
+	default:
+		return "", false
+	}
+}
+
+// place makes a body of JSON with a text at one place in it.
+type place func(text string) any
+
+// places returns all places of texts in a value of a schema. Objects within objects of their own kind end at depth.
+func (a *attacker) places(d document, s *schema, depth int) map[string]place {
+	s = d.resolve(s)
+	all := map[string]place{}
+	const deepest = 5
+	switch {
+	case depth > deepest:
+	case s.Items != nil:
+		for name, at := range a.places(d, s.Items, depth+1) {
+			all["[]"+name] = func(text string) any { return []any{at(text)} }
+		}
+	case s.AdditionalProperties != nil:
+		all["{name}"] = func(text string) any { return map[string]any{text: "v"} }
+		all["{value}"] = func(text string) any { return map[string]any{"n": text} }
+	case s.Properties != nil:
+		for field, of := range s.Properties {
+			for name, at := range a.places(d, of, depth+1) {
+				all["."+field+name] = func(text string) any {
+					object := map[string]any{field: at(text)}
+					for other := range s.Properties {
+						if value, ok := a.usual(other); ok && other != field {
+							object[other] = value
+						}
+					}
+					return object
+				}
+			}
+		}
+	case s.Type == "string":
+		all[""] = func(text string) any { return text }
+	}
+	return all
+}
+
+// bodyOf encodes a body; bytes that are not UTF-8 stay as they are.
+func bodyOf(at place, text string) ([]byte, error) {
+	const stand = "\u2603odd\u2603"
+	if strings.ToValidUTF8(text, "") == text {
+		return json.Marshal(at(text))
+	}
+	body, err := json.Marshal(at(stand))
+	return []byte(strings.ReplaceAll(string(body), stand, text)), err
+}
+
+// oddREST puts odd texts into every parameter of every path, and every field of every body, that OpenAPI names.
+func oddREST(ctx context.Context, a *attacker) error {
+	var d document
+	if err := json.Unmarshal(openapi.Document(), &d); err != nil {
+		return err
+	}
+	client := a.web()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(64) // A connection whose headers are too long stays half a second.
+	fields := 0
+	for path, methods := range d.Paths {
+		for method, operation := range methods {
+			for _, p := range operation.Parameters {
+				p = d.resolve(p)
+				places := map[string]place{"": nil}
+				if p.In == "body" {
+					places = a.places(d, p.Schema, 0)
+				} else if p.Type != "string" && p.Type != "array" {
+					continue
+				}
+				for name, at := range places {
+					fields++
+					for kind, text := range oddTexts() {
+						what := fmt.Sprintf("%s %s %s%s: %s", method, path, p.Name, name, kind)
+						g.Go(func() error {
+							r, err := a.oddRequest(ctx, method, path, p, at, text)
+							if err == nil {
+								a.askSome(client, what, r)
+							}
+							return err
+						})
+					}
+				}
+			}
+		}
+	}
+	const fieldsMin = 200
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	client.CloseIdleConnections()
+	if fields < fieldsMin {
+		return fmt.Errorf("%d fields were found, want at least %d", fields, fieldsMin)
+	}
+	return nil
+}
+
+// oddRequest makes a request with one odd text.
+func (a *attacker) oddRequest(ctx context.Context, method, path string, p *schema, at place, text string) (*http.Request, error) {
+	target := "http://" + a.Members[0].HTTP
+	for part := range strings.SplitSeq(path[1:], "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			part, _ = a.usual(strings.TrimSuffix(name, "}"))
+			if method == "delete" && strings.HasPrefix(path, "/v1/sessions/") {
+				part = noSession // Other calls need the usual one.
+			}
+			if p.In == "path" {
+				part = text
+			}
+			part = url.PathEscape(part)
+		}
+		target += "/" + part
+	}
+	if p.In == "query" {
+		target += "?" + url.QueryEscape(p.Name) + "=" + url.QueryEscape(text)
+	}
+	var body io.Reader = http.NoBody
+	if p.In == "body" {
+		encoded, err := bodyOf(at, text)
+		if err != nil {
+			return nil, err
+		}
+		body = strings.NewReader(string(encoded))
+	}
+	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), target, body)
+	if err == nil && p.In == "header" {
+		r.Header[p.Name] = []string{strings.NewReplacer("\x00", "", "\r", "", "\n", "").Replace(text)}
+	}
+	return r, err
+}
+
+// askSome is ask for answers that may not end: of a stream the first line is read.
+func (a *attacker) askSome(client *http.Client, what string, r *http.Request) {
+	answer, err := client.Do(r)
+	if err != nil {
+		return // What the client refuses to send, and what the member cut.
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.Header.Get("Content-Type") != "application/x-ndjson" {
+		body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<20)) // It may break off.
+		a.status(what, answer, body)
+		return
+	}
+	line, _ := bufio.NewReader(answer.Body).ReadString('\n') // The same.
+	a.status(what, answer, nil)
+	var said struct {
+		Error struct{ Code string }
+	}
+	if err = json.Unmarshal([]byte(line), &said); err == nil && (said.Error.Code == "INTERNAL" || said.Error.Code == "UNKNOWN") {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.fault(what, line)
+	}
+}
+
+// giveSession makes a session that the attacker may use.
+func giveSession(s *scene) {
+	err := s.quiet.again(s.t.Context(), "create session", func(ctx context.Context) error {
+		opened, err := s.quiet.renewer.CreateSession(ctx, newSession())
+		s.given["hostile session"] = opened.GetSessionId()
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}

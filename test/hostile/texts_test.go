@@ -1,0 +1,24 @@
+package hostile_test
+
+import "strings"
+
+// oddTexts are what stands in every place of a text, one after the other.
+func oddTexts() map[string]string {
+	return map[string]string{
+		"empty":              "",
+		"over a name":        strings.Repeat("n", 257),
+		"over a key":         strings.Repeat("k", 1025),
+		"over a value":       strings.Repeat("v", 512<<10+1),
+		"1.4 MB":             strings.Repeat("m", 1_400_000),
+		"control characters": strings.Repeat("\x00\x01\x7f\r\n\t\x1b\u2028", 32),
+		"bad UTF-8":          "a\xff\xc3(\xed\xa0\x80",
+	}
+}
+
+// fieldAttacks put every odd text into every field.
+func fieldAttacks() []attack {
+	return []attack{
+		{entry: "S12", name: "odd texts in every field of REST", attack: oddREST, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
+		{entry: "S12", name: "odd texts in every field of gRPC", attack: oddCalls, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
+	}
+}

@@ -1,0 +1,140 @@
+package hostile_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// unreadAttacks ask for much and read nothing.
+func unreadAttacks() []attack {
+	return []attack{
+		{
+			entry: "S10", name: "renewals that are never read", attack: renewUnread,
+			pins: func(long bool) int { return 1 + unreadRenewals(long)/2 },
+		},
+		{
+			entry: "streams", name: "streams that are never read", attack: streamUnread, prepare: putMuch,
+			pins: func(long bool) int { return 1 + unreadStreams(long)*(64+32)>>10 },
+		},
+	}
+}
+
+// unreadRenewals is how many streams of renewals are never read.
+func unreadRenewals(long bool) int {
+	if long {
+		return 400
+	}
+	return 20
+}
+
+// renewUnread renews sessions of names of 1.4 MB, on streams whose answers are never read.
+func renewUnread(ctx context.Context, a *attacker) error {
+	id := strings.Repeat("i", 1_400_000)
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	short := &tenurev1.KeepAliveRequest{}
+	for i := range 1024 {
+		short.Renewals = append(short.Renewals, &tenurev1.SessionRenewal{SessionId: "no session", Number: uint64(i)})
+	}
+	for i := range unreadRenewals(a.Long) {
+		stream, err := tenurev1.NewSessionServiceClient(conn).KeepAlive(ctx)
+		if err != nil {
+			a.answered("renewals", err)
+			continue
+		}
+		_ = stream.Send(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: id, Number: 1}}}) // It may be refused.
+		go func() {                                                                                                   // It ends with the process.
+			for n := 0; n < a.count(8, 1000) && stream.Send(short) == nil; n++ {
+			}
+		}()
+		if i%10 == 0 {
+			_ = stream.Send(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: id[:64]}}}) // The same.
+		}
+	}
+	return nil
+}
+
+// unreadStreams is how many streams are never read.
+func unreadStreams(long bool) int {
+	if long {
+		return 20_000
+	}
+	return 400
+}
+
+// putMuch puts what is more than a stream that is not read can hold.
+func putMuch(s *scene) {
+	for i := range 16 {
+		put := &tenurev1.PutRequest{Key: fmt.Sprint("much/", i), Content: &tenurev1.PutRequest_Value{Value: make([]byte, 100_000)}}
+		err := s.quiet.again(s.t.Context(), "put", func(ctx context.Context) error {
+			_, err := s.quiet.kv.Put(ctx, put)
+			return err
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// streamUnread begins streams of each kind that reads on the member's side, and reads none of them.
+func streamUnread(ctx context.Context, a *attacker) error {
+	const perWire = 4000
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	session, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx, &tenurev1.CreateSessionRequest{})
+	if err != nil {
+		return err
+	}
+	kinds := []struct {
+		method  string
+		request func(i int) proto.Message
+	}{
+		{tenurev1.WatchService_Watch_FullMethodName, func(int) proto.Message {
+			return &tenurev1.WatchRequest{Prefixes: []string{"much/"}, Initial: true}
+		}},
+		{tenurev1.LockService_AcquireLock_FullMethodName, func(i int) proto.Message {
+			return &tenurev1.AcquireLockRequest{
+				Key: "unread/lock", SessionId: session.GetSessionId(), Wait: durationpb.New(patience),
+				Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
+			}
+		}},
+		{tenurev1.ElectionService_Campaign_FullMethodName, func(i int) proto.Message {
+			return &tenurev1.CampaignRequest{
+				Key: "unread/election", SessionId: session.GetSessionId(), Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
+			}
+		}},
+		{tenurev1.ElectionService_Observe_FullMethodName, func(int) proto.Message {
+			return &tenurev1.ObserveRequest{Key: "unread/election"}
+		}},
+		{tenurev1.ClusterService_Backup_FullMethodName, func(int) proto.Message { return &tenurev1.BackupRequest{} }},
+	}
+	var w *wire
+	for i := range unreadStreams(a.Long) {
+		if i%perWire == 0 {
+			if w, err = a.wire(ctx, a.Members[0].GRPC); err != nil {
+				return err
+			}
+			w.deaf()
+		}
+		kind := kinds[i%len(kinds)]
+		data, err := proto.Marshal(kind.request(i))
+		if err != nil {
+			return err
+		}
+		stream := uint32(2*(i%perWire) + 1)
+		if !w.spend(len(data)+5) || w.call(stream, kind.method) != nil || w.WriteData(stream, true, framed(len(data), data)) != nil {
+			return fmt.Errorf("the member hung up at stream %d", i)
+		}
+	}
+	return nil
+}

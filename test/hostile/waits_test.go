@@ -1,0 +1,74 @@
+package hostile_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// callAttacks are those by calls of gRPC that are well-formed each.
+func callAttacks() []attack {
+	return []attack{
+		{
+			entry: "S9", name: "waits for one lock", attack: waitOften,
+			pins: func(long bool) int { return waits(long) * 32 >> 10 },
+		},
+	}
+}
+
+// waits is how often one caller waits for a lock.
+func waits(long bool) int {
+	if long {
+		return 20_000
+	}
+	return 1500
+}
+
+// waitOften waits for one lock over and over, on ten connections.
+func waitOften(ctx context.Context, a *attacker) error {
+	const conns, owners = 10, 1000 // A session can have some 4 000 places.
+	var all []*grpc.ClientConn
+	for range conns {
+		conn, err := a.dial(a.Members[0].GRPC)
+		if err != nil {
+			return err
+		}
+		all = append(all, conn)
+	}
+	sessions, locks := tenurev1.NewSessionServiceClient(all[0]), tenurev1.NewLockServiceClient(all[0])
+	open := func() (string, error) {
+		s, err := sessions.CreateSession(ctx, &tenurev1.CreateSessionRequest{})
+		return s.GetSessionId(), err
+	}
+	holder, err := open()
+	if err != nil {
+		return err
+	}
+	if _, err = locks.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: "hostile/lock", SessionId: holder}); err != nil {
+		return err
+	}
+	for first := 0; first < waits(a.Long); first += owners {
+		session, err := open()
+		if err != nil {
+			return err
+		}
+		for i := range min(owners, waits(a.Long)-first) {
+			go func() { // It ends with the process.
+				_, err := tenurev1.NewLockServiceClient(all[i%conns]).TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{
+					Key: "hostile/lock", SessionId: session, Wait: durationpb.New(time.Minute),
+					Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
+				})
+				a.answered("wait", err)
+			}()
+		}
+	}
+	return a.until(ctx, func() (bool, error) {
+		got, err := locks.GetLock(ctx, &tenurev1.GetLockRequest{Key: "hostile/lock"})
+		return int(got.GetLock().GetWaiters()) >= waits(a.Long)*9/10 || a.refused() > 0, err
+	})
+}
