@@ -25,27 +25,27 @@ const (
 // Member is one server of the cluster.
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; random, never reused. In JSON a string of digits.
+	// Its id: random, never reused. In JSON it is a string of digits.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Its name, unique in the cluster.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// host:port for gRPC clients, as advertised.
+	// Advertised host:port for gRPC clients.
 	ClientAddress string `protobuf:"bytes,3,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
-	// host:port for HTTP clients, as advertised.
+	// Advertised host:port for HTTP clients.
 	HttpAddress string `protobuf:"bytes,4,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
-	// host:port for other members, as advertised.
+	// Advertised host:port for other members.
 	PeerAddress string `protobuf:"bytes,5,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Whether it does not vote.
+	// Whether it is a learner, which does not vote.
 	Learner bool `protobuf:"varint,6,opt,name=learner,proto3" json:"learner,omitempty"`
-	// Whether it leads.
+	// Whether it is the leader.
 	Leader bool `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Failure domain; free text.
 	Zone string `protobuf:"bytes,8,opt,name=zone,proto3" json:"zone,omitempty"`
-	// Version of its program.
+	// Version of its binary.
 	Version string `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`
-	// Whether the answering member reaches it. Unset for itself, and where it does not know.
+	// Whether the answering member can reach it. Unset for itself, or if not known.
 	Reachable *bool `protobuf:"varint,10,opt,name=reachable,proto3,oneof" json:"reachable,omitempty"`
-	// How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+	// Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
 	Lag           *uint64 `protobuf:"varint,11,opt,name=lag,proto3,oneof" json:"lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -158,7 +158,7 @@ func (x *Member) GetLag() uint64 {
 	return 0
 }
 
-// GetStatusRequest asks the answering member.
+// GetStatusRequest has no fields: the member that gets it responds.
 type GetStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -195,14 +195,14 @@ func (*GetStatusRequest) Descriptor() ([]byte, []int) {
 	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{1}
 }
 
-// StatusProblem is something an operator should look at.
+// StatusProblem is a problem that an operator should examine.
 type StatusProblem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Short name, also the heading of its runbook.
+	// Short name, which is also the heading of its runbook.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What is the case, in a sentence.
+	// Description in one sentence.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Where to read what to do about it: a URL.
+	// URL of the runbook.
 	Runbook       string `protobuf:"bytes,3,opt,name=runbook,proto3" json:"runbook,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -259,20 +259,20 @@ func (x *StatusProblem) GetRunbook() string {
 	return ""
 }
 
-// GetStatusResponse tells how the answering member sees the cluster.
+// GetStatusResponse is the cluster's status as the answering member sees it.
 type GetStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Name of the leader; empty when there is none.
+	// Name of the leader; empty if there is none.
 	Leader string `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
 	// The members.
 	Members []*Member `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
 	// Name of the answering member.
 	Member string `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"`
-	// Version of its program.
+	// Version of its binary.
 	Version string `protobuf:"bytes,5,opt,name=version,proto3" json:"version,omitempty"`
-	// What needs attention, worst first.
+	// Problems, worst first.
 	Problems []*StatusProblem `protobuf:"bytes,6,rep,name=problems,proto3" json:"problems,omitempty"`
 	// Last committed raft index.
 	CommitIndex uint64 `protobuf:"varint,7,opt,name=commit_index,json=commitIndex,proto3" json:"commit_index,omitempty"`
@@ -282,30 +282,30 @@ type GetStatusResponse struct {
 	FirstIndex uint64 `protobuf:"varint,9,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
 	// Last raft index in the log.
 	LastIndex uint64 `protobuf:"varint,10,opt,name=last_index,json=lastIndex,proto3" json:"last_index,omitempty"`
-	// Live keys.
+	// Number of keys.
 	Keys uint64 `protobuf:"varint,11,opt,name=keys,proto3" json:"keys,omitempty"`
-	// Live sessions.
+	// Number of live sessions.
 	Sessions uint64 `protobuf:"varint,12,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	// Bytes of live keys and values.
 	LiveBytes uint64 `protobuf:"varint,13,opt,name=live_bytes,json=liveBytes,proto3" json:"live_bytes,omitempty"`
 	// Bytes of the store on disk.
 	DiskBytes uint64 `protobuf:"varint,14,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
-	// Last revision whose history is forgotten.
+	// Last revision whose history was discarded.
 	CompactedRevision uint64 `protobuf:"varint,15,opt,name=compacted_revision,json=compactedRevision,proto3" json:"compacted_revision,omitempty"`
 	// Rolling checksum of log and state at applied_index: 16 hexadecimal digits.
 	Checksum string `protobuf:"bytes,16,opt,name=checksum,proto3" json:"checksum,omitempty"`
 	// How long the member has been running.
 	Uptime *durationpb.Duration `protobuf:"bytes,17,opt,name=uptime,proto3" json:"uptime,omitempty"`
-	// Watches served by the answering member.
+	// Number of watches served by the answering member.
 	Watches uint64 `protobuf:"varint,18,opt,name=watches,proto3" json:"watches,omitempty"`
 	// Cluster version in use.
 	ClusterVersion uint32 `protobuf:"varint,19,opt,name=cluster_version,json=clusterVersion,proto3" json:"cluster_version,omitempty"`
-	// Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+	// Bytes of the whole state, as counted for its limit: keys, locks, waiters, sessions, history.
 	StoreBytes uint64 `protobuf:"varint,20,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
-	// Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+	// Limit of the whole state in bytes. From 95 % on, changes that make the state grow are refused with QUOTA_EXCEEDED.
 	StoreBytesMax uint64 `protobuf:"varint,21,opt,name=store_bytes_max,json=storeBytesMax,proto3" json:"store_bytes_max,omitempty"`
-	// How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-	// the whole freeze.
+	// Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+	// other than the leader returns the full duration.
 	FreezeLeft    *durationpb.Duration `protobuf:"bytes,22,opt,name=freeze_left,json=freezeLeft,proto3" json:"freeze_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -495,7 +495,7 @@ func (x *GetStatusResponse) GetFreezeLeft() *durationpb.Duration {
 	return nil
 }
 
-// ListMembersRequest asks for the members.
+// ListMembersRequest has no fields.
 type ListMembersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -532,10 +532,10 @@ func (*ListMembersRequest) Descriptor() ([]byte, []int) {
 	return file_tenure_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
-// ListMembersResponse lists the members.
+// ListMembersResponse returns the members.
 type ListMembersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The members, ordered by name.
 	Members       []*Member `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
@@ -592,11 +592,12 @@ type AddMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Must be empty: the member says its addresses itself when it joins.
+	// Must be empty: the member reports its addresses when it joins.
 	PeerAddress string `protobuf:"bytes,2,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Whether it stays a learner after it has caught up.
+	// Whether it remains a learner after it has caught up.
 	StayLearner bool `protobuf:"varint,3,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
-	// How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+	// Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+	// again.
 	Ttl           *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -663,13 +664,13 @@ func (x *AddMemberRequest) GetTtl() *durationpb.Duration {
 // AddMemberResponse returns a join token.
 type AddMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+	// The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
 	JoinToken string `protobuf:"bytes,3,opt,name=join_token,json=joinToken,proto3" json:"join_token,omitempty"`
-	// How long it can be used.
+	// Time for which it is valid.
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// Whether an earlier token for this name, which nobody had used, was ended.
+	// Whether an unused earlier token for this name was invalidated.
 	ReplacedToken bool `protobuf:"varint,5,opt,name=replaced_token,json=replacedToken,proto3" json:"replaced_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -733,12 +734,12 @@ func (x *AddMemberResponse) GetReplacedToken() bool {
 	return false
 }
 
-// PromoteMemberRequest names the learner.
+// PromoteMemberRequest identifies the learner.
 type PromoteMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	MemberId uint64 `protobuf:"varint,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Promotes it even if it has not caught up.
+	// Promote it even if it has not caught up.
 	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -788,10 +789,10 @@ func (x *PromoteMemberRequest) GetForce() bool {
 	return false
 }
 
-// PromoteMemberResponse confirms.
+// PromoteMemberResponse confirms the change.
 type PromoteMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header        *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -834,12 +835,12 @@ func (x *PromoteMemberResponse) GetHeader() *ResponseHeader {
 	return nil
 }
 
-// RemoveMemberRequest names the member.
+// RemoveMemberRequest identifies the member.
 type RemoveMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	MemberId uint64 `protobuf:"varint,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Removes it even if that loses the quorum.
+	// Remove it even if the cluster loses its quorum.
 	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -889,10 +890,10 @@ func (x *RemoveMemberRequest) GetForce() bool {
 	return false
 }
 
-// RemoveMemberResponse confirms.
+// RemoveMemberResponse confirms the change.
 type RemoveMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header        *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -935,18 +936,19 @@ func (x *RemoveMemberResponse) GetHeader() *ResponseHeader {
 	return nil
 }
 
-// ReplaceMemberRequest names the old member and describes the new one.
+// ReplaceMemberRequest identifies the old member and describes the new one.
 type ReplaceMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the member to remove.
 	MemberId uint64 `protobuf:"varint,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+	// Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Must be empty: the new member says its addresses itself when it joins.
+	// Must be empty: the new member reports its addresses when it joins.
 	PeerAddress string `protobuf:"bytes,3,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Replaces it even if that endangers the quorum.
+	// Replace it even if the cluster may lose its quorum.
 	Force bool `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
-	// How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+	// Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+	// again.
 	Ttl           *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1020,13 +1022,13 @@ func (x *ReplaceMemberRequest) GetTtl() *durationpb.Duration {
 // ReplaceMemberResponse returns a join token.
 type ReplaceMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+	// The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
 	JoinToken string `protobuf:"bytes,3,opt,name=join_token,json=joinToken,proto3" json:"join_token,omitempty"`
-	// How long it can be used.
+	// Time for which it is valid.
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+	// Whether an unused earlier token for this name, or for the place of this member, was invalidated.
 	ReplacedToken bool `protobuf:"varint,5,opt,name=replaced_token,json=replacedToken,proto3" json:"replaced_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1090,10 +1092,10 @@ func (x *ReplaceMemberResponse) GetReplacedToken() bool {
 	return false
 }
 
-// TransferLeadershipRequest names the heir.
+// TransferLeadershipRequest identifies the new leader.
 type TransferLeadershipRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; zero: the member that is furthest.
+	// Its id; zero: the member with the most up-to-date log.
 	MemberId      uint64 `protobuf:"varint,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1136,10 +1138,10 @@ func (x *TransferLeadershipRequest) GetMemberId() uint64 {
 	return 0
 }
 
-// TransferLeadershipResponse tells who leads.
+// TransferLeadershipResponse returns the new leader.
 type TransferLeadershipResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// Name of the new leader.
 	Leader        string `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
@@ -1191,38 +1193,38 @@ func (x *TransferLeadershipResponse) GetLeader() string {
 	return ""
 }
 
-// Limits are replicated limits. Unset in a request: not changed. Always set in a response.
+// Limits are the replicated limits. In a request, an unset limit is not changed. In a response, all are set.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Waiters of one lock; 65 536 at first.
+	// Waiters of one lock; default 65 536.
 	WaitersMax *uint32 `protobuf:"varint,1,opt,name=waiters_max,json=waitersMax,proto3,oneof" json:"waiters_max,omitempty"`
-	// Holders of one lock; 16 384 at first.
+	// Holders of one lock; default 16 384.
 	HoldersMax *uint32 `protobuf:"varint,2,opt,name=holders_max,json=holdersMax,proto3,oneof" json:"holders_max,omitempty"`
-	// Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+	// Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
 	SessionObjectsMax *uint32 `protobuf:"varint,3,opt,name=session_objects_max,json=sessionObjectsMax,proto3,oneof" json:"session_objects_max,omitempty"`
-	// Ended sessions that stay readable; 10 000 at first.
+	// Ended sessions that stay readable; default 10 000.
 	EndedSessionsMax *uint32 `protobuf:"varint,4,opt,name=ended_sessions_max,json=endedSessionsMax,proto3,oneof" json:"ended_sessions_max,omitempty"`
-	// Open requests of a session that are remembered; 1 024 at first.
+	// Remembered open requests of a session; default 1 024.
 	RequestWindowMax *uint32 `protobuf:"varint,5,opt,name=request_window_max,json=requestWindowMax,proto3,oneof" json:"request_window_max,omitempty"`
-	// Bytes of remembered results of a session; 1 MiB at first.
+	// Bytes of remembered results of a session; default 1 MiB.
 	RequestWindowBytesMax *uint64 `protobuf:"varint,6,opt,name=request_window_bytes_max,json=requestWindowBytesMax,proto3,oneof" json:"request_window_bytes_max,omitempty"`
-	// Remembered idempotency keys; 100 000 at first.
+	// Remembered idempotency keys; default 100 000.
 	IdempotencyKeysMax *uint32 `protobuf:"varint,7,opt,name=idempotency_keys_max,json=idempotencyKeysMax,proto3,oneof" json:"idempotency_keys_max,omitempty"`
-	// Bytes of remembered requests of ended sessions; 256 MiB at first.
+	// Bytes of remembered requests of ended sessions; default 256 MiB.
 	TombstoneBytesMax *uint64 `protobuf:"varint,8,opt,name=tombstone_bytes_max,json=tombstoneBytesMax,proto3,oneof" json:"tombstone_bytes_max,omitempty"`
-	// Revisions of history to keep; 1 000 000 at first.
+	// Revisions of history to keep; default 1 000 000.
 	HistoryRevisions *uint64 `protobuf:"varint,9,opt,name=history_revisions,json=historyRevisions,proto3,oneof" json:"history_revisions,omitempty"`
-	// How long history is kept; 10 min at first.
+	// Time for which history is kept; default 10 min.
 	HistoryDuration *durationpb.Duration `protobuf:"bytes,10,opt,name=history_duration,json=historyDuration,proto3" json:"history_duration,omitempty"`
-	// Bytes of history to keep at most; 2 GiB at first.
+	// Maximum bytes of history to keep; default 2 GiB.
 	HistoryBytesMax *uint64 `protobuf:"varint,11,opt,name=history_bytes_max,json=historyBytesMax,proto3,oneof" json:"history_bytes_max,omitempty"`
-	// Live sessions; 1 000 000 at first.
+	// Live sessions; default 1 000 000.
 	SessionsMax *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
-	// Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-	// while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-	// 32nd idempotency keys, whatever their own limits say.
+	// Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+	// QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+	// quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
 	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
-	// Bytes of remembered idempotency keys with their results; 256 MiB at first.
+	// Bytes of remembered idempotency keys with their results; default 256 MiB.
 	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -1356,7 +1358,7 @@ func (x *Limits) GetIdempotencyBytesMax() uint64 {
 	return 0
 }
 
-// GetLimitsRequest asks for the limits.
+// GetLimitsRequest has no fields.
 type GetLimitsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1396,7 +1398,7 @@ func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
 // GetLimitsResponse returns the limits.
 type GetLimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The limits in force.
 	Limits        *Limits `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
@@ -1448,7 +1450,7 @@ func (x *GetLimitsResponse) GetLimits() *Limits {
 	return nil
 }
 
-// SetLimitsRequest says which limits to change.
+// SetLimitsRequest contains the limits to change.
 type SetLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new limits.
@@ -1497,7 +1499,7 @@ func (x *SetLimitsRequest) GetLimits() *Limits {
 // SetLimitsResponse returns the limits.
 type SetLimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The limits in force.
 	Limits        *Limits `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
@@ -1549,10 +1551,10 @@ func (x *SetLimitsResponse) GetLimits() *Limits {
 	return nil
 }
 
-// CompactRequest says how far.
+// CompactRequest says how much history to discard.
 type CompactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Last revision to forget; must be at most the current one.
+	// Last revision to discard; at most the current one.
 	Revision      uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1595,12 +1597,12 @@ func (x *CompactRequest) GetRevision() uint64 {
 	return 0
 }
 
-// CompactResponse confirms.
+// CompactResponse confirms the compaction.
 type CompactResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Last forgotten revision.
+	// Last discarded revision.
 	CompactedRevision uint64 `protobuf:"varint,2,opt,name=compacted_revision,json=compactedRevision,proto3" json:"compacted_revision,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1650,10 +1652,10 @@ func (x *CompactResponse) GetCompactedRevision() uint64 {
 	return 0
 }
 
-// EndFreezeRequest says why.
+// EndFreezeRequest contains the reason.
 type EndFreezeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why, at most 1 KiB; required; logged.
+	// Reason, at most 1 KiB; required; logged.
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1696,12 +1698,12 @@ func (x *EndFreezeRequest) GetReason() string {
 	return ""
 }
 
-// EndFreezeResponse says whether there was anything to end.
+// EndFreezeResponse reports whether there was a freeze to end.
 type EndFreezeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether grants were frozen until now.
+	// Whether grants had been frozen.
 	Ended         bool `protobuf:"varint,2,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1751,7 +1753,7 @@ func (x *EndFreezeResponse) GetEnded() bool {
 	return false
 }
 
-// BackupRequest asks for a backup of now.
+// BackupRequest has no fields: the backup is of the current state.
 type BackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1791,7 +1793,7 @@ func (*BackupRequest) Descriptor() ([]byte, []int) {
 // BackupResponse is a part of a backup file, in order.
 type BackupResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin; in the first part only.
+	// Cluster, member and revision; only in the first part.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// Bytes of the file.
 	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`

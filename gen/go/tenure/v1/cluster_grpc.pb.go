@@ -37,34 +37,35 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ClusterService is for operators: state, members, limits, history and backups.
+// ClusterService is for operators: status, members, limits, history and backups.
 type ClusterServiceClient interface {
-	// GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+	// GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// ListMembers lists the members.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
-	// AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-	// token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-	// under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-	// until every member knows join tokens and the cluster version was raised.
+	// AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+	// It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+	// token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+	// FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
-	// PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+	// PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	PromoteMember(ctx context.Context, in *PromoteMemberRequest, opts ...grpc.CallOption) (*PromoteMemberResponse, error)
-	// RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+	// RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
-	// ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-	// removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+	// ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+	// up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+	// MEMBER_NOT_FOUND, and those of AddMember.
 	ReplaceMember(ctx context.Context, in *ReplaceMemberRequest, opts ...grpc.CallOption) (*ReplaceMemberResponse, error)
-	// TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+	// TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
 	// GetLimits returns the replicated limits in force.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
 	// SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
 	SetLimits(ctx context.Context, in *SetLimitsRequest, opts ...grpc.CallOption) (*SetLimitsResponse, error)
-	// Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+	// Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
-	// EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-	// believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+	// EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+	// rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
 	EndFreeze(ctx context.Context, in *EndFreezeRequest, opts ...grpc.CallOption) (*EndFreezeResponse, error)
 	// Backup streams a consistent, checksummed, logical copy of the store.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
@@ -211,34 +212,35 @@ type ClusterService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
 //
-// ClusterService is for operators: state, members, limits, history and backups.
+// ClusterService is for operators: status, members, limits, history and backups.
 type ClusterServiceServer interface {
-	// GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+	// GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// ListMembers lists the members.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
-	// AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-	// token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-	// under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-	// until every member knows join tokens and the cluster version was raised.
+	// AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+	// It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+	// token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+	// FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
-	// PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+	// PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	PromoteMember(context.Context, *PromoteMemberRequest) (*PromoteMemberResponse, error)
-	// RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+	// RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
-	// ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-	// removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+	// ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+	// up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+	// MEMBER_NOT_FOUND, and those of AddMember.
 	ReplaceMember(context.Context, *ReplaceMemberRequest) (*ReplaceMemberResponse, error)
-	// TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+	// TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
 	// GetLimits returns the replicated limits in force.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
 	// SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
 	SetLimits(context.Context, *SetLimitsRequest) (*SetLimitsResponse, error)
-	// Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+	// Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
-	// EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-	// believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+	// EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+	// rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
 	EndFreeze(context.Context, *EndFreezeRequest) (*EndFreezeResponse, error)
 	// Backup streams a consistent, checksummed, logical copy of the store.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error

@@ -23,25 +23,25 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CampaignRequest says who stands.
+// CampaignRequest describes the candidate.
 type CampaignRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the election.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who stands: a UUID.
+	// Session of the candidate: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Value to proclaim when elected, at most 512 KiB.
+	// Value to publish when elected, at most 512 KiB.
 	//
 	// Types that are valid to be assigned to Content:
 	//
 	//	*CampaignRequest_Value
 	//	*CampaignRequest_Text
 	Content isCampaignRequest_Content `protobuf_oneof:"content"`
-	// Longest wait; zero or unset waits without end.
+	// Longest wait; zero or unset: no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
-	// Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+	// Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
 	LeaveOnDisconnect *bool `protobuf:"varint,6,opt,name=leave_on_disconnect,json=leaveOnDisconnect,proto3,oneof" json:"leave_on_disconnect,omitempty"`
-	// Advanced; all fields but force and reason are used.
+	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,7,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -158,7 +158,7 @@ func (*CampaignRequest_Text) isCampaignRequest_Content() {}
 // CampaignResponse is one step on the way to leadership.
 type CampaignResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// What happened.
 	//
@@ -285,7 +285,7 @@ func (*CampaignResponse_Elected) isCampaignResponse_Step() {}
 
 func (*CampaignResponse_Rejected) isCampaignResponse_Step() {}
 
-// ProclaimRequest carries the new value.
+// ProclaimRequest contains the new value.
 type ProclaimRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the election.
@@ -299,7 +299,7 @@ type ProclaimRequest struct {
 	//	*ProclaimRequest_Value
 	//	*ProclaimRequest_Text
 	Content isProclaimRequest_Content `protobuf_oneof:"content"`
-	// Advanced; session_secret, epoch, request_id and guards are used.
+	// Advanced; session_secret, epoch, request_id and guards apply.
 	Options       *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -402,7 +402,7 @@ func (*ProclaimRequest_Text) isProclaimRequest_Content() {}
 // ProclaimResponse confirms the value.
 type ProclaimResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header        *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -445,20 +445,20 @@ func (x *ProclaimResponse) GetHeader() *ResponseHeader {
 	return nil
 }
 
-// ResignRequest names the leader and perhaps its heir.
+// ResignRequest identifies the leader and optionally its successor.
 type ResignRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the election.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who leads: a UUID.
+	// Session of the leader: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Number of the hold; zero: whatever session and owner hold.
+	// Number of the hold; zero: the current hold of the session and owner.
 	LockIndex uint64 `protobuf:"varint,3,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+	// Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
 	ToSessionId string `protobuf:"bytes,4,opt,name=to_session_id,json=toSessionId,proto3" json:"to_session_id,omitempty"`
-	// Candidate's owner.
+	// Owner of that candidate.
 	ToOwner string `protobuf:"bytes,5,opt,name=to_owner,json=toOwner,proto3" json:"to_owner,omitempty"`
-	// Advanced; session_secret, epoch, request_id, guards and owner are used.
+	// Advanced; session_secret, epoch, request_id, guards and owner apply.
 	Options       *CallOptions `protobuf:"bytes,6,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -536,12 +536,12 @@ func (x *ResignRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// ResignResponse says whether there was anything to give up.
+// ResignResponse reports whether leadership was given up.
 type ResignResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether session and owner led until now.
+	// Whether the session and owner had been the leader.
 	Resigned      bool `protobuf:"varint,2,opt,name=resigned,proto3" json:"resigned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -591,12 +591,12 @@ func (x *ResignResponse) GetResigned() bool {
 	return false
 }
 
-// GetLeaderRequest names the election.
+// GetLeaderRequest identifies the election.
 type GetLeaderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -646,16 +646,16 @@ func (x *GetLeaderRequest) GetRead() *ReadOptions {
 	return nil
 }
 
-// Leader is who leads.
+// Leader describes the leader.
 type Leader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The hold, with its token.
 	Hold *Hold `protobuf:"bytes,1,opt,name=hold,proto3" json:"hold,omitempty"`
-	// What the leader proclaimed.
+	// The value that the leader published.
 	Value []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Wall clock since when, for people.
+	// Wall-clock time since when it leads, informational only.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
-	// Candidates who wait.
+	// Number of waiting candidates.
 	Candidates    uint32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -719,12 +719,12 @@ func (x *Leader) GetCandidates() uint32 {
 	return 0
 }
 
-// GetLeaderResponse tells who leads.
+// GetLeaderResponse returns the leader.
 type GetLeaderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The leader; unset when there is none.
+	// The leader; unset if there is none.
 	Leader        *Leader `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -774,7 +774,7 @@ func (x *GetLeaderResponse) GetLeader() *Leader {
 	return nil
 }
 
-// ObserveRequest names the election.
+// ObserveRequest identifies the election.
 type ObserveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key.
@@ -820,12 +820,12 @@ func (x *ObserveRequest) GetKey() string {
 	return ""
 }
 
-// ObserveResponse tells who leads now.
+// ObserveResponse reports the current leader.
 type ObserveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The leader; unset when there is none.
+	// The leader; unset if there is none.
 	Leader *Leader `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Whether changes before this one may have been missed.
 	Gap           bool `protobuf:"varint,3,opt,name=gap,proto3" json:"gap,omitempty"`

@@ -30,19 +30,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+// ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+// the value of the key.
 type ElectionServiceClient interface {
-	// Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+	// Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
 	Campaign(ctx context.Context, in *CampaignRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CampaignResponse], error)
-	// Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+	// Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
 	Proclaim(ctx context.Context, in *ProclaimRequest, opts ...grpc.CallOption) (*ProclaimResponse, error)
-	// Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+	// Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
 	// CANDIDATE_NOT_FOUND.
 	Resign(ctx context.Context, in *ResignRequest, opts ...grpc.CallOption) (*ResignResponse, error)
-	// GetLeader returns the leader; that there is none is an answer.
+	// GetLeader returns the leader. If there is none, that is not an error.
 	GetLeader(ctx context.Context, in *GetLeaderRequest, opts ...grpc.CallOption) (*GetLeaderResponse, error)
-	// Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-	// comes again, marked as a gap.
+	// Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+	// sent again, marked as a gap.
 	Observe(ctx context.Context, in *ObserveRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ObserveResponse], error)
 }
 
@@ -126,19 +127,20 @@ type ElectionService_ObserveClient = grpc.ServerStreamingClient[ObserveResponse]
 // All implementations must embed UnimplementedElectionServiceServer
 // for forward compatibility.
 //
-// ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+// ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+// the value of the key.
 type ElectionServiceServer interface {
-	// Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+	// Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
 	Campaign(*CampaignRequest, grpc.ServerStreamingServer[CampaignResponse]) error
-	// Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+	// Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
 	Proclaim(context.Context, *ProclaimRequest) (*ProclaimResponse, error)
-	// Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+	// Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
 	// CANDIDATE_NOT_FOUND.
 	Resign(context.Context, *ResignRequest) (*ResignResponse, error)
-	// GetLeader returns the leader; that there is none is an answer.
+	// GetLeader returns the leader. If there is none, that is not an error.
 	GetLeader(context.Context, *GetLeaderRequest) (*GetLeaderResponse, error)
-	// Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-	// comes again, marked as a gap.
+	// Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+	// sent again, marked as a gap.
 	Observe(*ObserveRequest, grpc.ServerStreamingServer[ObserveResponse]) error
 	mustEmbedUnimplementedElectionServiceServer()
 }

@@ -21,19 +21,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CompareOperator relates a property of a key to an operand.
+// CompareOperator compares a property of a key with an operand.
 type CompareOperator int32
 
 const (
 	// Means EQUAL.
 	CompareOperator_COMPARE_OPERATOR_UNSPECIFIED CompareOperator = 0
-	// Property equals operand.
+	// The property equals the operand.
 	CompareOperator_COMPARE_OPERATOR_EQUAL CompareOperator = 1
-	// Property differs from operand.
+	// The property differs from the operand.
 	CompareOperator_COMPARE_OPERATOR_NOT_EQUAL CompareOperator = 2
-	// Property is less than operand.
+	// The property is less than the operand.
 	CompareOperator_COMPARE_OPERATOR_LESS CompareOperator = 3
-	// Property is greater than operand.
+	// The property is greater than the operand.
 	CompareOperator_COMPARE_OPERATOR_GREATER CompareOperator = 4
 )
 
@@ -82,12 +82,12 @@ func (CompareOperator) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_v1_kv_proto_rawDescGZIP(), []int{0}
 }
 
-// GetRequest names the key.
+// GetRequest identifies the key.
 type GetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key: valid UTF-8, 1 to 1 024 bytes, any characters.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -140,7 +140,7 @@ func (x *GetRequest) GetRead() *ReadOptions {
 // GetResponse returns the key.
 type GetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The key.
 	Kv            *KeyValue `protobuf:"bytes,2,opt,name=kv,proto3" json:"kv,omitempty"`
@@ -192,18 +192,18 @@ func (x *GetResponse) GetKv() *KeyValue {
 	return nil
 }
 
-// ListRequest chooses keys.
+// ListRequest selects keys.
 type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+	// Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// Whether to leave out the values.
 	KeysOnly bool `protobuf:"varint,2,opt,name=keys_only,json=keysOnly,proto3" json:"keys_only,omitempty"`
-	// Most keys to return, 1 to 1 000; zero is 1 000.
+	// Maximum number of keys to return, 1 to 1 000; zero means 1 000.
 	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Where to go on: next_page_token of the last answer to the same prefix.
+	// next_page_token of the previous page with the same prefix; empty for the first page.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -274,14 +274,14 @@ func (x *ListRequest) GetRead() *ReadOptions {
 	return nil
 }
 
-// ListResponse is a page of keys, of one revision.
+// ListResponse is a page of keys. All are of the same revision.
 type ListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The keys, in byte order.
 	Kvs []*KeyValue `protobuf:"bytes,2,rep,name=kvs,proto3" json:"kvs,omitempty"`
-	// Where to go on; empty at the end.
+	// page_token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -338,32 +338,34 @@ func (x *ListResponse) GetNextPageToken() string {
 	return ""
 }
 
-// PutRequest says what to write.
+// PutRequest describes the write.
 type PutRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key. With sequential it is the prefix of the final key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The value; empty is a value. Over JSON give either value (base64) or text.
+	// The value, which may be empty. In JSON, give either value (base64) or text.
 	//
 	// Types that are valid to be assigned to Content:
 	//
 	//	*PutRequest_Value
 	//	*PutRequest_Text
 	Content isPutRequest_Content `protobuf_oneof:"content"`
-	// A number for the user's own purposes.
+	// A number that Tenure stores and does not interpret.
 	Flags uint64 `protobuf:"varint,4,opt,name=flags,proto3" json:"flags,omitempty"`
-	// Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+	// Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+	// COMPARE_FAILED.
 	IfRevision *uint64 `protobuf:"varint,5,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
-	// Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-	// with release or if_revision.
+	// Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+	// be combined with release or if_revision.
 	Acquire string `protobuf:"bytes,6,opt,name=acquire,proto3" json:"acquire,omitempty"`
-	// Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+	// Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
 	Release string `protobuf:"bytes,7,opt,name=release,proto3" json:"release,omitempty"`
-	// Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+	// Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+	// key's owner.
 	BindSession string `protobuf:"bytes,8,opt,name=bind_session,json=bindSession,proto3" json:"bind_session,omitempty"`
-	// Whether 20 digits of revision and 3 of operation index are appended to the key.
+	// Whether to append 20 digits of the revision and 3 digits of the operation's index to the key.
 	Sequential bool `protobuf:"varint,9,opt,name=sequential,proto3" json:"sequential,omitempty"`
-	// Advanced; all fields but owner are used.
+	// Advanced; all fields except owner apply.
 	Options       *CallOptions `protobuf:"bytes,10,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -490,7 +492,7 @@ type PutRequest_Value struct {
 }
 
 type PutRequest_Text struct {
-	// As text, for people who type; stored as its UTF-8 bytes.
+	// As text, convenient for typing; stored as its UTF-8 bytes.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3,oneof"`
 }
 
@@ -498,20 +500,20 @@ func (*PutRequest_Value) isPutRequest_Content() {}
 
 func (*PutRequest_Text) isPutRequest_Content() {}
 
-// PutResponse says what was written.
+// PutResponse reports what was written.
 type PutResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// With acquire: whether the session holds. Else false.
+	// With acquire: whether the session holds the lock. Otherwise false.
 	Acquired bool `protobuf:"varint,2,opt,name=acquired,proto3" json:"acquired,omitempty"`
-	// With release: whether the session held until now. Else false.
+	// With release: whether the session had held the lock. Otherwise false.
 	Released bool `protobuf:"varint,3,opt,name=released,proto3" json:"released,omitempty"`
-	// The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+	// The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
 	Kv *KeyValue `protobuf:"bytes,4,opt,name=kv,proto3" json:"kv,omitempty"`
 	// Proof of the hold, after a successful acquire.
 	Sequencer *Sequencer `protobuf:"bytes,5,opt,name=sequencer,proto3" json:"sequencer,omitempty"`
-	// The lock as it is, after an unsuccessful acquire or release.
+	// Current state of the lock, after an unsuccessful acquire or release.
 	Lock          *Lock `protobuf:"bytes,6,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -589,14 +591,14 @@ func (x *PutResponse) GetLock() *Lock {
 	return nil
 }
 
-// DeleteRequest names the key.
+// DeleteRequest identifies the key.
 type DeleteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+	// Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
 	IfRevision *uint64 `protobuf:"varint,2,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
-	// Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+	// Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
 	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -653,10 +655,10 @@ func (x *DeleteRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// DeleteResponse says whether there was anything to delete.
+// DeleteResponse reports whether the key existed.
 type DeleteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// Whether the key existed.
 	Deleted       bool `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
@@ -708,14 +710,14 @@ func (x *DeleteResponse) GetDeleted() bool {
 	return false
 }
 
-// DeletePrefixRequest names the prefix.
+// DeletePrefixRequest identifies the keys.
 type DeletePrefixRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys that begin so. Empty needs all.
+	// Keys with this prefix. The empty prefix requires all.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	// Confirms that an empty prefix, every key, is meant.
+	// Confirms that an empty prefix, and so every key, is intended.
 	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
-	// Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+	// Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
 	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -772,12 +774,12 @@ func (x *DeletePrefixRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// DeletePrefixResponse counts what was deleted.
+// DeletePrefixResponse reports how many keys were deleted.
 type DeletePrefixResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Keys that existed and were deleted.
+	// Number of deleted keys.
 	Deleted       uint32 `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -979,7 +981,7 @@ type isCompare_Operand interface {
 }
 
 type Compare_Value struct {
-	// The key's value, bytewise; a missing key is unequal to all.
+	// The key's value, compared bytewise; a missing key equals no value.
 	Value []byte `protobuf:"bytes,3,opt,name=value,proto3,oneof"`
 }
 
@@ -1009,12 +1011,12 @@ type Compare_Flags struct {
 }
 
 type Compare_HeldBy struct {
-	// The EXCLUSIVE holder's session: a UUID, or empty for none.
+	// Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
 	HeldBy string `protobuf:"bytes,9,opt,name=held_by,json=heldBy,proto3,oneof"`
 }
 
 type Compare_Guard struct {
-	// A guard as condition.
+	// A guard as the condition.
 	Guard *Guard `protobuf:"bytes,10,opt,name=guard,proto3,oneof"`
 }
 
@@ -1034,7 +1036,8 @@ func (*Compare_HeldBy) isCompare_Operand() {}
 
 func (*Compare_Guard) isCompare_Operand() {}
 
-// Op is one operation of a transaction. The nested requests' own options must not carry request ids, keys or guards.
+// Op is one operation of a transaction. The options of the nested requests must not contain request ids, idempotency
+// keys or guards.
 type Op struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to do; must be set.
@@ -1168,7 +1171,7 @@ type isOp_Kind interface {
 }
 
 type Op_Get struct {
-	// Reads a key; a missing one is an answer.
+	// Reads a key; a missing key is not an error.
 	Get *GetRequest `protobuf:"bytes,1,opt,name=get,proto3,oneof"`
 }
 
@@ -1193,12 +1196,12 @@ type Op_DeletePrefix struct {
 }
 
 type Op_AcquireLock struct {
-	// Takes a lock without waiting; must succeed.
+	// Acquires a lock without waiting; must succeed.
 	AcquireLock *TryAcquireLockRequest `protobuf:"bytes,6,opt,name=acquire_lock,json=acquireLock,proto3,oneof"`
 }
 
 type Op_ReleaseLock struct {
-	// Gives a lock back; must succeed.
+	// Releases a lock; must succeed.
 	ReleaseLock *ReleaseLockRequest `protobuf:"bytes,7,opt,name=release_lock,json=releaseLock,proto3,oneof"`
 }
 
@@ -1226,13 +1229,13 @@ func (*Op_Check) isOp_Kind() {}
 // TxnRequest is a transaction: at most 128 operations and compares together, no key written twice, no lock changed twice.
 type TxnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Conditions on the state before; none means that they hold.
+	// Conditions on the state before the transaction; with none, then runs.
 	Compares []*Compare `protobuf:"bytes,1,rep,name=compares,proto3" json:"compares,omitempty"`
-	// Operations when all compares hold.
+	// Operations to run if all compares hold.
 	Then []*Op `protobuf:"bytes,2,rep,name=then,proto3" json:"then,omitempty"`
-	// Operations when one does not.
+	// Operations to run if a compare does not hold.
 	Otherwise []*Op `protobuf:"bytes,3,rep,name=otherwise,proto3" json:"otherwise,omitempty"`
-	// Advanced; all fields but owner, force and reason are used.
+	// Advanced; all fields except owner, force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1296,12 +1299,12 @@ func (x *TxnRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// TxnResponse says what a transaction did.
+// TxnResponse reports what a transaction did.
 type TxnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether the compares held, so that then ran and not otherwise.
+	// Whether the compares held, so that then ran instead of otherwise.
 	Succeeded bool `protobuf:"varint,2,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
 	// One for each operation that ran, in order.
 	Responses     []*OpResponse `protobuf:"bytes,3,rep,name=responses,proto3" json:"responses,omitempty"`
@@ -1360,10 +1363,10 @@ func (x *TxnResponse) GetResponses() []*OpResponse {
 	return nil
 }
 
-// OpResponse is what one operation returned. Nested headers are unset.
+// OpResponse is the response of one operation. Nested headers are unset.
 type OpResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By kind of operation; unset for checks.
+	// Depends on the kind of operation; unset for checks.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -1484,37 +1487,37 @@ type isOpResponse_Kind interface {
 }
 
 type OpResponse_Get struct {
-	// Get's; kv is unset when the key is missing.
+	// Of Get; kv is unset if the key does not exist.
 	Get *GetResponse `protobuf:"bytes,1,opt,name=get,proto3,oneof"`
 }
 
 type OpResponse_List struct {
-	// List's; next_page_token is set when there is more, and empty otherwise.
+	// Of List; next_page_token is set if there are more keys.
 	List *ListResponse `protobuf:"bytes,2,opt,name=list,proto3,oneof"`
 }
 
 type OpResponse_Put struct {
-	// Put's.
+	// Of Put.
 	Put *PutResponse `protobuf:"bytes,3,opt,name=put,proto3,oneof"`
 }
 
 type OpResponse_Delete struct {
-	// Delete's.
+	// Of Delete.
 	Delete *DeleteResponse `protobuf:"bytes,4,opt,name=delete,proto3,oneof"`
 }
 
 type OpResponse_DeletePrefix struct {
-	// DeletePrefix's.
+	// Of DeletePrefix.
 	DeletePrefix *DeletePrefixResponse `protobuf:"bytes,5,opt,name=delete_prefix,json=deletePrefix,proto3,oneof"`
 }
 
 type OpResponse_AcquireLock struct {
-	// TryAcquireLock's.
+	// Of TryAcquireLock.
 	AcquireLock *TryAcquireLockResponse `protobuf:"bytes,6,opt,name=acquire_lock,json=acquireLock,proto3,oneof"`
 }
 
 type OpResponse_ReleaseLock struct {
-	// ReleaseLock's.
+	// Of ReleaseLock.
 	ReleaseLock *ReleaseLockResponse `protobuf:"bytes,7,opt,name=release_lock,json=releaseLock,proto3,oneof"`
 }
 

@@ -31,28 +31,30 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+// KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
 type KVServiceClient interface {
 	// Get returns one key.
 	// Errors: KEY_NOT_FOUND, KEY_EMPTY, KEY_TOO_LONG.
 	Get(ctx context.Context, in *GetRequest, opts ...grpc.CallOption) (*GetResponse, error)
-	// List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-	// Errors: PAGE_TOKEN_INVALID.
+	// List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+	// the same revision. Errors: PAGE_TOKEN_INVALID.
 	List(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*ListResponse, error)
-	// Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-	// is an answer, not an error, and then nothing is written.
-	// Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-	// SESSION_SECRET_WRONG, guards' errors.
+	// Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+	// the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+	// KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+	// SESSION_SECRET_WRONG, and the errors of guards.
 	Put(ctx context.Context, in *PutRequest, opts ...grpc.CallOption) (*PutResponse, error)
-	// Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-	// Errors: COMPARE_FAILED, guards' errors.
+	// Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+	// the errors of guards.
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
-	// DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-	// Errors: TOO_MANY_KEYS, guards' errors.
+	// DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+	// keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+	// guards.
 	DeletePrefix(ctx context.Context, in *DeletePrefixRequest, opts ...grpc.CallOption) (*DeletePrefixResponse, error)
-	// Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-	// see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-	// Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+	// Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+	// before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+	// operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+	// TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
 	Txn(ctx context.Context, in *TxnRequest, opts ...grpc.CallOption) (*TxnResponse, error)
 }
 
@@ -128,28 +130,30 @@ func (c *kVServiceClient) Txn(ctx context.Context, in *TxnRequest, opts ...grpc.
 // All implementations must embed UnimplementedKVServiceServer
 // for forward compatibility.
 //
-// KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+// KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
 type KVServiceServer interface {
 	// Get returns one key.
 	// Errors: KEY_NOT_FOUND, KEY_EMPTY, KEY_TOO_LONG.
 	Get(context.Context, *GetRequest) (*GetResponse, error)
-	// List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-	// Errors: PAGE_TOKEN_INVALID.
+	// List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+	// the same revision. Errors: PAGE_TOKEN_INVALID.
 	List(context.Context, *ListRequest) (*ListResponse, error)
-	// Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-	// is an answer, not an error, and then nothing is written.
-	// Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-	// SESSION_SECRET_WRONG, guards' errors.
+	// Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+	// the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+	// KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+	// SESSION_SECRET_WRONG, and the errors of guards.
 	Put(context.Context, *PutRequest) (*PutResponse, error)
-	// Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-	// Errors: COMPARE_FAILED, guards' errors.
+	// Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+	// the errors of guards.
 	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
-	// DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-	// Errors: TOO_MANY_KEYS, guards' errors.
+	// DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+	// keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+	// guards.
 	DeletePrefix(context.Context, *DeletePrefixRequest) (*DeletePrefixResponse, error)
-	// Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-	// see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-	// Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+	// Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+	// before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+	// operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+	// TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
 	Txn(context.Context, *TxnRequest) (*TxnResponse, error)
 	mustEmbedUnimplementedKVServiceServer()
 }

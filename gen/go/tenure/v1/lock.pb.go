@@ -31,7 +31,7 @@ const (
 	HoldEndCause_HOLD_END_CAUSE_UNSPECIFIED HoldEndCause = 0
 	// Its user released it.
 	HoldEndCause_HOLD_END_CAUSE_RELEASED HoldEndCause = 1
-	// Its session's TTL ran out.
+	// Its session's TTL elapsed.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_EXPIRED HoldEndCause = 2
 	// Its session was destroyed.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_DESTROYED HoldEndCause = 3
@@ -39,7 +39,7 @@ const (
 	HoldEndCause_HOLD_END_CAUSE_SESSION_FORCED HoldEndCause = 4
 	// An operator broke the lock.
 	HoldEndCause_HOLD_END_CAUSE_BROKEN HoldEndCause = 5
-	// Its session's check, or its node, failed or was deregistered.
+	// A health check of its session, or its node, failed or was deregistered.
 	HoldEndCause_HOLD_END_CAUSE_CHECK_FAILED HoldEndCause = 6
 	// A restore ended its session.
 	HoldEndCause_HOLD_END_CAUSE_RESTORED HoldEndCause = 7
@@ -49,7 +49,7 @@ const (
 	HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED HoldEndCause = 9
 	// Its session was destroyed cleanly: no lock-delay.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_CLOSED HoldEndCause = 10
-	// Its session was taken over; the hold goes on under a new lock_index and token.
+	// Its session was taken over; the hold continues with a new lock_index and token.
 	HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER HoldEndCause = 11
 )
 
@@ -120,7 +120,7 @@ const (
 	WaitEndCause_WAIT_END_CAUSE_UNSPECIFIED WaitEndCause = 0
 	// Its user gave it up.
 	WaitEndCause_WAIT_END_CAUSE_CANCELLED WaitEndCause = 1
-	// Its time ran out.
+	// Its wait time elapsed.
 	WaitEndCause_WAIT_END_CAUSE_TIMED_OUT WaitEndCause = 2
 	// Its session ended.
 	WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED WaitEndCause = 3
@@ -173,33 +173,33 @@ func (WaitEndCause) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_v1_lock_proto_rawDescGZIP(), []int{1}
 }
 
-// Lock is a lock as it is.
+// Lock is the current state of a lock.
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Mode in use; unspecified when free.
 	Mode LockMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.v1.LockMode" json:"mode,omitempty"`
-	// Limit of permits; SEMAPHORE only.
+	// Total number of permits; SEMAPHORE only.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
-	// with locks that nobody uses and that have no key; the fencing token never does.
+	// Number of the last hold; zero if the lock was never held. It restarts at 1 after the lock was forgotten: compaction
+	// forgets unused locks that have no key. The fencing token never restarts.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Valid holds, at most 100 (8 in answers to an acquire).
+	// Valid holds, at most 100 (8 in responses to an acquire).
 	Holds []*Hold `protobuf:"bytes,5,rep,name=holds,proto3" json:"holds,omitempty"`
-	// Waiters, first one first, at most 100; left out in answers to an acquire.
+	// Waiters in queue order, at most 100; left out in responses to an acquire.
 	Places []*Place `protobuf:"bytes,6,rep,name=places,proto3" json:"places,omitempty"`
-	// Lost holds that still count, at most 100 (8 in answers to an acquire).
+	// Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
 	Delayed []*Hold `protobuf:"bytes,7,rep,name=delayed,proto3" json:"delayed,omitempty"`
-	// All holders.
+	// Number of all holders.
 	Holders uint32 `protobuf:"varint,8,opt,name=holders,proto3" json:"holders,omitempty"`
-	// All waiters.
+	// Number of all waiters.
 	Waiters uint32 `protobuf:"varint,9,opt,name=waiters,proto3" json:"waiters,omitempty"`
-	// All delayed holds.
+	// Number of all delayed holds.
 	DelayedHolds uint32 `protobuf:"varint,10,opt,name=delayed_holds,json=delayedHolds,proto3" json:"delayed_holds,omitempty"`
-	// Last holds that ended, newest last, at most 8; only GetLock fills it.
+	// Most recent holds that ended, newest last, at most 8; only set by GetLock.
 	Past []*PastHold `protobuf:"bytes,11,rep,name=past,proto3" json:"past,omitempty"`
-	// Whether nothing is granted for the time being, because the cluster was restored.
+	// Whether no lock is granted for now, because the cluster was restored.
 	Frozen        bool `protobuf:"varint,12,opt,name=frozen,proto3" json:"frozen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -319,10 +319,10 @@ func (x *Lock) GetFrozen() bool {
 	return false
 }
 
-// PastHold tells why a holder is one no more.
+// PastHold describes a hold that has ended.
 type PastHold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session that held: a UUID.
+	// Session that held the lock: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Its name.
 	SessionName string `protobuf:"bytes,2,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
@@ -334,11 +334,11 @@ type PastHold struct {
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Why it ended.
 	Cause HoldEndCause `protobuf:"varint,6,opt,name=cause,proto3,enum=tenure.v1.HoldEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any.
+	// The operator's reason, if there was one.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Wall clock of the grant, for people.
+	// Wall-clock time of the grant, informational only.
 	GrantTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=grant_time,json=grantTime,proto3" json:"grant_time,omitempty"`
-	// Wall clock of the end, for people.
+	// Wall-clock time of the end, informational only.
 	EndTime       *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -437,29 +437,29 @@ func (x *PastHold) GetEndTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// AcquireLockRequest says who wants which lock. options.owner names the hold within the session: the same session and owner
-// attach to their hold or place, another owner queues like anybody.
+// AcquireLockRequest asks for a lock. options.owner names the hold within the session. A call with the same session and
+// owner finds the existing hold or place; a call with another owner queues separately.
 type AcquireLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who acquires: a UUID.
+	// Session that acquires the lock: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How to share; unset is EXCLUSIVE.
+	// Mode; unset means EXCLUSIVE.
 	Mode LockMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tenure.v1.LockMode" json:"mode,omitempty"`
-	// Permits wanted; SEMAPHORE only; zero is 1.
+	// Number of permits to take; SEMAPHORE only; zero means 1.
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Limit of permits; SEMAPHORE only; required there; fixed by the first.
+	// Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
 	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-	// that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+	// Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+	// key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// Longest wait, counted by the leader; zero or unset waits without end.
+	// Longest wait, measured by the leader; zero or unset: no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
-	// Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-	// place gives it up, and not if another call of the same session and owner waits on it by then.
+	// Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+	// the place gives it up, and only if no other call of the same session and owner waits on it.
 	LeaveOnDisconnect *bool `protobuf:"varint,8,opt,name=leave_on_disconnect,json=leaveOnDisconnect,proto3,oneof" json:"leave_on_disconnect,omitempty"`
-	// Advanced; all fields but force and reason are used.
+	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -561,7 +561,7 @@ func (x *AcquireLockRequest) GetOptions() *CallOptions {
 // AcquireLockResponse is one step on the way to a lock.
 type AcquireLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// What happened.
 	//
@@ -661,17 +661,17 @@ type isAcquireLockResponse_Step interface {
 }
 
 type AcquireLockResponse_Queued struct {
-	// The caller waits; the first message if the lock is not free.
+	// The caller waits; this is the first message if the lock is not free.
 	Queued *LockQueuedStep `protobuf:"bytes,2,opt,name=queued,proto3,oneof"`
 }
 
 type AcquireLockResponse_Moved struct {
-	// The position changed; at most four times a second.
+	// The position changed; sent at most four times a second.
 	Moved *LockMovedStep `protobuf:"bytes,3,opt,name=moved,proto3,oneof"`
 }
 
 type AcquireLockResponse_Granted struct {
-	// The caller holds; the last message.
+	// The caller holds the lock; the last message.
 	Granted *Hold `protobuf:"bytes,4,opt,name=granted,proto3,oneof"`
 }
 
@@ -688,12 +688,12 @@ func (*AcquireLockResponse_Granted) isAcquireLockResponse_Step() {}
 
 func (*AcquireLockResponse_Rejected) isAcquireLockResponse_Step() {}
 
-// LockQueuedStep tells where the caller waits and who holds.
+// LockQueuedStep reports the caller's place in the queue and the holders.
 type LockQueuedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where.
+	// The caller's place.
 	Place *Place `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
-	// The lock as it is.
+	// Current state of the lock.
 	Lock          *Lock `protobuf:"bytes,2,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -743,7 +743,7 @@ func (x *LockQueuedStep) GetLock() *Lock {
 	return nil
 }
 
-// LockMovedStep tells the new position.
+// LockMovedStep reports the new position in the queue.
 type LockMovedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Waiters before the caller.
@@ -789,14 +789,15 @@ func (x *LockMovedStep) GetPosition() uint32 {
 	return 0
 }
 
-// LockRejectedStep tells why the wait ended.
+// LockRejectedStep reports why the wait ended without a grant.
 type LockRejectedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+	// Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+	// and lost again.
 	Cause WaitEndCause `protobuf:"varint,1,opt,name=cause,proto3,enum=tenure.v1.WaitEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any; where the cause is unspecified, what is known.
+	// The operator's reason, if there was one. If the cause is unspecified: what is known.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The lock as it is.
+	// Current state of the lock.
 	Lock          *Lock `protobuf:"bytes,3,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -853,25 +854,25 @@ func (x *LockRejectedStep) GetLock() *Lock {
 	return nil
 }
 
-// TryAcquireLockRequest says who wants which lock, now.
+// TryAcquireLockRequest asks for a lock that is free now.
 type TryAcquireLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who acquires: a UUID.
+	// Session that acquires the lock: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How to share; unset is EXCLUSIVE.
+	// Mode; unset means EXCLUSIVE.
 	Mode LockMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tenure.v1.LockMode" json:"mode,omitempty"`
-	// Permits wanted; SEMAPHORE only; zero is 1.
+	// Number of permits to take; SEMAPHORE only; zero means 1.
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Limit of permits; SEMAPHORE only; required there.
+	// Total number of permits; SEMAPHORE only, and required there.
 	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-	// that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+	// Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+	// key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// Queues for at most this long, up to 60 s; zero or unset does not wait.
+	// Longest wait in the queue, up to 60 s; zero or unset: do not wait.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
-	// Advanced; all fields but force and reason are used.
+	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -963,16 +964,16 @@ func (x *TryAcquireLockRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// TryAcquireLockResponse says whether the lock was had.
+// TryAcquireLockResponse reports whether the lock was acquired.
 type TryAcquireLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether session and owner hold.
+	// Whether the session and owner hold the lock.
 	Acquired bool `protobuf:"varint,2,opt,name=acquired,proto3" json:"acquired,omitempty"`
 	// The hold, if acquired.
 	Hold *Hold `protobuf:"bytes,3,opt,name=hold,proto3" json:"hold,omitempty"`
-	// The lock as it is, if not acquired.
+	// Current state of the lock, if not acquired.
 	Lock          *Lock `protobuf:"bytes,4,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1036,14 +1037,14 @@ func (x *TryAcquireLockResponse) GetLock() *Lock {
 	return nil
 }
 
-// CancelWaitRequest names the place.
+// CancelWaitRequest identifies the place.
 type CancelWaitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who waits: a UUID.
+	// Session that waits: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Advanced; session_secret, epoch, request_id, guards and owner are used.
+	// Advanced; session_secret, epoch, request_id, guards and owner apply.
 	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1100,14 +1101,14 @@ func (x *CancelWaitRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// CancelWaitResponse says whether there was anything to cancel.
+// CancelWaitResponse reports whether a place was given up.
 type CancelWaitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether session and owner waited until now.
+	// Whether the session and owner had been waiting.
 	Cancelled bool `protobuf:"varint,2,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
-	// Their hold, if the grant came first.
+	// Their hold, if the lock was granted first.
 	Hold          *Hold `protobuf:"bytes,3,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1164,23 +1165,23 @@ func (x *CancelWaitResponse) GetHold() *Hold {
 	return nil
 }
 
-// ReleaseLockRequest names the hold.
+// ReleaseLockRequest identifies the hold.
 type ReleaseLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who holds: a UUID.
+	// Session that holds the lock: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Number of the hold; zero: whatever session and owner hold.
+	// Number of the hold; zero: the current hold of the session and owner.
 	LockIndex uint64 `protobuf:"varint,3,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// What to do with the key in the same step; unset leaves it alone.
+	// What to do with the key in the same step; unset: nothing.
 	//
 	// Types that are valid to be assigned to ValueOp:
 	//
 	//	*ReleaseLockRequest_Put
 	//	*ReleaseLockRequest_Delete
 	ValueOp isReleaseLockRequest_ValueOp `protobuf_oneof:"value_op"`
-	// Advanced; all fields are used.
+	// Advanced; all fields apply.
 	Options       *CallOptions `protobuf:"bytes,6,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1274,12 +1275,12 @@ type isReleaseLockRequest_ValueOp interface {
 }
 
 type ReleaseLockRequest_Put struct {
-	// Writes this value.
+	// Write this value.
 	Put []byte `protobuf:"bytes,4,opt,name=put,proto3,oneof"`
 }
 
 type ReleaseLockRequest_Delete struct {
-	// Deletes the key, if true.
+	// Delete the key, if true.
 	Delete bool `protobuf:"varint,5,opt,name=delete,proto3,oneof"`
 }
 
@@ -1287,16 +1288,16 @@ func (*ReleaseLockRequest_Put) isReleaseLockRequest_ValueOp() {}
 
 func (*ReleaseLockRequest_Delete) isReleaseLockRequest_ValueOp() {}
 
-// ReleaseLockResponse says what was released.
+// ReleaseLockResponse reports what was released.
 type ReleaseLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether session and owner held until now.
+	// Whether the session and owner had held the lock.
 	Released bool `protobuf:"varint,2,opt,name=released,proto3" json:"released,omitempty"`
-	// Holds granted in the same step.
+	// Number of holds granted in the same step.
 	Granted uint32 `protobuf:"varint,3,opt,name=granted,proto3" json:"granted,omitempty"`
-	// The lock as it is, if nothing was released.
+	// Current state of the lock, if nothing was released.
 	Lock          *Lock `protobuf:"bytes,4,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1365,7 +1366,7 @@ type GetLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1418,11 +1419,11 @@ func (x *GetLockRequest) GetRead() *ReadOptions {
 // GetLockResponse returns the lock.
 type GetLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The lock.
 	Lock *Lock `protobuf:"bytes,2,opt,name=lock,proto3" json:"lock,omitempty"`
-	// Sessions of its holds, so that people can find the holder.
+	// Sessions of its holds, so that the holders can be found.
 	Sessions      []*Session `protobuf:"bytes,3,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1479,24 +1480,24 @@ func (x *GetLockResponse) GetSessions() []*Session {
 	return nil
 }
 
-// ListLocksRequest chooses locks. Filters that are set must all hold.
+// ListLocksRequest selects locks. A lock must match all filters that are set.
 type ListLocksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys that begin so; empty is every key.
+	// Keys with this prefix; empty: all keys.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// Only locks that this session (a UUID) holds or waits for.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Only locks held by a session whose name begins so.
+	// Only locks held by a session whose name has this prefix.
 	HeldBy string `protobuf:"bytes,3,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"`
 	// Only locks with waiters.
 	Waiting bool `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	// Only locks with a hold older than this, by wall clock.
+	// Only locks with a hold older than this, by wall-clock time.
 	OlderThan *durationpb.Duration `protobuf:"bytes,5,opt,name=older_than,json=olderThan,proto3" json:"older_than,omitempty"`
-	// Most locks to return, 1 to 1 000; zero is 1 000.
+	// Maximum number of locks to return, 1 to 1 000; zero means 1 000.
 	PageSize uint32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Where to go on: next_page_token of the last answer.
+	// next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,8,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1588,14 +1589,14 @@ func (x *ListLocksRequest) GetRead() *ReadOptions {
 	return nil
 }
 
-// ListLocksResponse is a page of locks, of one revision.
+// ListLocksResponse is a page of locks. All are of the same revision.
 type ListLocksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The locks.
 	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
-	// Where to go on; empty at the end.
+	// page_token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1652,18 +1653,18 @@ func (x *ListLocksResponse) GetNextPageToken() string {
 	return ""
 }
 
-// BreakLockRequest says whose hold to take away.
+// BreakLockRequest identifies the holds to take away.
 type BreakLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+	// Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Only this owner's; unset: any owner of the session. Only with session_id.
+	// Take away only those of this owner; unset: all owners of the session. Only with session_id.
 	Owner *string `protobuf:"bytes,3,opt,name=owner,proto3,oneof" json:"owner,omitempty"`
-	// Why, at most 1 KiB; required; kept and logged.
+	// Reason, at most 1 KiB; required; stored and logged.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Advanced; idempotency_key and guards are used.
+	// Advanced; idempotency_key and guards apply.
 	Options       *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1734,14 +1735,14 @@ func (x *BreakLockRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// BreakLockResponse counts what was broken.
+// BreakLockResponse reports what was taken away.
 type BreakLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Holds taken away.
+	// Number of holds taken away.
 	Holds uint32 `protobuf:"varint,2,opt,name=holds,proto3" json:"holds,omitempty"`
-	// Places taken away.
+	// Number of places taken away.
 	Places        uint32 `protobuf:"varint,3,opt,name=places,proto3" json:"places,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1798,10 +1799,10 @@ func (x *BreakLockResponse) GetPlaces() uint32 {
 	return 0
 }
 
-// CheckSequencerRequest carries the proof.
+// CheckSequencerRequest contains the sequencer to check.
 type CheckSequencerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The proof; must be set.
+	// The sequencer; must be set.
 	//
 	// Types that are valid to be assigned to Proof:
 	//
@@ -1877,7 +1878,7 @@ type CheckSequencerRequest_Sequencer struct {
 }
 
 type CheckSequencerRequest_Text struct {
-	// As text, as printed by clients.
+	// As text, in the form that clients print.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3,oneof"`
 }
 
@@ -1885,14 +1886,14 @@ func (*CheckSequencerRequest_Sequencer) isCheckSequencerRequest_Proof() {}
 
 func (*CheckSequencerRequest_Text) isCheckSequencerRequest_Proof() {}
 
-// CheckSequencerResponse says whether it holds.
+// CheckSequencerResponse reports whether the sequencer is valid.
 type CheckSequencerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether this very hold is valid and its session lives.
+	// Whether exactly this hold is valid and its session is live.
 	Holds bool `protobuf:"varint,2,opt,name=holds,proto3" json:"holds,omitempty"`
-	// The lock as it is.
+	// Current state of the lock.
 	Lock          *Lock `protobuf:"bytes,3,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -33,22 +33,23 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-// waiters. Losing a lock race is an answer, not an error.
+// LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+// replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
 type LockServiceClient interface {
-	// AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-	// after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-	// LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+	// AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+	// Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+	// with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+	// SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+	// guards.
 	AcquireLock(ctx context.Context, in *AcquireLockRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AcquireLockResponse], error)
-	// TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-	// long and answers once. Errors: those of AcquireLock.
+	// TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+	// queues for at most that time and responds once. Errors: those of AcquireLock.
 	TryAcquireLock(ctx context.Context, in *TryAcquireLockRequest, opts ...grpc.CallOption) (*TryAcquireLockResponse, error)
-	// CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-	// Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
 	CancelWait(ctx context.Context, in *CancelWaitRequest, opts ...grpc.CallOption) (*CancelWaitResponse, error)
-	// ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-	// Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+	// ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+	// is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	ReleaseLock(ctx context.Context, in *ReleaseLockRequest, opts ...grpc.CallOption) (*ReleaseLockResponse, error)
 	// GetLock returns a lock with its holders, waiters and delays.
 	// Errors: LOCK_NOT_FOUND.
@@ -56,11 +57,11 @@ type LockServiceClient interface {
 	// ListLocks lists locks that are held, waited for or delayed, in byte order of their keys, in pages.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
-	// BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-	// Errors: INVALID_ARGUMENT without reason.
+	// BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+	// without reason.
 	BreakLock(ctx context.Context, in *BreakLockRequest, opts ...grpc.CallOption) (*BreakLockResponse, error)
-	// CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-	// Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+	// CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+	// SEQUENCER_INVALID, HISTORY_CHANGED.
 	CheckSequencer(ctx context.Context, in *CheckSequencerRequest, opts ...grpc.CallOption) (*CheckSequencerResponse, error)
 }
 
@@ -165,22 +166,23 @@ func (c *lockServiceClient) CheckSequencer(ctx context.Context, in *CheckSequenc
 // All implementations must embed UnimplementedLockServiceServer
 // for forward compatibility.
 //
-// LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-// waiters. Losing a lock race is an answer, not an error.
+// LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+// replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
 type LockServiceServer interface {
-	// AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-	// after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-	// LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+	// AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+	// Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+	// with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+	// SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+	// guards.
 	AcquireLock(*AcquireLockRequest, grpc.ServerStreamingServer[AcquireLockResponse]) error
-	// TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-	// long and answers once. Errors: those of AcquireLock.
+	// TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+	// queues for at most that time and responds once. Errors: those of AcquireLock.
 	TryAcquireLock(context.Context, *TryAcquireLockRequest) (*TryAcquireLockResponse, error)
-	// CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-	// Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
 	CancelWait(context.Context, *CancelWaitRequest) (*CancelWaitResponse, error)
-	// ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-	// Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+	// ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+	// is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	ReleaseLock(context.Context, *ReleaseLockRequest) (*ReleaseLockResponse, error)
 	// GetLock returns a lock with its holders, waiters and delays.
 	// Errors: LOCK_NOT_FOUND.
@@ -188,11 +190,11 @@ type LockServiceServer interface {
 	// ListLocks lists locks that are held, waited for or delayed, in byte order of their keys, in pages.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
-	// BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-	// Errors: INVALID_ARGUMENT without reason.
+	// BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+	// without reason.
 	BreakLock(context.Context, *BreakLockRequest) (*BreakLockResponse, error)
-	// CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-	// Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+	// CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+	// SEQUENCER_INVALID, HISTORY_CHANGED.
 	CheckSequencer(context.Context, *CheckSequencerRequest) (*CheckSequencerResponse, error)
 	mustEmbedUnimplementedLockServiceServer()
 }

@@ -23,15 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SessionBehavior says what becomes of the keys a session holds when it ends.
+// SessionBehavior says what happens to the keys of held locks when the session ends.
 type SessionBehavior int32
 
 const (
-	// Means RELEASE in a request; never in a response.
+	// In a request: RELEASE. Never in a response.
 	SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED SessionBehavior = 0
-	// Holds are freed; the values stay.
+	// Holds end; the keys and their values remain.
 	SessionBehavior_SESSION_BEHAVIOR_RELEASE SessionBehavior = 1
-	// A key is deleted for an EXCLUSIVE hold, or when its last shared hold or permit ends.
+	// The key of an EXCLUSIVE hold is deleted. The key of a shared or semaphore lock is deleted when its last hold ends.
 	SessionBehavior_SESSION_BEHAVIOR_DELETE SessionBehavior = 2
 )
 
@@ -80,9 +80,9 @@ func (SessionBehavior) EnumDescriptor() ([]byte, []int) {
 type SessionEndCause int32
 
 const (
-	// The session lives.
+	// The session is live.
 	SessionEndCause_SESSION_END_CAUSE_UNSPECIFIED SessionEndCause = 0
-	// Its TTL ran out.
+	// Its TTL elapsed.
 	SessionEndCause_SESSION_END_CAUSE_EXPIRED SessionEndCause = 1
 	// Its user destroyed it.
 	SessionEndCause_SESSION_END_CAUSE_DESTROYED SessionEndCause = 2
@@ -90,9 +90,9 @@ const (
 	SessionEndCause_SESSION_END_CAUSE_FORCED SessionEndCause = 3
 	// Its node was deregistered.
 	SessionEndCause_SESSION_END_CAUSE_NODE_DEREGISTERED SessionEndCause = 4
-	// A check of it was deregistered.
+	// One of its health checks was deregistered.
 	SessionEndCause_SESSION_END_CAUSE_CHECK_DEREGISTERED SessionEndCause = 5
-	// A check of it turned critical.
+	// One of its health checks became critical.
 	SessionEndCause_SESSION_END_CAUSE_CHECK_CRITICAL SessionEndCause = 6
 	// A restore ended it.
 	SessionEndCause_SESSION_END_CAUSE_RESTORED SessionEndCause = 7
@@ -149,8 +149,8 @@ func (SessionEndCause) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_v1_session_proto_rawDescGZIP(), []int{1}
 }
 
-// SessionChecks lists the health checks a session depends on. Its presence matters: unset means the default check (once
-// there is an agent), empty means none.
+// SessionChecks lists the health checks that a session depends on. Unset means the default check (once there is an
+// agent); empty means none.
 type SessionChecks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Ids of checks on the session's node.
@@ -205,32 +205,34 @@ func (x *SessionChecks) GetServiceChecks() []string {
 	return nil
 }
 
-// CreateSessionRequest describes the session wanted. All fields may be left out.
+// CreateSessionRequest describes the new session. All fields are optional.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Free text by which people find the holder, at most 256 bytes.
+	// Free text that identifies the session to people, at most 256 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the process runs, at most 256 bytes; free text.
+	// Where the process runs; free text, at most 256 bytes.
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	// Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+	// Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-	// election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+	// Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+	// to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+	// Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+	// delay.
 	LockDelay *durationpb.Duration `protobuf:"bytes,5,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// What becomes of held keys at the end. Unset is RELEASE.
+	// What happens to the keys of held locks at the end. Unset: RELEASE.
 	Behavior SessionBehavior `protobuf:"varint,6,opt,name=behavior,proto3,enum=tenure.v1.SessionBehavior" json:"behavior,omitempty"`
-	// Secret chosen by the client, exactly 32 bytes; every call that acts as the session then needs it. Empty: an open
-	// session, unless want_secret. Only its SHA-256 is kept.
+	// Secret chosen by the client, exactly 32 bytes. Every call that acts as the session then requires it. Empty: no
+	// secret, unless want_secret is set. Only its SHA-256 is stored.
 	Secret []byte `protobuf:"bytes,7,opt,name=secret,proto3" json:"secret,omitempty"`
-	// Whether the server makes a secret and returns it, once. Not together with secret or an idempotency key.
+	// Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
 	WantSecret bool `protobuf:"varint,8,opt,name=want_secret,json=wantSecret,proto3" json:"want_secret,omitempty"`
-	// Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+	// Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+	// FEATURE_NOT_ENABLED.
 	Checks *SessionChecks `protobuf:"bytes,9,opt,name=checks,proto3" json:"checks,omitempty"`
-	// Names this process instance, at most 64 bytes, random; empty is allowed.
+	// Random name of this process instance, at most 64 bytes; may be empty.
 	InstanceId []byte `protobuf:"bytes,10,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
-	// Advanced; only idempotency_key and guards are used.
+	// Advanced; only idempotency_key and guards apply.
 	Options       *CallOptions `protobuf:"bytes,11,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -346,21 +348,21 @@ func (x *CreateSessionRequest) GetOptions() *CallOptions {
 // CreateSessionResponse returns the new session.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The session's id: a UUID.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Granted TTL; zero is none.
+	// Granted TTL; zero: the session does not expire.
 	Ttl *durationpb.Duration `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Lock-delay in force.
 	LockDelay *durationpb.Duration `protobuf:"bytes,4,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// The secret, if want_secret; never returned again.
+	// The secret, if want_secret was set; never returned again.
 	Secret []byte `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"`
 	// Epoch, 1.
 	Epoch uint64 `protobuf:"varint,6,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Revision of the creation.
 	CreateRevision uint64 `protobuf:"varint,7,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	// How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+	// Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
 	KeepaliveInterval *durationpb.Duration `protobuf:"bytes,8,opt,name=keepalive_interval,json=keepaliveInterval,proto3" json:"keepalive_interval,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -452,12 +454,12 @@ func (x *CreateSessionResponse) GetKeepaliveInterval() *durationpb.Duration {
 	return nil
 }
 
-// RenewSessionRequest names the session.
+// RenewSessionRequest identifies the session.
 type RenewSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Advanced; session_secret and epoch are used.
+	// Advanced; session_secret and epoch apply.
 	Options       *CallOptions `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -507,10 +509,10 @@ func (x *RenewSessionRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// RenewSessionResponse confirms that the TTL began anew when the leader received the request.
+// RenewSessionResponse confirms that the TTL restarted when the leader received the request.
 type RenewSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The session.
 	Session       *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
@@ -567,12 +569,14 @@ type SessionRenewal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
+	// Epoch, as far as the caller knows. Zero: not checked for a session without a secret; means 1 for a session with
+	// one.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Number that the answer echoes; from it the client knows when the renewal was sent.
+	// Number that the verdict repeats, so that the client knows when it sent the renewal.
 	Number uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
-	// Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
-	// stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
+	// Secret, 32 bytes. Required with the first renewal on this stream of a session that has a secret; may be left out
+	// later. A stream forgets a session that it has not renewed for 30 s and for twice its TTL; then the secret is
+	// required again.
 	Secret        []byte `protobuf:"bytes,4,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -636,10 +640,10 @@ func (x *SessionRenewal) GetSecret() []byte {
 	return nil
 }
 
-// KeepAliveRequest carries up to 1 024 renewals; more is refused as TOO_LARGE.
+// KeepAliveRequest contains up to 1 024 renewals. A request with more fails with TOO_LARGE.
 type KeepAliveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Renewals; a session may occur once.
+	// Renewals; at most one for each session.
 	Renewals      []*SessionRenewal `protobuf:"bytes,1,rep,name=renewals,proto3" json:"renewals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -682,18 +686,18 @@ func (x *KeepAliveRequest) GetRenewals() []*SessionRenewal {
 	return nil
 }
 
-// RenewalVerdict says what became of one renewal.
+// RenewalVerdict is the result of one renewal.
 type RenewalVerdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Number of the renewal that is answered.
+	// Number of the renewal.
 	Number uint64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
-	// Granted TTL, counted from when the leader received the renewal. Unset when refused.
+	// Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
 	Ttl *durationpb.Duration `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-	// all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-	// when it was renewed.
+	// Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+	// SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+	// stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
 	Refused       ErrorReason `protobuf:"varint,4,opt,name=refused,proto3,enum=tenure.v1.ErrorReason" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -757,14 +761,14 @@ func (x *RenewalVerdict) GetRefused() ErrorReason {
 	return ErrorReason_ERROR_REASON_UNSPECIFIED
 }
 
-// KeepAliveResponse answers renewals, carries hints, or both.
+// KeepAliveResponse contains verdicts, hints, or both.
 type KeepAliveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Verdicts, each with the number it answers.
+	// Verdicts, each with the number of its renewal.
 	Verdicts []*RenewalVerdict `protobuf:"bytes,2,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
-	// Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+	// Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
 	Hints         []*SessionHint `protobuf:"bytes,3,rep,name=hints,proto3" json:"hints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -821,7 +825,7 @@ func (x *KeepAliveResponse) GetHints() []*SessionHint {
 	return nil
 }
 
-// SessionHint tells early what the user of a session would find out anyway.
+// SessionHint is an early notice of a change that the user of a session would also learn otherwise.
 type SessionHint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
@@ -924,7 +928,7 @@ type SessionHint_Lost struct {
 }
 
 type SessionHint_Contended struct {
-	// Somebody queues for a lock that the session holds.
+	// Another client waits for a lock that the session holds.
 	Contended *Hold `protobuf:"bytes,4,opt,name=contended,proto3,oneof"`
 }
 
@@ -934,22 +938,22 @@ func (*SessionHint_Lost) isSessionHint_Kind() {}
 
 func (*SessionHint_Contended) isSessionHint_Kind() {}
 
-// AttachSessionRequest names the session and the instance that uses it.
+// AttachSessionRequest identifies the session and the instance that uses it.
 type AttachSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The calling process instance, at most 64 bytes.
 	InstanceId []byte `protobuf:"bytes,2,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
-	// Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
-	// refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-	// alone keeps it. Zero, and attempts without instance_id: not ordered.
+	// Number of this attempt to attach, chosen by the client, increasing. If an attempt of the same instance with a
+	// higher number arrived first, this one is refused with ATTEMPT_OUTDATED. Only the leader keeps this order: it starts
+	// again with a new leader and with a new epoch. Zero, or no instance_id: not ordered.
 	Attempt uint64 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// Whether to take the session over from the instance of options.epoch.
+	// Whether to take the session over from the instance that has options.epoch.
 	TakeOver bool `protobuf:"varint,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
-	// Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+	// Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
 	Options *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
-	// Where to go on: next_page_token of the last answer. Refused together with take_over.
+	// next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1027,22 +1031,22 @@ func (x *AttachSessionRequest) GetPageToken() string {
 	return ""
 }
 
-// AttachSessionResponse tells what the session has: in one answer, or, if that would be larger than 1 MiB, in pages, each of
-// its own revision. Only the pages together tell what the session has not: a hold that was granted after the revision of the
-// first one may be missing in all.
+// AttachSessionResponse returns the holds and places of a session: in one response or, if that would be larger than
+// 1 MiB, in pages. Each page has its own revision. Only all pages together show what the session does not hold, and even
+// then a hold that was granted after the first page's revision may be missing.
 type AttachSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The session, with its epoch.
 	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// What it holds, by key and owner.
+	// Its holds, ordered by key and owner.
 	Holds []*Hold `protobuf:"bytes,3,rep,name=holds,proto3" json:"holds,omitempty"`
-	// Where it queues, by key and owner; they come when all holds are told.
+	// Its places in queues, ordered by key and owner; they follow after all holds.
 	Places []*Place `protobuf:"bytes,4,rep,name=places,proto3" json:"places,omitempty"`
-	// Highest request sequence that was applied under this epoch.
+	// Highest request sequence that was applied in this epoch.
 	MaxSequence uint64 `protobuf:"varint,5,opt,name=max_sequence,json=maxSequence,proto3" json:"max_sequence,omitempty"`
-	// Where to go on; empty when everything is told.
+	// page_token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,6,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1120,18 +1124,18 @@ func (x *AttachSessionResponse) GetNextPageToken() string {
 	return ""
 }
 
-// DestroySessionRequest names the session.
+// DestroySessionRequest identifies the session.
 type DestroySessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Whether its locks are freed at once. False: lock-delay applies to what is still held.
+	// Whether its locks become free immediately. False: the lock-delay applies to the locks that it still holds.
 	Clean bool `protobuf:"varint,2,opt,name=clean,proto3" json:"clean,omitempty"`
-	// Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+	// Advanced; session_secret, epoch, request_id, guards, force and reason apply.
 	Options *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Lets an operator end the session without its secret; the same as options.force.
+	// Lets an operator end the session without its secret; same as options.force.
 	Force bool `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
-	// Why, at most 1 KiB; the same as options.reason; required with force.
+	// Reason, at most 1 KiB; same as options.reason; required with force.
 	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1202,14 +1206,14 @@ func (x *DestroySessionRequest) GetReason() string {
 	return ""
 }
 
-// DestroySessionResponse says what ended.
+// DestroySessionResponse reports what ended.
 type DestroySessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether this call ended it; false when it had ended before.
+	// Whether this call ended the session; false if it had already ended.
 	Destroyed bool `protobuf:"varint,2,opt,name=destroyed,proto3" json:"destroyed,omitempty"`
-	// Holds that ended with it.
+	// Number of holds that ended with it.
 	Holds         uint32 `protobuf:"varint,3,opt,name=holds,proto3" json:"holds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1266,14 +1270,14 @@ func (x *DestroySessionResponse) GetHolds() uint32 {
 	return 0
 }
 
-// GetSessionRequest names the session.
+// GetSessionRequest identifies the session.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
-	// Where holds and places go on: next_page_token of the last answer; empty for the first page.
+	// next_page_token of the previous page, for more holds and places; empty for the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1333,15 +1337,15 @@ func (x *GetSessionRequest) GetPageToken() string {
 // GetSessionResponse returns the session.
 type GetSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The session.
 	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+	// Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
 	Holds []*Hold `protobuf:"bytes,3,rep,name=holds,proto3" json:"holds,omitempty"`
-	// Where it queues, after all that it holds; empty when it has ended.
+	// Its places in queues; they follow after all holds. Empty if it has ended.
 	Places []*Place `protobuf:"bytes,4,rep,name=places,proto3" json:"places,omitempty"`
-	// Set while there are more holds or places; page_token of the next request.
+	// page_token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,5,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1412,22 +1416,22 @@ func (x *GetSessionResponse) GetNextPageToken() string {
 	return ""
 }
 
-// ListSessionsRequest chooses sessions. Filters that are set must all hold.
+// ListSessionsRequest selects sessions. A session must match all filters that are set.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Most sessions to return, 1 to 1 000; zero is 1 000.
+	// Maximum number of sessions to return, 1 to 1 000; zero means 1 000.
 	PageSize uint32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Where to go on: next_page_token of the last answer.
+	// next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only sessions whose name begins so.
+	// Only sessions whose name has this prefix.
 	NamePrefix string `protobuf:"bytes,3,opt,name=name_prefix,json=namePrefix,proto3" json:"name_prefix,omitempty"`
-	// Only sessions of this node.
+	// Only sessions with this node.
 	Node string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
 	// Only sessions without TTL.
 	NoTtl bool `protobuf:"varint,5,opt,name=no_ttl,json=noTtl,proto3" json:"no_ttl,omitempty"`
-	// Only sessions created longer ago than this, by wall clock.
+	// Only sessions that are older than this, by wall-clock time.
 	OlderThan *durationpb.Duration `protobuf:"bytes,6,opt,name=older_than,json=olderThan,proto3" json:"older_than,omitempty"`
-	// How fresh.
+	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,7,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1512,14 +1516,14 @@ func (x *ListSessionsRequest) GetRead() *ReadOptions {
 	return nil
 }
 
-// ListSessionsResponse is a page of sessions, of one revision.
+// ListSessionsResponse is a page of sessions. All are of the same revision.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision and origin of the answer.
+	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The sessions, ordered by id.
 	Sessions []*Session `protobuf:"bytes,2,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Where to go on; empty at the end.
+	// page_token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1576,41 +1580,42 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Session is a session as it is. Secrets are never shown.
+// Session is the current state of a session. It never contains the secret.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Free text for people.
+	// Free text that identifies it to people.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Where the process runs.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	// Facts about the process.
 	Metadata map[string]string `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// TTL; zero is none.
+	// TTL; zero: the session does not expire.
 	Ttl *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Lock-delay.
 	LockDelay *durationpb.Duration `protobuf:"bytes,6,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// What becomes of held keys at the end.
+	// What happens to the keys of held locks at the end.
 	Behavior SessionBehavior `protobuf:"varint,7,opt,name=behavior,proto3,enum=tenure.v1.SessionBehavior" json:"behavior,omitempty"`
-	// Whether a secret is needed to act as it.
+	// Whether a secret is required to act as the session.
 	HasSecret bool `protobuf:"varint,8,opt,name=has_secret,json=hasSecret,proto3" json:"has_secret,omitempty"`
-	// Network address it was created from.
+	// Network address of the client that created it.
 	PeerAddress string `protobuf:"bytes,9,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Which taking-over of the session, from 1.
+	// Starts at 1 and increases with each takeover.
 	Epoch uint64 `protobuf:"varint,10,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Revision of the creation.
 	CreateRevision uint64 `protobuf:"varint,11,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	// Wall clock of the creation, for people.
+	// Wall-clock time of the creation, informational only.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Holds, places and ephemeral keys, itself included.
+	// Number of its holds, places and ephemeral keys, plus one for the session itself. The limit session_objects_max
+	// applies to this number.
 	Objects uint32 `protobuf:"varint,13,opt,name=objects,proto3" json:"objects,omitempty"`
-	// How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-	// a member that does not know.
+	// Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+	// member does not know.
 	TtlLeft *durationpb.Duration `protobuf:"bytes,14,opt,name=ttl_left,json=ttlLeft,proto3" json:"ttl_left,omitempty"`
-	// Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+	// Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
 	LastRenewalTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=last_renewal_time,json=lastRenewalTime,proto3" json:"last_renewal_time,omitempty"`
-	// How it ended; unset while it lives.
+	// How it ended; unset while it is live.
 	End           *SessionEnd `protobuf:"bytes,16,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1758,26 +1763,26 @@ func (x *Session) GetEnd() *SessionEnd {
 	return nil
 }
 
-// SessionEnd tells how a session ended.
+// SessionEnd describes how a session ended.
 type SessionEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why.
+	// Cause of the end.
 	Cause SessionEndCause `protobuf:"varint,1,opt,name=cause,proto3,enum=tenure.v1.SessionEndCause" json:"cause,omitempty"`
-	// Reason given by a person, if any.
+	// Reason that was given, if any.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Who: a network address; empty for the cluster itself.
+	// Network address of the client that ended it; empty if the cluster did.
 	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
 	// Revision of the end.
 	Revision uint64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Wall clock of the end, for people.
+	// Wall-clock time of the end, informational only.
 	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
-	// Holds it lost.
+	// Number of holds it lost.
 	Holds uint32 `protobuf:"varint,6,opt,name=holds,proto3" json:"holds,omitempty"`
-	// Places in queues it lost.
+	// Number of places in queues it lost.
 	Places uint32 `protobuf:"varint,7,opt,name=places,proto3" json:"places,omitempty"`
-	// Ephemeral keys that went with it.
+	// Number of ephemeral keys that were deleted with it.
 	EphemeralKeys uint32 `protobuf:"varint,8,opt,name=ephemeral_keys,json=ephemeralKeys,proto3" json:"ephemeral_keys,omitempty"`
-	// First 64 keys of what it held.
+	// Keys of its holds, the first 64.
 	HeldKeys []string `protobuf:"bytes,9,rep,name=held_keys,json=heldKeys,proto3" json:"held_keys,omitempty"`
 	// Whether its holds were freed without lock-delay.
 	Clean         bool `protobuf:"varint,10,opt,name=clean,proto3" json:"clean,omitempty"`
@@ -1885,25 +1890,25 @@ func (x *SessionEnd) GetClean() bool {
 	return false
 }
 
-// Hold is one possession of a lock.
+// Hold is one session's possession of a lock.
 type Hold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its proof.
+	// Proof of the hold.
 	Sequencer *Sequencer `protobuf:"bytes,1,opt,name=sequencer,proto3" json:"sequencer,omitempty"`
-	// Names it within the session.
+	// Name within the session.
 	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Mode.
 	Mode LockMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tenure.v1.LockMode" json:"mode,omitempty"`
 	// Permits; SEMAPHORE only.
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Wall clock of the grant, for people.
+	// Wall-clock time of the grant, informational only.
 	GrantTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=grant_time,json=grantTime,proto3" json:"grant_time,omitempty"`
 	// Name of the session.
 	SessionName string `protobuf:"bytes,6,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
-	// How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-	// whole delay.
+	// Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+	// it returns the full delay.
 	DelayLeft *durationpb.Duration `protobuf:"bytes,7,opt,name=delay_left,json=delayLeft,proto3" json:"delay_left,omitempty"`
-	// Wall clock of the loss, for people; unset for a valid hold.
+	// Wall-clock time of the loss, informational only; unset for a valid hold.
 	LostTime      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=lost_time,json=lostTime,proto3" json:"lost_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2000,21 +2005,21 @@ type Place struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the place; grows in each queue, never reused.
+	// Number of the place; it increases within a queue and is never reused.
 	Place uint64 `protobuf:"varint,2,opt,name=place,proto3" json:"place,omitempty"`
-	// Waiters before it.
+	// Number of waiters before it.
 	Position uint32 `protobuf:"varint,3,opt,name=position,proto3" json:"position,omitempty"`
 	// Session that waits: a UUID.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Name of the session.
 	SessionName string `protobuf:"bytes,5,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
-	// Names it within the session.
+	// Name within the session.
 	Owner string `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Wanted mode.
+	// Requested mode.
 	Mode LockMode `protobuf:"varint,7,opt,name=mode,proto3,enum=tenure.v1.LockMode" json:"mode,omitempty"`
-	// Wanted permits; SEMAPHORE only.
+	// Requested permits; SEMAPHORE only.
 	Permits uint32 `protobuf:"varint,8,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Wall clock of the queueing, for people.
+	// Wall-clock time when it was queued, informational only.
 	QueueTime     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=queue_time,json=queueTime,proto3" json:"queue_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -32,25 +32,25 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-// keys hang on it. It is not a connection: any member serves it.
+// SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+// ephemeral keys belong to a session. It is not a connection: every member can serve it.
 type SessionServiceClient interface {
 	// CreateSession opens a session.
 	// Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
-	// RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+	// KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
 	RenewSession(ctx context.Context, in *RenewSessionRequest, opts ...grpc.CallOption) (*RenewSessionResponse, error)
-	// KeepAlive renews many sessions over one stream. Each request is answered, though answers may be merged and come in
-	// another order; each names what it answers. A verdict is about one session and never ends the stream.
+	// KeepAlive renews many sessions over one stream. Every renewal gets a verdict that names it. Verdicts may be merged
+	// into one response, and may arrive in a different order. A verdict is about one session and never ends the stream.
 	KeepAlive(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[KeepAliveRequest, KeepAliveResponse], error)
-	// AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-	// process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-	// ATTEMPT_OUTDATED.
+	// AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+	// queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+	// lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+	// EPOCH_MISMATCH, ATTEMPT_OUTDATED.
 	AttachSession(ctx context.Context, in *AttachSessionRequest, opts ...grpc.CallOption) (*AttachSessionResponse, error)
-	// DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-	// Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+	// error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
 	DestroySession(ctx context.Context, in *DestroySessionRequest, opts ...grpc.CallOption) (*DestroySessionResponse, error)
 	// GetSession returns one session, live or among the last 10 000 that ended.
 	// Errors: SESSION_NOT_FOUND.
@@ -144,25 +144,25 @@ func (c *sessionServiceClient) ListSessions(ctx context.Context, in *ListSession
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-// keys hang on it. It is not a connection: any member serves it.
+// SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+// ephemeral keys belong to a session. It is not a connection: every member can serve it.
 type SessionServiceServer interface {
 	// CreateSession opens a session.
 	// Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
-	// RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+	// KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
 	RenewSession(context.Context, *RenewSessionRequest) (*RenewSessionResponse, error)
-	// KeepAlive renews many sessions over one stream. Each request is answered, though answers may be merged and come in
-	// another order; each names what it answers. A verdict is about one session and never ends the stream.
+	// KeepAlive renews many sessions over one stream. Every renewal gets a verdict that names it. Verdicts may be merged
+	// into one response, and may arrive in a different order. A verdict is about one session and never ends the stream.
 	KeepAlive(grpc.BidiStreamingServer[KeepAliveRequest, KeepAliveResponse]) error
-	// AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-	// process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-	// Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-	// ATTEMPT_OUTDATED.
+	// AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+	// queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+	// lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+	// EPOCH_MISMATCH, ATTEMPT_OUTDATED.
 	AttachSession(context.Context, *AttachSessionRequest) (*AttachSessionResponse, error)
-	// DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-	// Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+	// error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
 	DestroySession(context.Context, *DestroySessionRequest) (*DestroySessionResponse, error)
 	// GetSession returns one session, live or among the last 10 000 that ended.
 	// Errors: SESSION_NOT_FOUND.

@@ -4,11 +4,12 @@
 // 	protoc        (unknown)
 // source: tenure/v1/types.proto
 
-// Package tenure.v1 is the public API of Tenure, a coordination service. A process opens a session; while the session
-// lives it may hold locks, lead elections and own ephemeral keys; everyone else may watch.
+// Package tenure.v1 is the public API of Tenure, a coordination service. A process opens a session. While the session
+// lives, the process can hold locks, lead elections and own ephemeral keys, and other processes can watch them.
 //
-// Errors carry a google.rpc.ErrorInfo with domain "tenure.io", an ErrorReason as reason, and metadata: "applied" (yes, no
-// or unknown), where known "retry_after_ms", "leader", "revision", "compacted_revision" and facts named with the reason.
+// Errors contain a google.rpc.ErrorInfo with domain "tenure.io", an ErrorReason as reason, and metadata. The metadata
+// always has "applied" (yes, no or unknown). If known, it also has "retry_after_ms", "leader", "revision",
+// "compacted_revision", and the facts that the reason names.
 
 package tenurev1
 
@@ -28,17 +29,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// LockMode is how a lock is shared. Modes do not mix while anyone holds, waits or is delayed: SEMAPHORE against the others.
+// LockMode determines how a lock is shared. As long as a lock has a holder, a waiter or a delayed hold, SEMAPHORE
+// cannot be mixed with the other modes.
 type LockMode int32
 
 const (
-	// Means EXCLUSIVE in a request; no mode (free) in a response.
+	// In a request: EXCLUSIVE. In a response: no mode, because the lock is free.
 	LockMode_LOCK_MODE_UNSPECIFIED LockMode = 0
 	// One holder.
 	LockMode_LOCK_MODE_EXCLUSIVE LockMode = 1
 	// Any number of holders, none of them exclusive.
 	LockMode_LOCK_MODE_SHARED LockMode = 2
-	// Holders take permits of a limit fixed by the first.
+	// Holders take permits; the first request fixes the total number.
 	LockMode_LOCK_MODE_SEMAPHORE LockMode = 3
 )
 
@@ -98,103 +100,106 @@ const (
 	ErrorReason_ERROR_REASON_KEY_EMPTY ErrorReason = 2
 	// INVALID_ARGUMENT: a key is longer than 1 024 bytes.
 	ErrorReason_ERROR_REASON_KEY_TOO_LONG ErrorReason = 3
-	// INVALID_ARGUMENT: text is not valid UTF-8, or a message could not be decoded.
+	// INVALID_ARGUMENT: a text is not valid UTF-8, or a message could not be decoded.
 	ErrorReason_ERROR_REASON_MALFORMED_REQUEST ErrorReason = 4
-	// INVALID_ARGUMENT: a query parameter or JSON field is unknown, repeated or in conflict; metadata "field" names it.
+	// INVALID_ARGUMENT: a query parameter or JSON field is unknown, repeated or conflicting; metadata "field" names it.
 	ErrorReason_ERROR_REASON_UNKNOWN_FIELD ErrorReason = 5
 	// INVALID_ARGUMENT: a page token is forged, damaged or belongs to another request.
 	ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID ErrorReason = 6
 	// INVALID_ARGUMENT: a resume token is forged, damaged or belongs to another watch.
 	ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID ErrorReason = 7
-	// INVALID_ARGUMENT: a sequencer text is damaged.
+	// INVALID_ARGUMENT: the text of a sequencer is damaged.
 	ErrorReason_ERROR_REASON_SEQUENCER_INVALID ErrorReason = 8
-	// INVALID_ARGUMENT: TTL is negative or not a duration.
+	// INVALID_ARGUMENT: the TTL is negative or not a duration.
 	ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE ErrorReason = 9
-	// INVALID_ARGUMENT: lock-delay is outside 0 to 60 s.
+	// INVALID_ARGUMENT: the lock-delay is outside 0 to 60 s.
 	ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE ErrorReason = 10
 	// INVALID_ARGUMENT: the session id is not a UUID.
 	ErrorReason_ERROR_REASON_SESSION_ID_INVALID ErrorReason = 11
-	// NOT_FOUND: no such key.
+	// NOT_FOUND: the key does not exist.
 	ErrorReason_ERROR_REASON_KEY_NOT_FOUND ErrorReason = 12
-	// NOT_FOUND: no such session, neither live nor among the last ended.
+	// NOT_FOUND: the session is neither live nor among the last that ended.
 	ErrorReason_ERROR_REASON_SESSION_NOT_FOUND ErrorReason = 13
-	// NOT_FOUND: nobody holds, waits for, or ever held this lock.
+	// NOT_FOUND: this lock has no holder and no waiter, and was never held.
 	ErrorReason_ERROR_REASON_LOCK_NOT_FOUND ErrorReason = 14
-	// NOT_FOUND: no such member.
+	// NOT_FOUND: the member does not exist.
 	ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND ErrorReason = 15
 	// FAILED_PRECONDITION: the session has ended.
 	ErrorReason_ERROR_REASON_SESSION_EXPIRED ErrorReason = 16
-	// FAILED_PRECONDITION: another instance took the session over; final.
+	// FAILED_PRECONDITION: another instance took the session over. This is permanent.
 	ErrorReason_ERROR_REASON_SESSION_SUPERSEDED ErrorReason = 17
-	// PERMISSION_DENIED: the session has a secret, and the call did not bring it.
+	// PERMISSION_DENIED: the session has a secret, and the call does not contain it.
 	ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG ErrorReason = 18
-	// FAILED_PRECONDITION: a revision, version or existence is not as demanded.
+	// FAILED_PRECONDITION: a revision, a version or the existence of a key is not as required.
 	ErrorReason_ERROR_REASON_COMPARE_FAILED ErrorReason = 19
-	// FAILED_PRECONDITION: the lock is held or waited for. In guards and transactions only; elsewhere it is an answer.
+	// FAILED_PRECONDITION: the lock is held or waited for. Only in guards and transactions; elsewhere this is not an
+	// error.
 	ErrorReason_ERROR_REASON_LOCK_HELD ErrorReason = 20
-	// FAILED_PRECONDITION: the lock is delayed. In guards and transactions only; elsewhere it is an answer.
+	// FAILED_PRECONDITION: the lock is delayed. Only in guards and transactions; elsewhere this is not an error.
 	ErrorReason_ERROR_REASON_LOCK_DELAYED ErrorReason = 21
-	// FAILED_PRECONDITION: session and owner do not hold the lock.
+	// FAILED_PRECONDITION: the session and owner do not hold the lock.
 	ErrorReason_ERROR_REASON_LOCK_NOT_HELD ErrorReason = 22
-	// FAILED_PRECONDITION: the sequencer does not hold any more.
+	// FAILED_PRECONDITION: the sequencer is no longer valid.
 	ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE ErrorReason = 23
 	// FAILED_PRECONDITION: the lock is in use in another mode or with another limit.
 	ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH ErrorReason = 24
 	// FAILED_PRECONDITION: the request id was used for another request.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 25
-	// FAILED_PRECONDITION: the request id is below the mark of done requests; nothing was applied by this call.
+	// FAILED_PRECONDITION: the request id is below done_below; this call changed nothing.
 	ErrorReason_ERROR_REASON_REQUEST_ID_DONE ErrorReason = 26
-	// RESOURCE_EXHAUSTED: too many requests of the session are open.
+	// RESOURCE_EXHAUSTED: the session has too many open requests.
 	ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL ErrorReason = 27
-	// OUT_OF_RANGE: the history before metadata "compacted_revision" is forgotten.
+	// OUT_OF_RANGE: the history up to metadata "compacted_revision" was discarded.
 	ErrorReason_ERROR_REASON_REVISION_COMPACTED ErrorReason = 28
 	// OUT_OF_RANGE: the revision is ahead of the cluster.
 	ErrorReason_ERROR_REASON_REVISION_FUTURE ErrorReason = 29
 	// FAILED_PRECONDITION: the token, sequencer or revision belongs to another history: the cluster was restored.
 	ErrorReason_ERROR_REASON_HISTORY_CHANGED ErrorReason = 30
-	// UNAVAILABLE: there is no leader.
+	// UNAVAILABLE: the cluster has no leader.
 	ErrorReason_ERROR_REASON_NO_LEADER ErrorReason = 31
-	// UNAVAILABLE: this member is not the leader, and could not ask it; metadata "leader" is where clients reach it.
+	// UNAVAILABLE: this member is not the leader and could not reach it; metadata "leader" has the leader's client
+	// address.
 	ErrorReason_ERROR_REASON_NOT_LEADER ErrorReason = 32
 	// UNAVAILABLE: this member is stopping.
 	ErrorReason_ERROR_REASON_STOPPING ErrorReason = 33
-	// UNAVAILABLE: the answer was lost inside the cluster; applied is unknown.
+	// UNAVAILABLE: the response was lost inside the cluster; applied is unknown.
 	ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN ErrorReason = 34
-	// RESOURCE_EXHAUSTED: too many requests wait; nothing was applied.
+	// RESOURCE_EXHAUSTED: too many requests are waiting; nothing was applied.
 	ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS ErrorReason = 35
-	// RESOURCE_EXHAUSTED: a named limit is reached; metadata "limit" and "limit_value".
+	// RESOURCE_EXHAUSTED: a limit was reached; metadata "limit" and "limit_value" describe it.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 36
-	// RESOURCE_EXHAUSTED: the store is full; deletes, renewals and expiry go on.
+	// RESOURCE_EXHAUSTED: the store is full. Deletes, renewals and expiry still work.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 37
 	// RESOURCE_EXHAUSTED: a value, request, response or transaction is too large.
 	ErrorReason_ERROR_REASON_TOO_LARGE ErrorReason = 38
-	// UNIMPLEMENTED: the RPC or field is not served by this version.
+	// UNIMPLEMENTED: this version does not support the RPC or field.
 	ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED ErrorReason = 39
 	// PERMISSION_DENIED: the caller may not do this.
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 40
 	// UNAUTHENTICATED: the caller is not known.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 41
-	// CANCELLED: the caller gave up; metadata "applied" tells what is known.
+	// CANCELLED: the caller cancelled the call; see metadata "applied".
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 42
-	// DEADLINE_EXCEEDED: the deadline passed; metadata "applied" tells what is known.
+	// DEADLINE_EXCEEDED: the deadline passed; see metadata "applied".
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 43
-	// INTERNAL: a fault of the service; its log has the cause under the request id.
+	// INTERNAL: a fault of the service; the member's log has the cause under the request id.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 44
 	// FAILED_PRECONDITION: grants are frozen after a restore.
 	ErrorReason_ERROR_REASON_FROZEN ErrorReason = 45
-	// FAILED_PRECONDITION: the epoch to replace is not the session's.
+	// FAILED_PRECONDITION: the epoch to replace is not the session's current epoch.
 	ErrorReason_ERROR_REASON_EPOCH_MISMATCH ErrorReason = 46
-	// FAILED_PRECONDITION: the named candidate does not wait.
+	// FAILED_PRECONDITION: the named candidate is not waiting.
 	ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND ErrorReason = 47
-	// UNIMPLEMENTED: no such method or path; 405 over REST for a wrong HTTP method, 404 for a wrong path.
+	// UNIMPLEMENTED: the method or path does not exist. Over REST: 405 for a wrong HTTP method, 404 for a wrong path.
 	ErrorReason_ERROR_REASON_METHOD_NOT_FOUND ErrorReason = 48
 	// FAILED_PRECONDITION: a delete by prefix would delete more than 10 000 keys; nothing was deleted.
 	ErrorReason_ERROR_REASON_TOO_MANY_KEYS ErrorReason = 49
-	// FAILED_PRECONDITION: the membership change would lose the quorum, or another is under way.
+	// FAILED_PRECONDITION: the membership change would lose the quorum, or another change is in progress.
 	ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED ErrorReason = 50
-	// ABORTED: a watcher was too slow and its place in history is forgotten; metadata "resume_token".
+	// ABORTED: the watcher was too slow, and the history it still needed was discarded; see metadata "resume_token".
 	ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW ErrorReason = 51
-	// FAILED_PRECONDITION: a later attempt of the same instance to attach came first; metadata "attempt" is its number.
+	// FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
+	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
 )
 
@@ -342,15 +347,15 @@ func (ErrorReason) EnumDescriptor() ([]byte, []int) {
 // ResponseHeader is part of every response.
 type ResponseHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cluster that answered: 32 hexadecimal digits.
+	// Cluster that responded: 32 hexadecimal digits.
 	ClusterId string `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	// Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+	// History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
 	HistoryId string `protobuf:"bytes,2,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
-	// Member that answered.
+	// Member that responded.
 	MemberId uint64 `protobuf:"varint,3,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Store-wide revision that the answer shows. For a change that had effect, the revision of the change.
+	// Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
 	Revision uint64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Raft term of the answering member.
+	// Raft term of that member.
 	Term          uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -421,15 +426,15 @@ func (x *ResponseHeader) GetTerm() uint64 {
 	return 0
 }
 
-// RequestID makes a change under a session exactly-once: a retry with the same id gets the first result.
+// RequestID makes a change under a session apply exactly once: a retry with the same id gets the first result.
 type RequestID struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Session that numbers the requests: a UUID.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Number of the request under this session and epoch, from 1, never used twice for different requests.
+	// Number of the request under this session and epoch, starting at 1. Never use a number for two different requests.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Every sequence below this one has been answered and may be forgotten. At most 1 024 requests or 1 MiB of results are
-	// kept open. Zero means 1.
+	// The client has received the responses of all sequences below this one, so they may be forgotten. At most 1 024
+	// requests, or 1 MiB of results, are remembered. Zero means 1.
 	DoneBelow     uint64 `protobuf:"varint,3,opt,name=done_below,json=doneBelow,proto3" json:"done_below,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -486,20 +491,21 @@ func (x *RequestID) GetDoneBelow() uint64 {
 	return 0
 }
 
-// Sequencer is the proof of a lock that can be passed on: others check it with CheckSequencer, or demand it as a guard.
+// Sequencer is proof of holding a lock. It can be passed to other processes, which check it with CheckSequencer or use
+// it as a guard.
 type Sequencer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock, with its namespace.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
-	// holds.
+	// Number of the hold on this key, starting at 1. It may restart after the key was deleted, so use only the fencing
+	// token to order holds.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Session that holds: a UUID.
+	// Session that holds the lock: a UUID.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Revision at which the lock was granted. It grows with every grant in the cluster, so a resource that remembers the
-	// largest it has seen can refuse a holder that lost an exclusive lock.
+	// largest token it has seen can refuse a holder that lost an exclusive lock.
 	FencingToken uint64 `protobuf:"varint,4,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+	// History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
 	HistoryId     string `protobuf:"bytes,5,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -570,18 +576,18 @@ func (x *Sequencer) GetHistoryId() string {
 	return ""
 }
 
-// KeyCondition demands properties of a key; those that are set must all hold.
+// KeyCondition is a condition on a key. All properties that are set must match.
 type KeyCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key; must not be empty.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Whether the key must exist.
 	Exists *bool `protobuf:"varint,2,opt,name=exists,proto3,oneof" json:"exists,omitempty"`
-	// Wanted mod_revision; 0 means that the key must not exist.
+	// Required mod_revision; 0: the key must not exist.
 	ModRevision *uint64 `protobuf:"varint,3,opt,name=mod_revision,json=modRevision,proto3,oneof" json:"mod_revision,omitempty"`
-	// Wanted create_revision; 0 means that the key must not exist.
+	// Required create_revision; 0: the key must not exist.
 	CreateRevision *uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3,oneof" json:"create_revision,omitempty"`
-	// Wanted version; 0 means that the key must not exist.
+	// Required version; 0: the key must not exist.
 	Version       *uint64 `protobuf:"varint,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -652,7 +658,7 @@ func (x *KeyCondition) GetVersion() uint64 {
 	return 0
 }
 
-// Guard is a condition a write demands. If it does not hold nothing is written, and the error says what is.
+// Guard is a condition for a write. If it is not met, nothing is written, and the error describes the current state.
 type Guard struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The condition; must be set.
@@ -736,17 +742,17 @@ type isGuard_Condition interface {
 }
 
 type Guard_Held struct {
-	// This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+	// This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
 	Held *Sequencer `protobuf:"bytes,1,opt,name=held,proto3,oneof"`
 }
 
 type Guard_SessionAlive struct {
-	// This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+	// This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
 	SessionAlive string `protobuf:"bytes,2,opt,name=session_alive,json=sessionAlive,proto3,oneof"`
 }
 
 type Guard_Key struct {
-	// The key is so; else COMPARE_FAILED.
+	// The key matches this condition; otherwise COMPARE_FAILED.
 	Key *KeyCondition `protobuf:"bytes,3,opt,name=key,proto3,oneof"`
 }
 
@@ -756,29 +762,30 @@ func (*Guard_SessionAlive) isGuard_Condition() {}
 
 func (*Guard_Key) isGuard_Condition() {}
 
-// CallOptions are the advanced part of a change. Leave it out until you need it. An option that a call has no use for is
-// refused by name.
+// CallOptions are the advanced options of a change. Leave them out until you need them. A call refuses options that it
+// cannot use, and names them.
 type CallOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.
-	// Over REST it travels in the header Tenure-Session-Secret, as base64.
+	// Secret of the session that makes the call, 32 bytes. Required if the session was created with a secret; without it
+	// the call fails with SESSION_SECRET_WRONG. Over REST it is sent in the header Tenure-Session-Secret, as base64.
 	SessionSecret []byte `protobuf:"bytes,1,opt,name=session_secret,json=sessionSecret,proto3" json:"session_secret,omitempty"`
-	// Epoch of the session the caller believes in. A lower one than the session's is refused as SESSION_SUPERSEDED. Zero is
-	// not checked, and allowed only on a session without secret.
+	// Epoch of the session, as far as the caller knows. If it is lower than the session's epoch, the call is refused with
+	// SESSION_SUPERSEDED. Zero: not checked; allowed only for a session without a secret.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Exactly-once identity under a session; unset: none.
+	// Identity of the request under a session, so that it is applied exactly once; unset: none.
 	RequestId *RequestID `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Exactly-once key without a session: random, 16 to 64 bytes, scoped to the caller; the last 100 000 are remembered.
-	// Not together with request_id. Over REST it travels in the header Idempotency-Key, as text.
+	// Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
+	// 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
+	// as text.
 	IdempotencyKey []byte `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Conditions that must all hold, at most 16.
+	// Conditions that must all be met, at most 16.
 	Guards []*Guard `protobuf:"bytes,5,rep,name=guards,proto3" json:"guards,omitempty"`
-	// Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+	// Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
 	Owner string `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Lets an operator act in the place of the session's user, without its secret. Destroy, release and put with release
-	// only.
+	// Lets an operator act in place of the session's user, without the secret. Only for destroy, release, and put with
+	// release.
 	Force bool `protobuf:"varint,7,opt,name=force,proto3" json:"force,omitempty"`
-	// Why an operator acts, at most 1 KiB; required with force; kept and logged.
+	// The operator's reason, at most 1 KiB; required with force; stored and logged.
 	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -870,16 +877,17 @@ func (x *CallOptions) GetReason() string {
 	return ""
 }
 
-// ReadOptions choose how fresh a read must be.
+// ReadOptions determine how fresh a read must be.
 type ReadOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the answering member may answer from what it has, perhaps old, instead of proving that nothing newer was
+	// Whether the member may return its own, possibly old data, instead of confirming first that nothing newer was
 	// committed. False: the read is linearizable.
 	Stale bool `protobuf:"varint,1,opt,name=stale,proto3" json:"stale,omitempty"`
-	// The answer shows this revision or a later one. A stale read waits for it until the deadline; a linearizable one ahead
-	// of the cluster is refused as REVISION_FUTURE. Zero is any.
+	// The response shows this revision or a later one. A stale read waits for it until the deadline. A linearizable read
+	// for a revision ahead of the cluster is refused with REVISION_FUTURE. Zero: any revision.
 	MinRevision uint64 `protobuf:"varint,2,opt,name=min_revision,json=minRevision,proto3" json:"min_revision,omitempty"`
-	// History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+	// History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+	// not checked.
 	HistoryId     string `protobuf:"bytes,3,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -936,31 +944,31 @@ func (x *ReadOptions) GetHistoryId() string {
 	return ""
 }
 
-// KeyValue is a key with its value and what is known about it.
+// KeyValue is a key with its value and its metadata.
 type KeyValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key: valid UTF-8, 1 to 1 024 bytes.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The value, at most 512 KiB. Empty with keys_only, and also when the value is empty.
+	// The value, at most 512 KiB. Empty with keys_only, or if the value is empty.
 	Value []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// A number for the user's own purposes.
+	// A number that Tenure stores and does not interpret.
 	Flags uint64 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
 	// Revision that created the key.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	// Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
+	// Revision of the key's last change: a put, or the grant, release or loss of its EXCLUSIVE lock.
 	ModRevision uint64 `protobuf:"varint,5,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
-	// Number of revisions since the creation that put a value, from 1.
+	// Number of puts since the key was created, starting at 1.
 	Version uint64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
-	// Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
-	// key is deleted; fencing tokens never do.
+	// Number of the last hold of the key's lock; zero if it was never held. Puts do not change it. It may restart after
+	// the key was deleted; fencing tokens never restart.
 	LockIndex uint64 `protobuf:"varint,7,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+	// Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+	// Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
 	BoundSessionId string `protobuf:"bytes,9,opt,name=bound_session_id,json=boundSessionId,proto3" json:"bound_session_id,omitempty"`
-	// Wall clock of the creation, for people.
+	// Wall-clock time of the creation, informational only.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Wall clock of the last change, for people.
+	// Wall-clock time of the last change, informational only.
 	ModTime       *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=mod_time,json=modTime,proto3" json:"mod_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -23,15 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// EventType says what an event is about.
+// EventType is the kind of an event.
 type EventType int32
 
 const (
 	// Never sent.
 	EventType_EVENT_TYPE_UNSPECIFIED EventType = 0
-	// A key got a value.
+	// A key was written.
 	EventType_EVENT_TYPE_PUT EventType = 1
-	// A key lost its value.
+	// A key was deleted.
 	EventType_EVENT_TYPE_DELETED EventType = 2
 	// A key's EXCLUSIVE lock was granted, its value unchanged.
 	EventType_EVENT_TYPE_HOLDER_GRANTED EventType = 3
@@ -45,15 +45,15 @@ const (
 	EventType_EVENT_TYPE_LOCK_LEFT EventType = 7
 	// A lock was granted.
 	EventType_EVENT_TYPE_LOCK_GRANTED EventType = 8
-	// A lock was given back.
+	// A lock was released.
 	EventType_EVENT_TYPE_LOCK_RELEASED EventType = 9
 	// A hold was lost by force.
 	EventType_EVENT_TYPE_LOCK_LOST EventType = 10
-	// A lock-delay began.
+	// A lock-delay started.
 	EventType_EVENT_TYPE_LOCK_DELAY_BEGUN EventType = 11
 	// A lock-delay ended.
 	EventType_EVENT_TYPE_LOCK_DELAY_ENDED EventType = 12
-	// A session began.
+	// A session was created.
 	EventType_EVENT_TYPE_SESSION_BEGUN EventType = 13
 	// A session was taken over.
 	EventType_EVENT_TYPE_SESSION_TAKEN_OVER EventType = 14
@@ -128,49 +128,51 @@ func (EventType) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_v1_watch_proto_rawDescGZIP(), []int{0}
 }
 
-// WatchRequest chooses what to watch and where to start. Selectors add up; without any, every key is watched. At most 128
-// selectors.
+// WatchRequest says what to watch and where to start. An event is sent if it matches any selector; without selectors,
+// every key is watched. At most 128 selectors.
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys, exactly.
+	// Exact keys.
 	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// All keys that begin so; "" is every key.
+	// All keys with these prefixes; "" matches every key.
 	Prefixes []string `protobuf:"bytes,2,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
-	// First key of a range; empty: from the first key. Only with range_end.
+	// First key of a range; empty: from the first key of the store. Only with range_end.
 	RangeStart string `protobuf:"bytes,3,opt,name=range_start,json=rangeStart,proto3" json:"range_start,omitempty"`
-	// Key after the last of a range; empty: no range.
+	// End of the range, exclusive; empty: no range.
 	RangeEnd string `protobuf:"bytes,4,opt,name=range_end,json=rangeEnd,proto3" json:"range_end,omitempty"`
-	// Locks, by key: their queue, grants, releases, losses and delays.
+	// Locks by key: events of their queues, grants, releases, losses and delays.
 	Locks []string `protobuf:"bytes,5,rep,name=locks,proto3" json:"locks,omitempty"`
-	// All locks whose key begins so; "" is every lock.
+	// All locks whose keys have these prefixes; "" matches every lock.
 	LockPrefixes []string `protobuf:"bytes,6,rep,name=lock_prefixes,json=lockPrefixes,proto3" json:"lock_prefixes,omitempty"`
-	// Sessions, by id (UUIDs): their begin, takeover and end.
+	// Sessions by id (UUIDs): their start, takeovers and end.
 	SessionIds []string `protobuf:"bytes,7,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
-	// Whether every session is watched.
+	// Whether to watch every session.
 	AllSessions bool `protobuf:"varint,8,opt,name=all_sessions,json=allSessions,proto3" json:"all_sessions,omitempty"`
 	// Kinds of events to leave out.
 	Filter *WatchFilter `protobuf:"bytes,9,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Starts after this revision: the first event is of a later one. Zero: now, unless resume_token or initial is set.
+	// Start after this revision: the first event has a later revision. Zero: start now, unless resume_token or initial is
+	// set.
 	AfterRevision uint64 `protobuf:"varint,10,opt,name=after_revision,json=afterRevision,proto3" json:"after_revision,omitempty"`
-	// History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+	// History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+	// not checked.
 	HistoryId string `protobuf:"bytes,11,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
-	// Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-	// Empty: none is given; REST refuses one that is given but empty.
+	// Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+	// after_revision. Empty: not given; REST refuses a token that is given but empty.
 	ResumeToken string `protobuf:"bytes,12,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
-	// after_revision or resume_token.
+	// Start with the current state of what is selected, at one revision, then mark it complete, then send events. Must
+	// not be combined with after_revision or resume_token.
 	Initial bool `protobuf:"varint,13,opt,name=initial,proto3" json:"initial,omitempty"`
-	// Whether put and deleted events carry the value before, as long as history has it.
+	// Whether put and deleted events include the previous value, as long as history has it.
 	Previous bool `protobuf:"varint,14,opt,name=previous,proto3" json:"previous,omitempty"`
-	// Whether values are left out.
+	// Whether to leave out values.
 	KeysOnly bool `protobuf:"varint,15,opt,name=keys_only,json=keysOnly,proto3" json:"keys_only,omitempty"`
-	// Ends the stream cleanly after this many events; zero is no limit. Events of one revision are not torn apart, so more may
-	// come.
+	// End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
+	// be more.
 	Limit uint32 `protobuf:"varint,16,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Ends the stream cleanly after this long; zero or unset is no limit.
+	// End the stream cleanly after this time; zero or unset: no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,17,opt,name=wait,proto3" json:"wait,omitempty"`
-	// How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-	// is due waits until the member has proved that it is current and has sent all that it then showed.
+	// Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+	// only once the member has proved that it is current, and has sent everything that it then had.
 	ProgressInterval *durationpb.Duration `protobuf:"bytes,18,opt,name=progress_interval,json=progressInterval,proto3" json:"progress_interval,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -332,16 +334,16 @@ func (x *WatchRequest) GetProgressInterval() *durationpb.Duration {
 	return nil
 }
 
-// WatchFilter leaves out kinds of events. All false: nothing is left out.
+// WatchFilter leaves out kinds of events. All false: send all events.
 type WatchFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Leave out puts.
 	NoPuts bool `protobuf:"varint,1,opt,name=no_puts,json=noPuts,proto3" json:"no_puts,omitempty"`
 	// Leave out deletes.
 	NoDeletes bool `protobuf:"varint,2,opt,name=no_deletes,json=noDeletes,proto3" json:"no_deletes,omitempty"`
-	// Leave out moves of mod_revision by grant, release and loss of an EXCLUSIVE lock.
+	// Leave out changes of mod_revision by the grant, release or loss of an EXCLUSIVE lock.
 	NoHolderChanges bool `protobuf:"varint,3,opt,name=no_holder_changes,json=noHolderChanges,proto3" json:"no_holder_changes,omitempty"`
-	// Leave out queued and left events of locks.
+	// Leave out LOCK_QUEUED and LOCK_LEFT events.
 	NoQueue       bool `protobuf:"varint,4,opt,name=no_queue,json=noQueue,proto3" json:"no_queue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -408,11 +410,12 @@ func (x *WatchFilter) GetNoQueue() bool {
 // WatchResponse is one message of a watch.
 type WatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Origin of the message, and the revision that the watch has reached.
+	// Cluster and member, and the revision that the watch has reached.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+	// Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+	// state.
 	ResumeToken string `protobuf:"bytes,2,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// What the message is.
+	// Content of the message.
 	//
 	// Types that are valid to be assigned to Message:
 	//
@@ -517,7 +520,7 @@ type isWatchResponse_Message interface {
 }
 
 type WatchResponse_Started struct {
-	// The watch began; always the first message.
+	// The watch has started; always the first message.
 	Started *WatchStarted `protobuf:"bytes,3,opt,name=started,proto3,oneof"`
 }
 
@@ -532,7 +535,7 @@ type WatchResponse_Events struct {
 }
 
 type WatchResponse_Progress struct {
-	// Nothing more up to here.
+	// No further events up to here.
 	Progress *WatchProgress `protobuf:"bytes,6,opt,name=progress,proto3,oneof"`
 }
 
@@ -544,10 +547,10 @@ func (*WatchResponse_Events) isWatchResponse_Message() {}
 
 func (*WatchResponse_Progress) isWatchResponse_Message() {}
 
-// WatchStarted tells where a watch begins.
+// WatchStarted says where a watch starts.
 type WatchStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Events after this revision will come.
+	// Events after this revision will be sent.
 	AfterRevision uint64 `protobuf:"varint,1,opt,name=after_revision,json=afterRevision,proto3" json:"after_revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -590,16 +593,16 @@ func (x *WatchStarted) GetAfterRevision() uint64 {
 	return 0
 }
 
-// WatchInitial is a part of the state at the revision where the watch begins.
+// WatchInitial is a part of the state at the revision where the watch starts.
 type WatchInitial struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys, in byte order over all parts.
+	// Keys, in byte order across all parts.
 	Kvs []*KeyValue `protobuf:"bytes,1,rep,name=kvs,proto3" json:"kvs,omitempty"`
 	// Locks, if locks are selected.
 	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
 	// Sessions, if sessions are selected.
 	Sessions []*Session `protobuf:"bytes,3,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Whether the state is complete with this part.
+	// Whether this is the last part.
 	Complete      bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -663,13 +666,13 @@ func (x *WatchInitial) GetComplete() bool {
 	return false
 }
 
-// WatchEvents carries events in order, of one or more revisions.
+// WatchEvents contains events of one or more revisions, in order.
 type WatchEvents struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-	// goes on behind the header's revision.
+	// The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+	// continues after the header's revision.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// Whether the last event's revision goes on in the next message.
+	// Whether the next message has more events of the last event's revision.
 	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -719,15 +722,16 @@ func (x *WatchEvents) GetMore() bool {
 	return false
 }
 
-// WatchProgress says that every event up to the header's revision was sent, and that these are all that the cluster had
-// committed when the member began to ask it, which is the moment that proved_after names. A member that is cut off, or has not
-// yet sent what the cluster then had, sends none.
+// WatchProgress says that every event up to the header's revision was sent, and that these were all events that the
+// cluster had committed at the moment that proved_after names. At that moment the member started to confirm with the
+// cluster that it is current. A member that is disconnected, or has not yet sent everything that the cluster had then,
+// sends no mark.
 type WatchProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-	// falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-	// that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-	// committed before the request.
+	// Time from when the member received the watch's request until it started to confirm that it is current, by its
+	// monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+	// sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+	// rates may differ. Unset: only events committed before the request are proved.
 	ProvedAfter   *durationpb.Duration `protobuf:"bytes,1,opt,name=proved_after,json=provedAfter,proto3" json:"proved_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -773,33 +777,34 @@ func (x *WatchProgress) GetProvedAfter() *durationpb.Duration {
 // Event is one change.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is about; tells which of the fields below are set.
+	// Kind of the event; it determines which of the fields below are set.
 	Type EventType `protobuf:"varint,1,opt,name=type,proto3,enum=tenure.v1.EventType" json:"type,omitempty"`
 	// Revision of the change.
 	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Order inside the revision, from 0, counting also events that were not selected.
+	// Position within the revision, from 0. Events that were not selected also count.
 	Index uint32 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
-	// Wall clock of the change, for people.
+	// Wall-clock time of the change, informational only.
 	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
-	// Key of the key or lock; empty for sessions.
+	// The key, also of a lock; empty for sessions.
 	Key string `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`
-	// The key after the change; PUT and HOLDER events.
+	// The key after the change; for PUT and HOLDER events.
 	Kv *KeyValue `protobuf:"bytes,6,opt,name=kv,proto3" json:"kv,omitempty"`
-	// The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+	// The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
 	Previous *KeyValue `protobuf:"bytes,7,opt,name=previous,proto3" json:"previous,omitempty"`
-	// The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+	// The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
 	Hold *Hold `protobuf:"bytes,8,opt,name=hold,proto3" json:"hold,omitempty"`
-	// The place; LOCK_QUEUED and LOCK_LEFT events.
+	// The place; for LOCK_QUEUED and LOCK_LEFT events.
 	Place *Place `protobuf:"bytes,9,opt,name=place,proto3" json:"place,omitempty"`
-	// Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+	// Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
 	HoldEndCause HoldEndCause `protobuf:"varint,10,opt,name=hold_end_cause,json=holdEndCause,proto3,enum=tenure.v1.HoldEndCause" json:"hold_end_cause,omitempty"`
-	// Why a wait ended; LOCK_LEFT events.
+	// Why a wait ended; for LOCK_LEFT events.
 	WaitEndCause WaitEndCause `protobuf:"varint,11,opt,name=wait_end_cause,json=waitEndCause,proto3,enum=tenure.v1.WaitEndCause" json:"wait_end_cause,omitempty"`
-	// The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+	// The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
 	Session *Session `protobuf:"bytes,12,opt,name=session,proto3" json:"session,omitempty"`
-	// Reason given by a person, if any.
+	// Reason that was given, if any.
 	Reason string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+	// Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
+	// DELETED events.
 	Unused        bool `protobuf:"varint,14,opt,name=unused,proto3" json:"unused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

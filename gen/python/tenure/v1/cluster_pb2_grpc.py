@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ClusterServiceStub(object):
-    """ClusterService is for operators: state, members, limits, history and backups.
+    """ClusterService is for operators: status, members, limits, history and backups.
     """
 
     def __init__(self, channel):
@@ -98,11 +98,11 @@ class ClusterServiceStub(object):
 
 
 class ClusterServiceServicer(object):
-    """ClusterService is for operators: state, members, limits, history and backups.
+    """ClusterService is for operators: status, members, limits, history and backups.
     """
 
     def GetStatus(self, request, context):
-        """GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+        """GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,39 +116,40 @@ class ClusterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def AddMember(self, request, context):
-        """AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-        token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-        under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-        until every member knows join tokens and the cluster version was raised.
+        """AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+        It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+        token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+        FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PromoteMember(self, request, context):
-        """PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+        """PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RemoveMember(self, request, context):
-        """RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+        """RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReplaceMember(self, request, context):
-        """ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-        removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+        """ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+        up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+        MEMBER_NOT_FOUND, and those of AddMember.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TransferLeadership(self, request, context):
-        """TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+        """TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -169,15 +170,15 @@ class ClusterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Compact(self, request, context):
-        """Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+        """Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EndFreeze(self, request, context):
-        """EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-        believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+        """EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+        rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -262,7 +263,7 @@ def add_ClusterServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ClusterService(object):
-    """ClusterService is for operators: state, members, limits, history and backups.
+    """ClusterService is for operators: status, members, limits, history and backups.
     """
 
     @staticmethod

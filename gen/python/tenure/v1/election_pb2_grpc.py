@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class ElectionServiceStub(object):
-    """ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+    """ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+    the value of the key.
     """
 
     def __init__(self, channel):
@@ -63,25 +64,26 @@ class ElectionServiceStub(object):
 
 
 class ElectionServiceServicer(object):
-    """ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+    """ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+    the value of the key.
     """
 
     def Campaign(self, request, context):
-        """Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+        """Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Proclaim(self, request, context):
-        """Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+        """Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Resign(self, request, context):
-        """Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+        """Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
         CANDIDATE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -89,15 +91,15 @@ class ElectionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetLeader(self, request, context):
-        """GetLeader returns the leader; that there is none is an answer.
+        """GetLeader returns the leader. If there is none, that is not an error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Observe(self, request, context):
-        """Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-        comes again, marked as a gap.
+        """Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+        sent again, marked as a gap.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -140,7 +142,8 @@ def add_ElectionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ElectionService(object):
-    """ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+    """ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+    the value of the key.
     """
 
     @staticmethod

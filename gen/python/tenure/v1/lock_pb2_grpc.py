@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class LockServiceStub(object):
-    """LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-    waiters. Losing a lock race is an answer, not an error.
+    """LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+    replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
     """
 
     def __init__(self, channel):
@@ -79,39 +79,40 @@ class LockServiceStub(object):
 
 
 class LockServiceServicer(object):
-    """LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-    waiters. Losing a lock race is an answer, not an error.
+    """LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+    replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
     """
 
     def AcquireLock(self, request, context):
-        """AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-        after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-        Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-        LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+        """AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+        Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+        with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+        SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+        guards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TryAcquireLock(self, request, context):
-        """TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-        long and answers once. Errors: those of AcquireLock.
+        """TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+        queues for at most that time and responds once. Errors: those of AcquireLock.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelWait(self, request, context):
-        """CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-        Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+        """CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+        SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseLock(self, request, context):
-        """ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-        Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+        """ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+        is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -134,16 +135,16 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def BreakLock(self, request, context):
-        """BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-        Errors: INVALID_ARGUMENT without reason.
+        """BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+        without reason.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckSequencer(self, request, context):
-        """CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-        Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+        """CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+        SEQUENCER_INVALID, HISTORY_CHANGED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -201,8 +202,8 @@ def add_LockServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LockService(object):
-    """LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-    waiters. Losing a lock race is an answer, not an error.
+    """LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+    replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
     """
 
     @staticmethod

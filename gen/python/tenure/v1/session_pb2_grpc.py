@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class SessionServiceStub(object):
-    """SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-    keys hang on it. It is not a connection: any member serves it.
+    """SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+    ephemeral keys belong to a session. It is not a connection: every member can serve it.
     """
 
     def __init__(self, channel):
@@ -74,8 +74,8 @@ class SessionServiceStub(object):
 
 
 class SessionServiceServicer(object):
-    """SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-    keys hang on it. It is not a connection: any member serves it.
+    """SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+    ephemeral keys belong to a session. It is not a connection: every member can serve it.
     """
 
     def CreateSession(self, request, context):
@@ -87,34 +87,34 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RenewSession(self, request, context):
-        """RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-        Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+        """RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+        KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def KeepAlive(self, request_iterator, context):
-        """KeepAlive renews many sessions over one stream. Each request is answered, though answers may be merged and come in
-        another order; each names what it answers. A verdict is about one session and never ends the stream.
+        """KeepAlive renews many sessions over one stream. Every renewal gets a verdict that names it. Verdicts may be merged
+        into one response, and may arrive in a different order. A verdict is about one session and never ends the stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AttachSession(self, request, context):
-        """AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-        process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-        Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-        ATTEMPT_OUTDATED.
+        """AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+        queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+        lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+        EPOCH_MISMATCH, ATTEMPT_OUTDATED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DestroySession(self, request, context):
-        """DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-        Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+        """DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+        error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -182,8 +182,8 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService(object):
-    """SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-    keys hang on it. It is not a connection: any member serves it.
+    """SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+    ephemeral keys belong to a session. It is not a connection: every member can serve it.
     """
 
     @staticmethod

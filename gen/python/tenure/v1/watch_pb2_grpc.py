@@ -26,12 +26,13 @@ if _version_not_supported:
 
 
 class WatchServiceStub(object):
-    """WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-    filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+    """WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+    delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+    before it.
 
-    What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-    sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-    up sends old ones.
+    Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+    the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+    because a member that is catching up sends old ones.
     """
 
     def __init__(self, channel):
@@ -48,18 +49,19 @@ class WatchServiceStub(object):
 
 
 class WatchServiceServicer(object):
-    """WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-    filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+    """WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+    delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+    before it.
 
-    What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-    sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-    up sends old ones.
+    Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+    the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+    because a member that is catching up sends old ones.
     """
 
     def Watch(self, request, context):
-        """Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
-        Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,
-        WATCHER_TOO_SLOW.
+        """Watch streams changes of keys, locks and sessions. The first message arrives immediately and says where the watch
+        starts. Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED,
+        STOPPING, WATCHER_TOO_SLOW.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -82,12 +84,13 @@ def add_WatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class WatchService(object):
-    """WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-    filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
+    """WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+    delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+    before it.
 
-    What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-    sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-    up sends old ones.
+    Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+    the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+    because a member that is catching up sends old ones.
     """
 
     @staticmethod

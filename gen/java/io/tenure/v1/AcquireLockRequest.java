@@ -6,8 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * AcquireLockRequest says who wants which lock. options.owner names the hold within the session: the same session and owner
- * attach to their hold or place, another owner queues like anybody.
+ * AcquireLockRequest asks for a lock. options.owner names the hold within the session. A call with the same session and
+ * owner finds the existing hold or place; a call with another owner queues separately.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.AcquireLockRequest}
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -122,7 +122,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   private int permits_ = 0;
   /**
    * <pre>
-   * Permits wanted; SEMAPHORE only; zero is 1.
+   * Number of permits to take; SEMAPHORE only; zero means 1.
    * </pre>
    *
    * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * Limit of permits; SEMAPHORE only; required there; fixed by the first.
+   * Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
    * </pre>
    *
    * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -203,8 +203,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -216,8 +216,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * Longest wait, counted by the leader; zero or unset waits without end.
+   * Longest wait, measured by the leader; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -244,7 +244,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest wait, counted by the leader; zero or unset waits without end.
+   * Longest wait, measured by the leader; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -256,7 +256,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest wait, counted by the leader; zero or unset waits without end.
+   * Longest wait, measured by the leader; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -270,8 +270,8 @@ private static final long serialVersionUID = 0L;
   private boolean leaveOnDisconnect_ = false;
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-   * place gives it up, and not if another call of the same session and owner waits on it by then.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+   * the place gives it up, and only if no other call of the same session and owner waits on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -283,8 +283,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-   * place gives it up, and not if another call of the same session and owner waits on it by then.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+   * the place gives it up, and only if no other call of the same session and owner waits on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -299,7 +299,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -311,7 +311,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -323,7 +323,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -598,8 +598,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * AcquireLockRequest says who wants which lock. options.owner names the hold within the session: the same session and owner
-   * attach to their hold or place, another owner queues like anybody.
+   * AcquireLockRequest asks for a lock. options.owner names the hold within the session. A call with the same session and
+   * owner finds the existing hold or place; a call with another owner queues separately.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.AcquireLockRequest}
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1034,7 +1034,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1051,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1065,7 +1065,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1085,7 +1085,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1096,7 +1096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1111,7 +1111,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1124,7 +1124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1142,7 +1142,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1158,7 +1158,7 @@ private static final long serialVersionUID = 0L;
     private int permits_ ;
     /**
      * <pre>
-     * Permits wanted; SEMAPHORE only; zero is 1.
+     * Number of permits to take; SEMAPHORE only; zero means 1.
      * </pre>
      *
      * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -1170,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits wanted; SEMAPHORE only; zero is 1.
+     * Number of permits to take; SEMAPHORE only; zero means 1.
      * </pre>
      *
      * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -1186,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits wanted; SEMAPHORE only; zero is 1.
+     * Number of permits to take; SEMAPHORE only; zero means 1.
      * </pre>
      *
      * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -1202,7 +1202,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only; required there; fixed by the first.
+     * Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
      * </pre>
      *
      * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -1214,7 +1214,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only; required there; fixed by the first.
+     * Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
      * </pre>
      *
      * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -1230,7 +1230,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only; required there; fixed by the first.
+     * Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
      * </pre>
      *
      * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -1246,8 +1246,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1259,8 +1259,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1272,8 +1272,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1289,8 +1289,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1308,7 +1308,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1319,7 +1319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1334,7 +1334,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1372,7 +1372,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1397,7 +1397,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1414,7 +1414,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1426,7 +1426,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1441,7 +1441,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait, counted by the leader; zero or unset waits without end.
+     * Longest wait, measured by the leader; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1463,8 +1463,8 @@ private static final long serialVersionUID = 0L;
     private boolean leaveOnDisconnect_ ;
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-     * place gives it up, and not if another call of the same session and owner waits on it by then.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+     * the place gives it up, and only if no other call of the same session and owner waits on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1476,8 +1476,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-     * place gives it up, and not if another call of the same session and owner waits on it by then.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+     * the place gives it up, and only if no other call of the same session and owner waits on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1489,8 +1489,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-     * place gives it up, and not if another call of the same session and owner waits on it by then.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+     * the place gives it up, and only if no other call of the same session and owner waits on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1506,8 +1506,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-     * place gives it up, and not if another call of the same session and owner waits on it by then.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+     * the place gives it up, and only if no other call of the same session and owner waits on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1525,7 +1525,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1536,7 +1536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1551,7 +1551,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1571,7 +1571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1589,7 +1589,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1614,7 +1614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1631,7 +1631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1643,7 +1643,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -1658,7 +1658,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>

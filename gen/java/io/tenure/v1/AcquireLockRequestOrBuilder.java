@@ -30,7 +30,7 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface AcquireLockRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -59,7 +59,7 @@ public interface AcquireLockRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -69,7 +69,7 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Permits wanted; SEMAPHORE only; zero is 1.
+   * Number of permits to take; SEMAPHORE only; zero means 1.
    * </pre>
    *
    * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -79,7 +79,7 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Limit of permits; SEMAPHORE only; required there; fixed by the first.
+   * Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
    * </pre>
    *
    * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -89,8 +89,8 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -99,8 +99,8 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasValue();
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -110,7 +110,7 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Longest wait, counted by the leader; zero or unset waits without end.
+   * Longest wait, measured by the leader; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -119,7 +119,7 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * Longest wait, counted by the leader; zero or unset waits without end.
+   * Longest wait, measured by the leader; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -128,7 +128,7 @@ public interface AcquireLockRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * Longest wait, counted by the leader; zero or unset waits without end.
+   * Longest wait, measured by the leader; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -137,8 +137,8 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-   * place gives it up, and not if another call of the same session and owner waits on it by then.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+   * the place gives it up, and only if no other call of the same session and owner waits on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -147,8 +147,8 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasLeaveOnDisconnect();
   /**
    * <pre>
-   * Whether the place is given up when the stream breaks. Unset: no over gRPC, yes over REST. Only the call that made the
-   * place gives it up, and not if another call of the same session and owner waits on it by then.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
+   * the place gives it up, and only if no other call of the same session and owner waits on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -158,7 +158,7 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -167,7 +167,7 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>
@@ -176,7 +176,7 @@ public interface AcquireLockRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 9 [json_name = "options"];</code>

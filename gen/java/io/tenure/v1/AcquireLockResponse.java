@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -106,7 +106,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -131,7 +131,7 @@ private static final long serialVersionUID = 0L;
   public static final int QUEUED_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * The caller waits; the first message if the lock is not free.
+   * The caller waits; this is the first message if the lock is not free.
    * </pre>
    *
    * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller waits; the first message if the lock is not free.
+   * The caller waits; this is the first message if the lock is not free.
    * </pre>
    *
    * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller waits; the first message if the lock is not free.
+   * The caller waits; this is the first message if the lock is not free.
    * </pre>
    *
    * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -174,7 +174,7 @@ private static final long serialVersionUID = 0L;
   public static final int MOVED_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The position changed; at most four times a second.
+   * The position changed; sent at most four times a second.
    * </pre>
    *
    * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The position changed; at most four times a second.
+   * The position changed; sent at most four times a second.
    * </pre>
    *
    * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -201,7 +201,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The position changed; at most four times a second.
+   * The position changed; sent at most four times a second.
    * </pre>
    *
    * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -217,7 +217,7 @@ private static final long serialVersionUID = 0L;
   public static final int GRANTED_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * The caller holds; the last message.
+   * The caller holds the lock; the last message.
    * </pre>
    *
    * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -229,7 +229,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller holds; the last message.
+   * The caller holds the lock; the last message.
    * </pre>
    *
    * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -244,7 +244,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller holds; the last message.
+   * The caller holds the lock; the last message.
    * </pre>
    *
    * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -825,7 +825,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -836,7 +836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -871,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -889,7 +889,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -931,7 +931,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -943,7 +943,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -981,7 +981,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.LockQueuedStep, io.tenure.v1.LockQueuedStep.Builder, io.tenure.v1.LockQueuedStepOrBuilder> queuedBuilder_;
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1080,7 +1080,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1113,7 +1113,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1131,7 +1131,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller waits; the first message if the lock is not free.
+     * The caller waits; this is the first message if the lock is not free.
      * </pre>
      *
      * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -1159,7 +1159,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.LockMovedStep, io.tenure.v1.LockMovedStep.Builder, io.tenure.v1.LockMovedStepOrBuilder> movedBuilder_;
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1171,7 +1171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1193,7 +1193,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1213,7 +1213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1231,7 +1231,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1258,7 +1258,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1291,7 +1291,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1309,7 +1309,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The position changed; at most four times a second.
+     * The position changed; sent at most four times a second.
      * </pre>
      *
      * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -1337,7 +1337,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Hold, io.tenure.v1.Hold.Builder, io.tenure.v1.HoldOrBuilder> grantedBuilder_;
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1349,7 +1349,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1371,7 +1371,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1391,7 +1391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1409,7 +1409,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1436,7 +1436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1459,7 +1459,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1469,7 +1469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -1487,7 +1487,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller holds; the last message.
+     * The caller holds the lock; the last message.
      * </pre>
      *
      * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>

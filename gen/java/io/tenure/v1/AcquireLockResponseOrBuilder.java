@@ -10,7 +10,7 @@ public interface AcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface AcquireLockResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface AcquireLockResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface AcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The caller waits; the first message if the lock is not free.
+   * The caller waits; this is the first message if the lock is not free.
    * </pre>
    *
    * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -46,7 +46,7 @@ public interface AcquireLockResponseOrBuilder extends
   boolean hasQueued();
   /**
    * <pre>
-   * The caller waits; the first message if the lock is not free.
+   * The caller waits; this is the first message if the lock is not free.
    * </pre>
    *
    * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -55,7 +55,7 @@ public interface AcquireLockResponseOrBuilder extends
   io.tenure.v1.LockQueuedStep getQueued();
   /**
    * <pre>
-   * The caller waits; the first message if the lock is not free.
+   * The caller waits; this is the first message if the lock is not free.
    * </pre>
    *
    * <code>.tenure.v1.LockQueuedStep queued = 2 [json_name = "queued"];</code>
@@ -64,7 +64,7 @@ public interface AcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The position changed; at most four times a second.
+   * The position changed; sent at most four times a second.
    * </pre>
    *
    * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -73,7 +73,7 @@ public interface AcquireLockResponseOrBuilder extends
   boolean hasMoved();
   /**
    * <pre>
-   * The position changed; at most four times a second.
+   * The position changed; sent at most four times a second.
    * </pre>
    *
    * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -82,7 +82,7 @@ public interface AcquireLockResponseOrBuilder extends
   io.tenure.v1.LockMovedStep getMoved();
   /**
    * <pre>
-   * The position changed; at most four times a second.
+   * The position changed; sent at most four times a second.
    * </pre>
    *
    * <code>.tenure.v1.LockMovedStep moved = 3 [json_name = "moved"];</code>
@@ -91,7 +91,7 @@ public interface AcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The caller holds; the last message.
+   * The caller holds the lock; the last message.
    * </pre>
    *
    * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -100,7 +100,7 @@ public interface AcquireLockResponseOrBuilder extends
   boolean hasGranted();
   /**
    * <pre>
-   * The caller holds; the last message.
+   * The caller holds the lock; the last message.
    * </pre>
    *
    * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>
@@ -109,7 +109,7 @@ public interface AcquireLockResponseOrBuilder extends
   io.tenure.v1.Hold getGranted();
   /**
    * <pre>
-   * The caller holds; the last message.
+   * The caller holds the lock; the last message.
    * </pre>
    *
    * <code>.tenure.v1.Hold granted = 4 [json_name = "granted"];</code>

@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object peerAddress_ = "";
   /**
    * <pre>
-   * Must be empty: the member says its addresses itself when it joins.
+   * Must be empty: the member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Must be empty: the member says its addresses itself when it joins.
+   * Must be empty: the member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private boolean stayLearner_ = false;
   /**
    * <pre>
-   * Whether it stays a learner after it has caught up.
+   * Whether it remains a learner after it has caught up.
    * </pre>
    *
    * <code>bool stay_learner = 3 [json_name = "stayLearner"];</code>
@@ -159,7 +159,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -171,7 +172,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -183,7 +185,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -711,7 +714,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object peerAddress_ = "";
     /**
      * <pre>
-     * Must be empty: the member says its addresses itself when it joins.
+     * Must be empty: the member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -731,7 +734,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the member says its addresses itself when it joins.
+     * Must be empty: the member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -752,7 +755,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the member says its addresses itself when it joins.
+     * Must be empty: the member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -769,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the member says its addresses itself when it joins.
+     * Must be empty: the member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -783,7 +786,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the member says its addresses itself when it joins.
+     * Must be empty: the member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -803,7 +806,7 @@ private static final long serialVersionUID = 0L;
     private boolean stayLearner_ ;
     /**
      * <pre>
-     * Whether it stays a learner after it has caught up.
+     * Whether it remains a learner after it has caught up.
      * </pre>
      *
      * <code>bool stay_learner = 3 [json_name = "stayLearner"];</code>
@@ -815,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it stays a learner after it has caught up.
+     * Whether it remains a learner after it has caught up.
      * </pre>
      *
      * <code>bool stay_learner = 3 [json_name = "stayLearner"];</code>
@@ -831,7 +834,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it stays a learner after it has caught up.
+     * Whether it remains a learner after it has caught up.
      * </pre>
      *
      * <code>bool stay_learner = 3 [json_name = "stayLearner"];</code>
@@ -849,7 +852,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -860,7 +864,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -875,7 +880,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -895,7 +901,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -913,7 +920,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -938,7 +946,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -955,7 +964,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -967,7 +977,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -982,7 +993,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>

@@ -30,7 +30,7 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Must be empty: the member says its addresses itself when it joins.
+   * Must be empty: the member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -39,7 +39,7 @@ public interface AddMemberRequestOrBuilder extends
   java.lang.String getPeerAddress();
   /**
    * <pre>
-   * Must be empty: the member says its addresses itself when it joins.
+   * Must be empty: the member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 2 [json_name = "peerAddress"];</code>
@@ -50,7 +50,7 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether it stays a learner after it has caught up.
+   * Whether it remains a learner after it has caught up.
    * </pre>
    *
    * <code>bool stay_learner = 3 [json_name = "stayLearner"];</code>
@@ -60,7 +60,8 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -69,7 +70,8 @@ public interface AddMemberRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -78,7 +80,8 @@ public interface AddMemberRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>

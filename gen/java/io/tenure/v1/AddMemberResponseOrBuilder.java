@@ -10,7 +10,7 @@ public interface AddMemberResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface AddMemberResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface AddMemberResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface AddMemberResponseOrBuilder extends
 
   /**
    * <pre>
-   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+   * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
    * </pre>
    *
    * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -46,7 +46,7 @@ public interface AddMemberResponseOrBuilder extends
   java.lang.String getJoinToken();
   /**
    * <pre>
-   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+   * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
    * </pre>
    *
    * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -57,7 +57,7 @@ public interface AddMemberResponseOrBuilder extends
 
   /**
    * <pre>
-   * How long it can be used.
+   * Time for which it is valid.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -66,7 +66,7 @@ public interface AddMemberResponseOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * How long it can be used.
+   * Time for which it is valid.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -75,7 +75,7 @@ public interface AddMemberResponseOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long it can be used.
+   * Time for which it is valid.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -84,7 +84,7 @@ public interface AddMemberResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether an earlier token for this name, which nobody had used, was ended.
+   * Whether an unused earlier token for this name was invalidated.
    * </pre>
    *
    * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * AttachSessionRequest names the session and the instance that uses it.
+ * AttachSessionRequest identifies the session and the instance that uses it.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.AttachSessionRequest}
@@ -113,9 +113,9 @@ private static final long serialVersionUID = 0L;
   private long attempt_ = 0L;
   /**
    * <pre>
-   * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
-   * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-   * alone keeps it. Zero, and attempts without instance_id: not ordered.
+   * Number of this attempt to attach, chosen by the client, increasing. If an attempt of the same instance with a
+   * higher number arrived first, this one is refused with ATTEMPT_OUTDATED. Only the leader keeps this order: it starts
+   * again with a new leader and with a new epoch. Zero, or no instance_id: not ordered.
    * </pre>
    *
    * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private boolean takeOver_ = false;
   /**
    * <pre>
-   * Whether to take the session over from the instance of options.epoch.
+   * Whether to take the session over from the instance that has options.epoch.
    * </pre>
    *
    * <code>bool take_over = 4 [json_name = "takeOver"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+   * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -157,7 +157,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+   * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+   * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
    * </pre>
    *
    * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -205,7 +205,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
    * </pre>
    *
    * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -445,7 +445,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * AttachSessionRequest names the session and the instance that uses it.
+   * AttachSessionRequest identifies the session and the instance that uses it.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.AttachSessionRequest}
@@ -835,9 +835,9 @@ private static final long serialVersionUID = 0L;
     private long attempt_ ;
     /**
      * <pre>
-     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
-     * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-     * alone keeps it. Zero, and attempts without instance_id: not ordered.
+     * Number of this attempt to attach, chosen by the client, increasing. If an attempt of the same instance with a
+     * higher number arrived first, this one is refused with ATTEMPT_OUTDATED. Only the leader keeps this order: it starts
+     * again with a new leader and with a new epoch. Zero, or no instance_id: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -849,9 +849,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
-     * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-     * alone keeps it. Zero, and attempts without instance_id: not ordered.
+     * Number of this attempt to attach, chosen by the client, increasing. If an attempt of the same instance with a
+     * higher number arrived first, this one is refused with ATTEMPT_OUTDATED. Only the leader keeps this order: it starts
+     * again with a new leader and with a new epoch. Zero, or no instance_id: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -867,9 +867,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
-     * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-     * alone keeps it. Zero, and attempts without instance_id: not ordered.
+     * Number of this attempt to attach, chosen by the client, increasing. If an attempt of the same instance with a
+     * higher number arrived first, this one is refused with ATTEMPT_OUTDATED. Only the leader keeps this order: it starts
+     * again with a new leader and with a new epoch. Zero, or no instance_id: not ordered.
      * </pre>
      *
      * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -885,7 +885,7 @@ private static final long serialVersionUID = 0L;
     private boolean takeOver_ ;
     /**
      * <pre>
-     * Whether to take the session over from the instance of options.epoch.
+     * Whether to take the session over from the instance that has options.epoch.
      * </pre>
      *
      * <code>bool take_over = 4 [json_name = "takeOver"];</code>
@@ -897,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether to take the session over from the instance of options.epoch.
+     * Whether to take the session over from the instance that has options.epoch.
      * </pre>
      *
      * <code>bool take_over = 4 [json_name = "takeOver"];</code>
@@ -913,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether to take the session over from the instance of options.epoch.
+     * Whether to take the session over from the instance that has options.epoch.
      * </pre>
      *
      * <code>bool take_over = 4 [json_name = "takeOver"];</code>
@@ -931,7 +931,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1020,7 +1020,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1037,7 +1037,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1064,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+     * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1086,7 +1086,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
      * </pre>
      *
      * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -1106,7 +1106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
      * </pre>
      *
      * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -1127,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
      * </pre>
      *
      * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -1144,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
      * </pre>
      *
      * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -1158,7 +1158,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer. Refused together with take_over.
+     * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
      * </pre>
      *
      * <code>string page_token = 6 [json_name = "pageToken"];</code>

@@ -40,9 +40,9 @@ public interface AttachSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Number of this attempt to attach, chosen by the client, growing; a lower one than the last of the same instance is
-   * refused as ATTEMPT_OUTDATED, in whatever order they come. The order begins anew with an epoch, and with a leader, who
-   * alone keeps it. Zero, and attempts without instance_id: not ordered.
+   * Number of this attempt to attach, chosen by the client, increasing. If an attempt of the same instance with a
+   * higher number arrived first, this one is refused with ATTEMPT_OUTDATED. Only the leader keeps this order: it starts
+   * again with a new leader and with a new epoch. Zero, or no instance_id: not ordered.
    * </pre>
    *
    * <code>uint64 attempt = 3 [json_name = "attempt"];</code>
@@ -52,7 +52,7 @@ public interface AttachSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether to take the session over from the instance of options.epoch.
+   * Whether to take the session over from the instance that has options.epoch.
    * </pre>
    *
    * <code>bool take_over = 4 [json_name = "takeOver"];</code>
@@ -62,7 +62,7 @@ public interface AttachSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+   * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -71,7 +71,7 @@ public interface AttachSessionRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+   * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -80,7 +80,7 @@ public interface AttachSessionRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used. With take_over, epoch is the one to replace, and guards are used too.
+   * Advanced; session_secret and epoch apply. With take_over, epoch is the one to replace, and guards apply as well.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -89,7 +89,7 @@ public interface AttachSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
    * </pre>
    *
    * <code>string page_token = 6 [json_name = "pageToken"];</code>
@@ -98,7 +98,7 @@ public interface AttachSessionRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer. Refused together with take_over.
+   * next_page_token of the previous page; empty for the first page. Must not be combined with take_over.
    * </pre>
    *
    * <code>string page_token = 6 [json_name = "pageToken"];</code>

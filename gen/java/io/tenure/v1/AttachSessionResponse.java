@@ -6,9 +6,9 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * AttachSessionResponse tells what the session has: in one answer, or, if that would be larger than 1 MiB, in pages, each of
- * its own revision. Only the pages together tell what the session has not: a hold that was granted after the revision of the
- * first one may be missing in all.
+ * AttachSessionResponse returns the holds and places of a session: in one response or, if that would be larger than
+ * 1 MiB, in pages. Each page has its own revision. Only all pages together show what the session does not hold, and even
+ * then a hold that was granted after the first page's revision may be missing.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.AttachSessionResponse}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Hold> holds_;
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Place> places_;
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -202,7 +202,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -225,7 +225,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -236,7 +236,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -251,7 +251,7 @@ private static final long serialVersionUID = 0L;
   private long maxSequence_ = 0L;
   /**
    * <pre>
-   * Highest request sequence that was applied under this epoch.
+   * Highest request sequence that was applied in this epoch.
    * </pre>
    *
    * <code>uint64 max_sequence = 5 [json_name = "maxSequence"];</code>
@@ -267,7 +267,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Where to go on; empty when everything is told.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -288,7 +288,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on; empty when everything is told.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -537,9 +537,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * AttachSessionResponse tells what the session has: in one answer, or, if that would be larger than 1 MiB, in pages, each of
-   * its own revision. Only the pages together tell what the session has not: a hold that was granted after the revision of the
-   * first one may be missing in all.
+   * AttachSessionResponse returns the holds and places of a session: in one response or, if that would be larger than
+   * 1 MiB, in pages. Each page has its own revision. Only all pages together show what the session does not hold, and even
+   * then a hold that was granted after the first page's revision may be missing.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.AttachSessionResponse}
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -906,7 +906,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1218,7 +1218,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1232,7 +1232,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1260,7 +1260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1299,7 +1299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1319,7 +1319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1340,7 +1340,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1358,7 +1358,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1376,7 +1376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1395,7 +1395,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1412,7 +1412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1429,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1440,7 +1440,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1454,7 +1454,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1469,7 +1469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1480,7 +1480,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1492,7 +1492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds, by key and owner.
+     * Its holds, ordered by key and owner.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1530,7 +1530,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1544,7 +1544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1558,7 +1558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1572,7 +1572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1593,7 +1593,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1611,7 +1611,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1631,7 +1631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1652,7 +1652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1670,7 +1670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1688,7 +1688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1707,7 +1707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1724,7 +1724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1741,7 +1741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1752,7 +1752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1766,7 +1766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1781,7 +1781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1792,7 +1792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1804,7 +1804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, by key and owner; they come when all holds are told.
+     * Its places in queues, ordered by key and owner; they follow after all holds.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1831,7 +1831,7 @@ private static final long serialVersionUID = 0L;
     private long maxSequence_ ;
     /**
      * <pre>
-     * Highest request sequence that was applied under this epoch.
+     * Highest request sequence that was applied in this epoch.
      * </pre>
      *
      * <code>uint64 max_sequence = 5 [json_name = "maxSequence"];</code>
@@ -1843,7 +1843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Highest request sequence that was applied under this epoch.
+     * Highest request sequence that was applied in this epoch.
      * </pre>
      *
      * <code>uint64 max_sequence = 5 [json_name = "maxSequence"];</code>
@@ -1859,7 +1859,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Highest request sequence that was applied under this epoch.
+     * Highest request sequence that was applied in this epoch.
      * </pre>
      *
      * <code>uint64 max_sequence = 5 [json_name = "maxSequence"];</code>
@@ -1875,7 +1875,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Where to go on; empty when everything is told.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -1895,7 +1895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on; empty when everything is told.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -1916,7 +1916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on; empty when everything is told.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -1933,7 +1933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on; empty when everything is told.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -1947,7 +1947,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on; empty when everything is told.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>

@@ -10,7 +10,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface AttachSessionResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface AttachSessionResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -64,7 +64,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -73,7 +73,7 @@ public interface AttachSessionResponseOrBuilder extends
       getHoldsList();
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -81,7 +81,7 @@ public interface AttachSessionResponseOrBuilder extends
   io.tenure.v1.Hold getHolds(int index);
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -89,7 +89,7 @@ public interface AttachSessionResponseOrBuilder extends
   int getHoldsCount();
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -98,7 +98,7 @@ public interface AttachSessionResponseOrBuilder extends
       getHoldsOrBuilderList();
   /**
    * <pre>
-   * What it holds, by key and owner.
+   * Its holds, ordered by key and owner.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -108,7 +108,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -117,7 +117,7 @@ public interface AttachSessionResponseOrBuilder extends
       getPlacesList();
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -125,7 +125,7 @@ public interface AttachSessionResponseOrBuilder extends
   io.tenure.v1.Place getPlaces(int index);
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -133,7 +133,7 @@ public interface AttachSessionResponseOrBuilder extends
   int getPlacesCount();
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -142,7 +142,7 @@ public interface AttachSessionResponseOrBuilder extends
       getPlacesOrBuilderList();
   /**
    * <pre>
-   * Where it queues, by key and owner; they come when all holds are told.
+   * Its places in queues, ordered by key and owner; they follow after all holds.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -152,7 +152,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Highest request sequence that was applied under this epoch.
+   * Highest request sequence that was applied in this epoch.
    * </pre>
    *
    * <code>uint64 max_sequence = 5 [json_name = "maxSequence"];</code>
@@ -162,7 +162,7 @@ public interface AttachSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on; empty when everything is told.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>
@@ -171,7 +171,7 @@ public interface AttachSessionResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Where to go on; empty when everything is told.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 6 [json_name = "nextPageToken"];</code>

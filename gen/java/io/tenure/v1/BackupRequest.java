@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * BackupRequest asks for a backup of now.
+ * BackupRequest has no fields: the backup is of the current state.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.BackupRequest}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * BackupRequest asks for a backup of now.
+   * BackupRequest has no fields: the backup is of the current state.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.BackupRequest}

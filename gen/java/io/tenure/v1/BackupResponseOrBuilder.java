@@ -10,7 +10,7 @@ public interface BackupResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin; in the first part only.
+   * Cluster, member and revision; only in the first part.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface BackupResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin; in the first part only.
+   * Cluster, member and revision; only in the first part.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface BackupResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin; in the first part only.
+   * Cluster, member and revision; only in the first part.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * BreakLockRequest says whose hold to take away.
+ * BreakLockRequest identifies the holds to take away.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.BreakLockRequest}
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+   * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+   * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * Only this owner's; unset: any owner of the session. Only with session_id.
+   * Take away only those of this owner; unset: all owners of the session. Only with session_id.
    * </pre>
    *
    * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only this owner's; unset: any owner of the session. Only with session_id.
+   * Take away only those of this owner; unset: all owners of the session. Only with session_id.
    * </pre>
    *
    * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only this owner's; unset: any owner of the session. Only with session_id.
+   * Take away only those of this owner; unset: all owners of the session. Only with session_id.
    * </pre>
    *
    * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, at most 1 KiB; required; kept and logged.
+   * Reason, at most 1 KiB; required; stored and logged.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -227,7 +227,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, at most 1 KiB; required; kept and logged.
+   * Reason, at most 1 KiB; required; stored and logged.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -252,7 +252,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; idempotency_key and guards are used.
+   * Advanced; idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -264,7 +264,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; idempotency_key and guards are used.
+   * Advanced; idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -276,7 +276,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; idempotency_key and guards are used.
+   * Advanced; idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -495,7 +495,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * BreakLockRequest says whose hold to take away.
+   * BreakLockRequest identifies the holds to take away.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.BreakLockRequest}
@@ -834,7 +834,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+     * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -854,7 +854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+     * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -875,7 +875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+     * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -892,7 +892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+     * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -906,7 +906,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+     * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -926,7 +926,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * Only this owner's; unset: any owner of the session. Only with session_id.
+     * Take away only those of this owner; unset: all owners of the session. Only with session_id.
      * </pre>
      *
      * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -937,7 +937,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this owner's; unset: any owner of the session. Only with session_id.
+     * Take away only those of this owner; unset: all owners of the session. Only with session_id.
      * </pre>
      *
      * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this owner's; unset: any owner of the session. Only with session_id.
+     * Take away only those of this owner; unset: all owners of the session. Only with session_id.
      * </pre>
      *
      * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -978,7 +978,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this owner's; unset: any owner of the session. Only with session_id.
+     * Take away only those of this owner; unset: all owners of the session. Only with session_id.
      * </pre>
      *
      * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this owner's; unset: any owner of the session. Only with session_id.
+     * Take away only those of this owner; unset: all owners of the session. Only with session_id.
      * </pre>
      *
      * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this owner's; unset: any owner of the session. Only with session_id.
+     * Take away only those of this owner; unset: all owners of the session. Only with session_id.
      * </pre>
      *
      * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -1029,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, at most 1 KiB; required; kept and logged.
+     * Reason, at most 1 KiB; required; stored and logged.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; kept and logged.
+     * Reason, at most 1 KiB; required; stored and logged.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; kept and logged.
+     * Reason, at most 1 KiB; required; stored and logged.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1087,7 +1087,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; kept and logged.
+     * Reason, at most 1 KiB; required; stored and logged.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1101,7 +1101,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; kept and logged.
+     * Reason, at most 1 KiB; required; stored and logged.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1134,7 +1134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1149,7 +1149,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1169,7 +1169,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1212,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1229,7 +1229,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1241,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1256,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards are used.
+     * Advanced; idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>

@@ -30,7 +30,7 @@ public interface BreakLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+   * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface BreakLockRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Only this session's holds, and its places too: a UUID. Empty: all holders, no waiters.
+   * Take away only the holds and places of this session: a UUID. Empty: all holds, but no places.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface BreakLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only this owner's; unset: any owner of the session. Only with session_id.
+   * Take away only those of this owner; unset: all owners of the session. Only with session_id.
    * </pre>
    *
    * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -59,7 +59,7 @@ public interface BreakLockRequestOrBuilder extends
   boolean hasOwner();
   /**
    * <pre>
-   * Only this owner's; unset: any owner of the session. Only with session_id.
+   * Take away only those of this owner; unset: all owners of the session. Only with session_id.
    * </pre>
    *
    * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -68,7 +68,7 @@ public interface BreakLockRequestOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * Only this owner's; unset: any owner of the session. Only with session_id.
+   * Take away only those of this owner; unset: all owners of the session. Only with session_id.
    * </pre>
    *
    * <code>optional string owner = 3 [json_name = "owner"];</code>
@@ -79,7 +79,7 @@ public interface BreakLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Why, at most 1 KiB; required; kept and logged.
+   * Reason, at most 1 KiB; required; stored and logged.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -88,7 +88,7 @@ public interface BreakLockRequestOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, at most 1 KiB; required; kept and logged.
+   * Reason, at most 1 KiB; required; stored and logged.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -99,7 +99,7 @@ public interface BreakLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; idempotency_key and guards are used.
+   * Advanced; idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -108,7 +108,7 @@ public interface BreakLockRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; idempotency_key and guards are used.
+   * Advanced; idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -117,7 +117,7 @@ public interface BreakLockRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; idempotency_key and guards are used.
+   * Advanced; idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>

@@ -10,7 +10,7 @@ public interface BreakLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface BreakLockResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface BreakLockResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface BreakLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Holds taken away.
+   * Number of holds taken away.
    * </pre>
    *
    * <code>uint32 holds = 2 [json_name = "holds"];</code>
@@ -47,7 +47,7 @@ public interface BreakLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Places taken away.
+   * Number of places taken away.
    * </pre>
    *
    * <code>uint32 places = 3 [json_name = "places"];</code>

@@ -6,8 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CallOptions are the advanced part of a change. Leave it out until you need it. An option that a call has no use for is
- * refused by name.
+ * CallOptions are the advanced options of a change. Leave them out until you need them. A call refuses options that it
+ * cannot use, and names them.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CallOptions}
@@ -54,8 +54,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString sessionSecret_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.
-   * Over REST it travels in the header Tenure-Session-Secret, as base64.
+   * Secret of the session that makes the call, 32 bytes. Required if the session was created with a secret; without it
+   * the call fails with SESSION_SECRET_WRONG. Over REST it is sent in the header Tenure-Session-Secret, as base64.
    * </pre>
    *
    * <code>bytes session_secret = 1 [json_name = "sessionSecret"];</code>
@@ -70,8 +70,8 @@ private static final long serialVersionUID = 0L;
   private long epoch_ = 0L;
   /**
    * <pre>
-   * Epoch of the session the caller believes in. A lower one than the session's is refused as SESSION_SUPERSEDED. Zero is
-   * not checked, and allowed only on a session without secret.
+   * Epoch of the session, as far as the caller knows. If it is lower than the session's epoch, the call is refused with
+   * SESSION_SUPERSEDED. Zero: not checked; allowed only for a session without a secret.
    * </pre>
    *
    * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.RequestID requestId_;
   /**
    * <pre>
-   * Exactly-once identity under a session; unset: none.
+   * Identity of the request under a session, so that it is applied exactly once; unset: none.
    * </pre>
    *
    * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Exactly-once identity under a session; unset: none.
+   * Identity of the request under a session, so that it is applied exactly once; unset: none.
    * </pre>
    *
    * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -110,7 +110,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Exactly-once identity under a session; unset: none.
+   * Identity of the request under a session, so that it is applied exactly once; unset: none.
    * </pre>
    *
    * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -124,8 +124,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString idempotencyKey_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Exactly-once key without a session: random, 16 to 64 bytes, scoped to the caller; the last 100 000 are remembered.
-   * Not together with request_id. Over REST it travels in the header Idempotency-Key, as text.
+   * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
+   * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
+   * as text.
    * </pre>
    *
    * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -141,7 +142,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Guard> guards_;
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -152,7 +153,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -164,7 +165,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -175,7 +176,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -186,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -202,7 +203,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+   * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -223,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+   * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -248,8 +249,8 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Lets an operator act in the place of the session's user, without its secret. Destroy, release and put with release
-   * only.
+   * Lets an operator act in place of the session's user, without the secret. Only for destroy, release, and put with
+   * release.
    * </pre>
    *
    * <code>bool force = 7 [json_name = "force"];</code>
@@ -265,7 +266,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+   * The operator's reason, at most 1 KiB; required with force; stored and logged.
    * </pre>
    *
    * <code>string reason = 8 [json_name = "reason"];</code>
@@ -286,7 +287,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+   * The operator's reason, at most 1 KiB; required with force; stored and logged.
    * </pre>
    *
    * <code>string reason = 8 [json_name = "reason"];</code>
@@ -550,8 +551,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CallOptions are the advanced part of a change. Leave it out until you need it. An option that a call has no use for is
-   * refused by name.
+   * CallOptions are the advanced options of a change. Leave them out until you need them. A call refuses options that it
+   * cannot use, and names them.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CallOptions}
@@ -877,8 +878,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString sessionSecret_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.
-     * Over REST it travels in the header Tenure-Session-Secret, as base64.
+     * Secret of the session that makes the call, 32 bytes. Required if the session was created with a secret; without it
+     * the call fails with SESSION_SECRET_WRONG. Over REST it is sent in the header Tenure-Session-Secret, as base64.
      * </pre>
      *
      * <code>bytes session_secret = 1 [json_name = "sessionSecret"];</code>
@@ -890,8 +891,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.
-     * Over REST it travels in the header Tenure-Session-Secret, as base64.
+     * Secret of the session that makes the call, 32 bytes. Required if the session was created with a secret; without it
+     * the call fails with SESSION_SECRET_WRONG. Over REST it is sent in the header Tenure-Session-Secret, as base64.
      * </pre>
      *
      * <code>bytes session_secret = 1 [json_name = "sessionSecret"];</code>
@@ -907,8 +908,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.
-     * Over REST it travels in the header Tenure-Session-Secret, as base64.
+     * Secret of the session that makes the call, 32 bytes. Required if the session was created with a secret; without it
+     * the call fails with SESSION_SECRET_WRONG. Over REST it is sent in the header Tenure-Session-Secret, as base64.
      * </pre>
      *
      * <code>bytes session_secret = 1 [json_name = "sessionSecret"];</code>
@@ -924,8 +925,8 @@ private static final long serialVersionUID = 0L;
     private long epoch_ ;
     /**
      * <pre>
-     * Epoch of the session the caller believes in. A lower one than the session's is refused as SESSION_SUPERSEDED. Zero is
-     * not checked, and allowed only on a session without secret.
+     * Epoch of the session, as far as the caller knows. If it is lower than the session's epoch, the call is refused with
+     * SESSION_SUPERSEDED. Zero: not checked; allowed only for a session without a secret.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -937,8 +938,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Epoch of the session the caller believes in. A lower one than the session's is refused as SESSION_SUPERSEDED. Zero is
-     * not checked, and allowed only on a session without secret.
+     * Epoch of the session, as far as the caller knows. If it is lower than the session's epoch, the call is refused with
+     * SESSION_SUPERSEDED. Zero: not checked; allowed only for a session without a secret.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -954,8 +955,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Epoch of the session the caller believes in. A lower one than the session's is refused as SESSION_SUPERSEDED. Zero is
-     * not checked, and allowed only on a session without secret.
+     * Epoch of the session, as far as the caller knows. If it is lower than the session's epoch, the call is refused with
+     * SESSION_SUPERSEDED. Zero: not checked; allowed only for a session without a secret.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -973,7 +974,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.RequestID, io.tenure.v1.RequestID.Builder, io.tenure.v1.RequestIDOrBuilder> requestIdBuilder_;
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -984,7 +985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -999,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1019,7 +1020,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1037,7 +1038,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1062,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1079,7 +1080,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1091,7 +1092,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1106,7 +1107,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once identity under a session; unset: none.
+     * Identity of the request under a session, so that it is applied exactly once; unset: none.
      * </pre>
      *
      * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -1128,8 +1129,9 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString idempotencyKey_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Exactly-once key without a session: random, 16 to 64 bytes, scoped to the caller; the last 100 000 are remembered.
-     * Not together with request_id. Over REST it travels in the header Idempotency-Key, as text.
+     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
+     * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
+     * as text.
      * </pre>
      *
      * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -1141,8 +1143,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once key without a session: random, 16 to 64 bytes, scoped to the caller; the last 100 000 are remembered.
-     * Not together with request_id. Over REST it travels in the header Idempotency-Key, as text.
+     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
+     * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
+     * as text.
      * </pre>
      *
      * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -1158,8 +1161,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Exactly-once key without a session: random, 16 to 64 bytes, scoped to the caller; the last 100 000 are remembered.
-     * Not together with request_id. Over REST it travels in the header Idempotency-Key, as text.
+     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
+     * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
+     * as text.
      * </pre>
      *
      * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -1186,7 +1190,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1200,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1214,7 +1218,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1228,7 +1232,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1249,7 +1253,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1267,7 +1271,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1287,7 +1291,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1308,7 +1312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1326,7 +1330,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1344,7 +1348,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1363,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1380,7 +1384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1397,7 +1401,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1408,7 +1412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1422,7 +1426,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1437,7 +1441,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1448,7 +1452,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1460,7 +1464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions that must all hold, at most 16.
+     * Conditions that must all be met, at most 16.
      * </pre>
      *
      * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -1487,7 +1491,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+     * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1507,7 +1511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+     * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1528,7 +1532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+     * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1545,7 +1549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+     * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1559,7 +1563,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+     * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1579,8 +1583,8 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Lets an operator act in the place of the session's user, without its secret. Destroy, release and put with release
-     * only.
+     * Lets an operator act in place of the session's user, without the secret. Only for destroy, release, and put with
+     * release.
      * </pre>
      *
      * <code>bool force = 7 [json_name = "force"];</code>
@@ -1592,8 +1596,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lets an operator act in the place of the session's user, without its secret. Destroy, release and put with release
-     * only.
+     * Lets an operator act in place of the session's user, without the secret. Only for destroy, release, and put with
+     * release.
      * </pre>
      *
      * <code>bool force = 7 [json_name = "force"];</code>
@@ -1609,8 +1613,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lets an operator act in the place of the session's user, without its secret. Destroy, release and put with release
-     * only.
+     * Lets an operator act in place of the session's user, without the secret. Only for destroy, release, and put with
+     * release.
      * </pre>
      *
      * <code>bool force = 7 [json_name = "force"];</code>
@@ -1626,7 +1630,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+     * The operator's reason, at most 1 KiB; required with force; stored and logged.
      * </pre>
      *
      * <code>string reason = 8 [json_name = "reason"];</code>
@@ -1646,7 +1650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+     * The operator's reason, at most 1 KiB; required with force; stored and logged.
      * </pre>
      *
      * <code>string reason = 8 [json_name = "reason"];</code>
@@ -1667,7 +1671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+     * The operator's reason, at most 1 KiB; required with force; stored and logged.
      * </pre>
      *
      * <code>string reason = 8 [json_name = "reason"];</code>
@@ -1684,7 +1688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+     * The operator's reason, at most 1 KiB; required with force; stored and logged.
      * </pre>
      *
      * <code>string reason = 8 [json_name = "reason"];</code>
@@ -1698,7 +1702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+     * The operator's reason, at most 1 KiB; required with force; stored and logged.
      * </pre>
      *
      * <code>string reason = 8 [json_name = "reason"];</code>

@@ -10,8 +10,8 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Secret of the session the call acts as, 32 bytes. Needed if the session was made with one; else SESSION_SECRET_WRONG.
-   * Over REST it travels in the header Tenure-Session-Secret, as base64.
+   * Secret of the session that makes the call, 32 bytes. Required if the session was created with a secret; without it
+   * the call fails with SESSION_SECRET_WRONG. Over REST it is sent in the header Tenure-Session-Secret, as base64.
    * </pre>
    *
    * <code>bytes session_secret = 1 [json_name = "sessionSecret"];</code>
@@ -21,8 +21,8 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Epoch of the session the caller believes in. A lower one than the session's is refused as SESSION_SUPERSEDED. Zero is
-   * not checked, and allowed only on a session without secret.
+   * Epoch of the session, as far as the caller knows. If it is lower than the session's epoch, the call is refused with
+   * SESSION_SUPERSEDED. Zero: not checked; allowed only for a session without a secret.
    * </pre>
    *
    * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -32,7 +32,7 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Exactly-once identity under a session; unset: none.
+   * Identity of the request under a session, so that it is applied exactly once; unset: none.
    * </pre>
    *
    * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -41,7 +41,7 @@ public interface CallOptionsOrBuilder extends
   boolean hasRequestId();
   /**
    * <pre>
-   * Exactly-once identity under a session; unset: none.
+   * Identity of the request under a session, so that it is applied exactly once; unset: none.
    * </pre>
    *
    * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -50,7 +50,7 @@ public interface CallOptionsOrBuilder extends
   io.tenure.v1.RequestID getRequestId();
   /**
    * <pre>
-   * Exactly-once identity under a session; unset: none.
+   * Identity of the request under a session, so that it is applied exactly once; unset: none.
    * </pre>
    *
    * <code>.tenure.v1.RequestID request_id = 3 [json_name = "requestId"];</code>
@@ -59,8 +59,9 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Exactly-once key without a session: random, 16 to 64 bytes, scoped to the caller; the last 100 000 are remembered.
-   * Not together with request_id. Over REST it travels in the header Idempotency-Key, as text.
+   * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
+   * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
+   * as text.
    * </pre>
    *
    * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -70,7 +71,7 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -79,7 +80,7 @@ public interface CallOptionsOrBuilder extends
       getGuardsList();
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -87,7 +88,7 @@ public interface CallOptionsOrBuilder extends
   io.tenure.v1.Guard getGuards(int index);
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -95,7 +96,7 @@ public interface CallOptionsOrBuilder extends
   int getGuardsCount();
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -104,7 +105,7 @@ public interface CallOptionsOrBuilder extends
       getGuardsOrBuilderList();
   /**
    * <pre>
-   * Conditions that must all hold, at most 16.
+   * Conditions that must all be met, at most 16.
    * </pre>
    *
    * <code>repeated .tenure.v1.Guard guards = 5 [json_name = "guards"];</code>
@@ -114,7 +115,7 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+   * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -123,7 +124,7 @@ public interface CallOptionsOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * Names a hold within a session, at most 256 bytes; empty is an owner like any other. Only calls about locks use it.
+   * Name of a hold within a session, at most 256 bytes. The empty name is a valid owner. Only calls about locks use it.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -134,8 +135,8 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Lets an operator act in the place of the session's user, without its secret. Destroy, release and put with release
-   * only.
+   * Lets an operator act in place of the session's user, without the secret. Only for destroy, release, and put with
+   * release.
    * </pre>
    *
    * <code>bool force = 7 [json_name = "force"];</code>
@@ -145,7 +146,7 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+   * The operator's reason, at most 1 KiB; required with force; stored and logged.
    * </pre>
    *
    * <code>string reason = 8 [json_name = "reason"];</code>
@@ -154,7 +155,7 @@ public interface CallOptionsOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why an operator acts, at most 1 KiB; required with force; kept and logged.
+   * The operator's reason, at most 1 KiB; required with force; stored and logged.
    * </pre>
    *
    * <code>string reason = 8 [json_name = "reason"];</code>

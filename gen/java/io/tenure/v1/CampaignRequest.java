@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CampaignRequest says who stands.
+ * CampaignRequest describes the candidate.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CampaignRequest}
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Who stands: a UUID.
+   * Session of the candidate: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who stands: a UUID.
+   * Session of the candidate: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -279,7 +279,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * Longest wait; zero or unset waits without end.
+   * Longest wait; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -291,7 +291,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest wait; zero or unset waits without end.
+   * Longest wait; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -303,7 +303,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest wait; zero or unset waits without end.
+   * Longest wait; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -317,7 +317,7 @@ private static final long serialVersionUID = 0L;
   private boolean leaveOnDisconnect_ = false;
   /**
    * <pre>
-   * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -329,7 +329,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -344,7 +344,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -356,7 +356,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -368,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -635,7 +635,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CampaignRequest says who stands.
+   * CampaignRequest describes the candidate.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CampaignRequest}
@@ -1029,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Who stands: a UUID.
+     * Session of the candidate: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who stands: a UUID.
+     * Session of the candidate: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who stands: a UUID.
+     * Session of the candidate: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1087,7 +1087,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who stands: a UUID.
+     * Session of the candidate: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1101,7 +1101,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who stands: a UUID.
+     * Session of the candidate: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1298,7 +1298,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1309,7 +1309,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1324,7 +1324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1344,7 +1344,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1362,7 +1362,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1387,7 +1387,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1404,7 +1404,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1416,7 +1416,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1431,7 +1431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait; zero or unset waits without end.
+     * Longest wait; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -1453,7 +1453,7 @@ private static final long serialVersionUID = 0L;
     private boolean leaveOnDisconnect_ ;
     /**
      * <pre>
-     * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -1465,7 +1465,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -1477,7 +1477,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -1493,7 +1493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+     * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -1511,7 +1511,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1522,7 +1522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1537,7 +1537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1557,7 +1557,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1575,7 +1575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1600,7 +1600,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1617,7 +1617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1629,7 +1629,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -1644,7 +1644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>

@@ -30,7 +30,7 @@ public interface CampaignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who stands: a UUID.
+   * Session of the candidate: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface CampaignRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Who stands: a UUID.
+   * Session of the candidate: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -98,7 +98,7 @@ public interface CampaignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Longest wait; zero or unset waits without end.
+   * Longest wait; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -107,7 +107,7 @@ public interface CampaignRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * Longest wait; zero or unset waits without end.
+   * Longest wait; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -116,7 +116,7 @@ public interface CampaignRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * Longest wait; zero or unset waits without end.
+   * Longest wait; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 5 [json_name = "wait"];</code>
@@ -125,7 +125,7 @@ public interface CampaignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -134,7 +134,7 @@ public interface CampaignRequestOrBuilder extends
   boolean hasLeaveOnDisconnect();
   /**
    * <pre>
-   * Whether the candidacy is given up when the stream breaks. Unset: no over gRPC, yes over REST.
+   * Whether the candidacy is given up if the stream breaks. Unset: no over gRPC, yes over REST.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 6 [json_name = "leaveOnDisconnect"];</code>
@@ -144,7 +144,7 @@ public interface CampaignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -153,7 +153,7 @@ public interface CampaignRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>
@@ -162,7 +162,7 @@ public interface CampaignRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 7 [json_name = "options"];</code>

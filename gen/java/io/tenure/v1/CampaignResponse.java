@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -106,7 +106,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -825,7 +825,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -836,7 +836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -871,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -889,7 +889,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -931,7 +931,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -943,7 +943,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CancelWaitRequest names the place.
+ * CancelWaitRequest identifies the place.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CancelWaitRequest}
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Who waits: a UUID.
+   * Session that waits: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who waits: a UUID.
+   * Session that waits: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -156,7 +156,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -362,7 +362,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CancelWaitRequest names the place.
+   * CancelWaitRequest identifies the place.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CancelWaitRequest}
@@ -672,7 +672,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Who waits: a UUID.
+     * Session that waits: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -692,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who waits: a UUID.
+     * Session that waits: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who waits: a UUID.
+     * Session that waits: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who waits: a UUID.
+     * Session that waits: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who waits: a UUID.
+     * Session that waits: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -830,7 +830,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -855,7 +855,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -899,7 +899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -30,7 +30,7 @@ public interface CancelWaitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who waits: a UUID.
+   * Session that waits: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface CancelWaitRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Who waits: a UUID.
+   * Session that waits: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface CancelWaitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -59,7 +59,7 @@ public interface CancelWaitRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -68,7 +68,7 @@ public interface CancelWaitRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CancelWaitResponse says whether there was anything to cancel.
+ * CancelWaitResponse reports whether a place was given up.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CancelWaitResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean cancelled_ = false;
   /**
    * <pre>
-   * Whether session and owner waited until now.
+   * Whether the session and owner had been waiting.
    * </pre>
    *
    * <code>bool cancelled = 2 [json_name = "cancelled"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Hold hold_;
   /**
    * <pre>
-   * Their hold, if the grant came first.
+   * Their hold, if the lock was granted first.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their hold, if the grant came first.
+   * Their hold, if the lock was granted first.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their hold, if the grant came first.
+   * Their hold, if the lock was granted first.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -327,7 +327,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CancelWaitResponse says whether there was anything to cancel.
+   * CancelWaitResponse reports whether a place was given up.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CancelWaitResponse}
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -599,7 +599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     private boolean cancelled_ ;
     /**
      * <pre>
-     * Whether session and owner waited until now.
+     * Whether the session and owner had been waiting.
      * </pre>
      *
      * <code>bool cancelled = 2 [json_name = "cancelled"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether session and owner waited until now.
+     * Whether the session and owner had been waiting.
      * </pre>
      *
      * <code>bool cancelled = 2 [json_name = "cancelled"];</code>
@@ -736,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether session and owner waited until now.
+     * Whether the session and owner had been waiting.
      * </pre>
      *
      * <code>bool cancelled = 2 [json_name = "cancelled"];</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Hold, io.tenure.v1.Hold.Builder, io.tenure.v1.HoldOrBuilder> holdBuilder_;
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -800,7 +800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their hold, if the grant came first.
+     * Their hold, if the lock was granted first.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>

@@ -10,7 +10,7 @@ public interface CancelWaitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface CancelWaitResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface CancelWaitResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface CancelWaitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether session and owner waited until now.
+   * Whether the session and owner had been waiting.
    * </pre>
    *
    * <code>bool cancelled = 2 [json_name = "cancelled"];</code>
@@ -47,7 +47,7 @@ public interface CancelWaitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Their hold, if the grant came first.
+   * Their hold, if the lock was granted first.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -56,7 +56,7 @@ public interface CancelWaitResponseOrBuilder extends
   boolean hasHold();
   /**
    * <pre>
-   * Their hold, if the grant came first.
+   * Their hold, if the lock was granted first.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>
@@ -65,7 +65,7 @@ public interface CancelWaitResponseOrBuilder extends
   io.tenure.v1.Hold getHold();
   /**
    * <pre>
-   * Their hold, if the grant came first.
+   * Their hold, if the lock was granted first.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 3 [json_name = "hold"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CheckSequencerRequest carries the proof.
+ * CheckSequencerRequest contains the sequencer to check.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CheckSequencerRequest}
@@ -131,7 +131,7 @@ private static final long serialVersionUID = 0L;
   public static final int TEXT_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * As text, as printed by clients.
+   * As text, in the form that clients print.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -142,7 +142,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As text, as printed by clients.
+   * As text, in the form that clients print.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As text, as printed by clients.
+   * As text, in the form that clients print.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -378,7 +378,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CheckSequencerRequest carries the proof.
+   * CheckSequencerRequest contains the sequencer to check.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CheckSequencerRequest}
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * As text, as printed by clients.
+     * As text, in the form that clients print.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -786,7 +786,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, as printed by clients.
+     * As text, in the form that clients print.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, as printed by clients.
+     * As text, in the form that clients print.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -839,7 +839,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, as printed by clients.
+     * As text, in the form that clients print.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, as printed by clients.
+     * As text, in the form that clients print.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, as printed by clients.
+     * As text, in the form that clients print.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>

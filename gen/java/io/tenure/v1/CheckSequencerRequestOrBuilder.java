@@ -37,7 +37,7 @@ public interface CheckSequencerRequestOrBuilder extends
 
   /**
    * <pre>
-   * As text, as printed by clients.
+   * As text, in the form that clients print.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -46,7 +46,7 @@ public interface CheckSequencerRequestOrBuilder extends
   boolean hasText();
   /**
    * <pre>
-   * As text, as printed by clients.
+   * As text, in the form that clients print.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -55,7 +55,7 @@ public interface CheckSequencerRequestOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * As text, as printed by clients.
+   * As text, in the form that clients print.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>

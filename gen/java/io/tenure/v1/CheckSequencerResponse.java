@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CheckSequencerResponse says whether it holds.
+ * CheckSequencerResponse reports whether the sequencer is valid.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CheckSequencerResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean holds_ = false;
   /**
    * <pre>
-   * Whether this very hold is valid and its session lives.
+   * Whether exactly this hold is valid and its session is live.
    * </pre>
    *
    * <code>bool holds = 2 [json_name = "holds"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Lock lock_;
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -327,7 +327,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CheckSequencerResponse says whether it holds.
+   * CheckSequencerResponse reports whether the sequencer is valid.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CheckSequencerResponse}
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -599,7 +599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     private boolean holds_ ;
     /**
      * <pre>
-     * Whether this very hold is valid and its session lives.
+     * Whether exactly this hold is valid and its session is live.
      * </pre>
      *
      * <code>bool holds = 2 [json_name = "holds"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether this very hold is valid and its session lives.
+     * Whether exactly this hold is valid and its session is live.
      * </pre>
      *
      * <code>bool holds = 2 [json_name = "holds"];</code>
@@ -736,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether this very hold is valid and its session lives.
+     * Whether exactly this hold is valid and its session is live.
      * </pre>
      *
      * <code>bool holds = 2 [json_name = "holds"];</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Lock, io.tenure.v1.Lock.Builder, io.tenure.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -800,7 +800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>

@@ -10,7 +10,7 @@ public interface CheckSequencerResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface CheckSequencerResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface CheckSequencerResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface CheckSequencerResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether this very hold is valid and its session lives.
+   * Whether exactly this hold is valid and its session is live.
    * </pre>
    *
    * <code>bool holds = 2 [json_name = "holds"];</code>
@@ -47,7 +47,7 @@ public interface CheckSequencerResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -56,7 +56,7 @@ public interface CheckSequencerResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -65,7 +65,7 @@ public interface CheckSequencerResponseOrBuilder extends
   io.tenure.v1.Lock getLock();
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>

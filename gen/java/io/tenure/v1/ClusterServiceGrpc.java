@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * ClusterService is for operators: state, members, limits, history and backups.
+ * ClusterService is for operators: status, members, limits, history and backups.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -448,14 +448,14 @@ public final class ClusterServiceGrpc {
 
   /**
    * <pre>
-   * ClusterService is for operators: state, members, limits, history and backups.
+   * ClusterService is for operators: status, members, limits, history and backups.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+     * GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
      * </pre>
      */
     default void getStatus(io.tenure.v1.GetStatusRequest request,
@@ -475,10 +475,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-     * until every member knows join tokens and the cluster version was raised.
+     * AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+     * It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+     * token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+     * FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
      * </pre>
      */
     default void addMember(io.tenure.v1.AddMemberRequest request,
@@ -488,7 +488,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     default void promoteMember(io.tenure.v1.PromoteMemberRequest request,
@@ -498,7 +498,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     default void removeMember(io.tenure.v1.RemoveMemberRequest request,
@@ -508,8 +508,9 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+     * ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+     * up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+     * MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     default void replaceMember(io.tenure.v1.ReplaceMemberRequest request,
@@ -519,7 +520,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+     * TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
      * </pre>
      */
     default void transferLeadership(io.tenure.v1.TransferLeadershipRequest request,
@@ -549,7 +550,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+     * Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
      * </pre>
      */
     default void compact(io.tenure.v1.CompactRequest request,
@@ -559,8 +560,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+     * rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     default void endFreeze(io.tenure.v1.EndFreezeRequest request,
@@ -582,7 +583,7 @@ public final class ClusterServiceGrpc {
   /**
    * Base class for the server implementation of the service ClusterService.
    * <pre>
-   * ClusterService is for operators: state, members, limits, history and backups.
+   * ClusterService is for operators: status, members, limits, history and backups.
    * </pre>
    */
   public static abstract class ClusterServiceImplBase
@@ -596,7 +597,7 @@ public final class ClusterServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ClusterService.
    * <pre>
-   * ClusterService is for operators: state, members, limits, history and backups.
+   * ClusterService is for operators: status, members, limits, history and backups.
    * </pre>
    */
   public static final class ClusterServiceStub
@@ -614,7 +615,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+     * GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
      * </pre>
      */
     public void getStatus(io.tenure.v1.GetStatusRequest request,
@@ -636,10 +637,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-     * until every member knows join tokens and the cluster version was raised.
+     * AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+     * It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+     * token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+     * FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
      * </pre>
      */
     public void addMember(io.tenure.v1.AddMemberRequest request,
@@ -650,7 +651,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public void promoteMember(io.tenure.v1.PromoteMemberRequest request,
@@ -661,7 +662,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public void removeMember(io.tenure.v1.RemoveMemberRequest request,
@@ -672,8 +673,9 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+     * ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+     * up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+     * MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public void replaceMember(io.tenure.v1.ReplaceMemberRequest request,
@@ -684,7 +686,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+     * TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
      * </pre>
      */
     public void transferLeadership(io.tenure.v1.TransferLeadershipRequest request,
@@ -717,7 +719,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+     * Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
      * </pre>
      */
     public void compact(io.tenure.v1.CompactRequest request,
@@ -728,8 +730,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+     * rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public void endFreeze(io.tenure.v1.EndFreezeRequest request,
@@ -753,7 +755,7 @@ public final class ClusterServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service ClusterService.
    * <pre>
-   * ClusterService is for operators: state, members, limits, history and backups.
+   * ClusterService is for operators: status, members, limits, history and backups.
    * </pre>
    */
   public static final class ClusterServiceBlockingV2Stub
@@ -771,7 +773,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+     * GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
      * </pre>
      */
     public io.tenure.v1.GetStatusResponse getStatus(io.tenure.v1.GetStatusRequest request) throws io.grpc.StatusException {
@@ -791,10 +793,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-     * until every member knows join tokens and the cluster version was raised.
+     * AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+     * It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+     * token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+     * FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
      * </pre>
      */
     public io.tenure.v1.AddMemberResponse addMember(io.tenure.v1.AddMemberRequest request) throws io.grpc.StatusException {
@@ -804,7 +806,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public io.tenure.v1.PromoteMemberResponse promoteMember(io.tenure.v1.PromoteMemberRequest request) throws io.grpc.StatusException {
@@ -814,7 +816,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public io.tenure.v1.RemoveMemberResponse removeMember(io.tenure.v1.RemoveMemberRequest request) throws io.grpc.StatusException {
@@ -824,8 +826,9 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+     * ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+     * up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+     * MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public io.tenure.v1.ReplaceMemberResponse replaceMember(io.tenure.v1.ReplaceMemberRequest request) throws io.grpc.StatusException {
@@ -835,7 +838,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+     * TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
      * </pre>
      */
     public io.tenure.v1.TransferLeadershipResponse transferLeadership(io.tenure.v1.TransferLeadershipRequest request) throws io.grpc.StatusException {
@@ -865,7 +868,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+     * Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
      * </pre>
      */
     public io.tenure.v1.CompactResponse compact(io.tenure.v1.CompactRequest request) throws io.grpc.StatusException {
@@ -875,8 +878,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+     * rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public io.tenure.v1.EndFreezeResponse endFreeze(io.tenure.v1.EndFreezeRequest request) throws io.grpc.StatusException {
@@ -900,7 +903,7 @@ public final class ClusterServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service ClusterService.
    * <pre>
-   * ClusterService is for operators: state, members, limits, history and backups.
+   * ClusterService is for operators: status, members, limits, history and backups.
    * </pre>
    */
   public static final class ClusterServiceBlockingStub
@@ -918,7 +921,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+     * GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
      * </pre>
      */
     public io.tenure.v1.GetStatusResponse getStatus(io.tenure.v1.GetStatusRequest request) {
@@ -938,10 +941,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-     * until every member knows join tokens and the cluster version was raised.
+     * AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+     * It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+     * token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+     * FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
      * </pre>
      */
     public io.tenure.v1.AddMemberResponse addMember(io.tenure.v1.AddMemberRequest request) {
@@ -951,7 +954,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public io.tenure.v1.PromoteMemberResponse promoteMember(io.tenure.v1.PromoteMemberRequest request) {
@@ -961,7 +964,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public io.tenure.v1.RemoveMemberResponse removeMember(io.tenure.v1.RemoveMemberRequest request) {
@@ -971,8 +974,9 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+     * ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+     * up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+     * MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public io.tenure.v1.ReplaceMemberResponse replaceMember(io.tenure.v1.ReplaceMemberRequest request) {
@@ -982,7 +986,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+     * TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
      * </pre>
      */
     public io.tenure.v1.TransferLeadershipResponse transferLeadership(io.tenure.v1.TransferLeadershipRequest request) {
@@ -1012,7 +1016,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+     * Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
      * </pre>
      */
     public io.tenure.v1.CompactResponse compact(io.tenure.v1.CompactRequest request) {
@@ -1022,8 +1026,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+     * rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public io.tenure.v1.EndFreezeResponse endFreeze(io.tenure.v1.EndFreezeRequest request) {
@@ -1046,7 +1050,7 @@ public final class ClusterServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ClusterService.
    * <pre>
-   * ClusterService is for operators: state, members, limits, history and backups.
+   * ClusterService is for operators: status, members, limits, history and backups.
    * </pre>
    */
   public static final class ClusterServiceFutureStub
@@ -1064,7 +1068,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * GetStatus tells how the answering member sees the cluster. It answers also without a leader.
+     * GetStatus returns the cluster's status as the answering member sees it. It works even without a leader.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.GetStatusResponse> getStatus(
@@ -1086,10 +1090,10 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * AddMember makes a join token, with which a new member joins by itself: started on an empty directory with --join and this
-     * token it copies the state as a learner, and votes when it has caught up. Asked again for a name that nobody has joined
-     * under, it returns another token and ends the one before. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED
-     * until every member knows join tokens and the cluster version was raised.
+     * AddMember makes a join token for a new member. Start the member on an empty directory with --join and this token.
+     * It copies the state as a learner and votes once it has caught up. If no member has joined with the name's earlier
+     * token, a new call makes a new token and invalidates the earlier one. Errors: MEMBERSHIP_REFUSED, LIMIT_EXCEEDED;
+     * FEATURE_NOT_ENABLED until every member supports join tokens and the cluster version was raised.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.AddMemberResponse> addMember(
@@ -1100,7 +1104,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * PromoteMember lets a learner vote. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * PromoteMember makes a learner a voter. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.PromoteMemberResponse> promoteMember(
@@ -1111,7 +1115,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * RemoveMember removes a member for good. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
+     * RemoveMember removes a member permanently. Errors: MEMBER_NOT_FOUND, MEMBERSHIP_REFUSED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.RemoveMemberResponse> removeMember(
@@ -1122,8 +1126,9 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * ReplaceMember makes a join token for a new member that takes the place of another: once it has caught up, one joint change
-     * removes the old one and lets the new one vote if the old one did. Errors: MEMBER_NOT_FOUND, and those of AddMember.
+     * ReplaceMember makes a join token for a new member that takes the place of an old one. Once the new one has caught
+     * up, a single joint change removes the old one and, if the old one was a voter, makes the new one a voter. Errors:
+     * MEMBER_NOT_FOUND, and those of AddMember.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ReplaceMemberResponse> replaceMember(
@@ -1134,7 +1139,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * TransferLeadership hands leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
+     * TransferLeadership moves leadership to another member. Errors: MEMBER_NOT_FOUND, NO_LEADER.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.TransferLeadershipResponse> transferLeadership(
@@ -1167,7 +1172,7 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * Compact forgets history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
+     * Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CompactResponse> compact(
@@ -1178,8 +1183,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * EndFreeze has locks granted again before the freeze after a restore has run: for operators who know that nobody
-     * believes in a lock of before. That nothing is frozen is an answer. Errors: INVALID_ARGUMENT without reason.
+     * EndFreeze ends the freeze of grants after a restore early. It is for operators who know that no client can still
+     * rely on an earlier lock. If grants are not frozen, that is not an error. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.EndFreezeResponse> endFreeze(

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CompactRequest says how far.
+ * CompactRequest says how much history to discard.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CompactRequest}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private long revision_ = 0L;
   /**
    * <pre>
-   * Last revision to forget; must be at most the current one.
+   * Last revision to discard; at most the current one.
    * </pre>
    *
    * <code>uint64 revision = 1 [json_name = "revision"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CompactRequest says how far.
+   * CompactRequest says how much history to discard.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CompactRequest}
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private long revision_ ;
     /**
      * <pre>
-     * Last revision to forget; must be at most the current one.
+     * Last revision to discard; at most the current one.
      * </pre>
      *
      * <code>uint64 revision = 1 [json_name = "revision"];</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last revision to forget; must be at most the current one.
+     * Last revision to discard; at most the current one.
      * </pre>
      *
      * <code>uint64 revision = 1 [json_name = "revision"];</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last revision to forget; must be at most the current one.
+     * Last revision to discard; at most the current one.
      * </pre>
      *
      * <code>uint64 revision = 1 [json_name = "revision"];</code>

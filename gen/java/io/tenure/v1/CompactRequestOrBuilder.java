@@ -10,7 +10,7 @@ public interface CompactRequestOrBuilder extends
 
   /**
    * <pre>
-   * Last revision to forget; must be at most the current one.
+   * Last revision to discard; at most the current one.
    * </pre>
    *
    * <code>uint64 revision = 1 [json_name = "revision"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CompactResponse confirms.
+ * CompactResponse confirms the compaction.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CompactResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private long compactedRevision_ = 0L;
   /**
    * <pre>
-   * Last forgotten revision.
+   * Last discarded revision.
    * </pre>
    *
    * <code>uint64 compacted_revision = 2 [json_name = "compactedRevision"];</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CompactResponse confirms.
+   * CompactResponse confirms the compaction.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CompactResponse}
@@ -477,7 +477,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -503,7 +503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -523,7 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -566,7 +566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     private long compactedRevision_ ;
     /**
      * <pre>
-     * Last forgotten revision.
+     * Last discarded revision.
      * </pre>
      *
      * <code>uint64 compacted_revision = 2 [json_name = "compactedRevision"];</code>
@@ -644,7 +644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last forgotten revision.
+     * Last discarded revision.
      * </pre>
      *
      * <code>uint64 compacted_revision = 2 [json_name = "compactedRevision"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last forgotten revision.
+     * Last discarded revision.
      * </pre>
      *
      * <code>uint64 compacted_revision = 2 [json_name = "compactedRevision"];</code>

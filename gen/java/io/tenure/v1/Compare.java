@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
   public static final int VALUE_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The key's value, bytewise; a missing key is unequal to all.
+   * The key's value, compared bytewise; a missing key equals no value.
    * </pre>
    *
    * <code>bytes value = 3 [json_name = "value"];</code>
@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key's value, bytewise; a missing key is unequal to all.
+   * The key's value, compared bytewise; a missing key equals no value.
    * </pre>
    *
    * <code>bytes value = 3 [json_name = "value"];</code>
@@ -384,7 +384,7 @@ private static final long serialVersionUID = 0L;
   public static final int HELD_BY_FIELD_NUMBER = 9;
   /**
    * <pre>
-   * The EXCLUSIVE holder's session: a UUID, or empty for none.
+   * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
    * </pre>
    *
    * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -395,7 +395,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The EXCLUSIVE holder's session: a UUID, or empty for none.
+   * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
    * </pre>
    *
    * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -420,7 +420,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The EXCLUSIVE holder's session: a UUID, or empty for none.
+   * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
    * </pre>
    *
    * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -448,7 +448,7 @@ private static final long serialVersionUID = 0L;
   public static final int GUARD_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * A guard as condition.
+   * A guard as the condition.
    * </pre>
    *
    * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -460,7 +460,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A guard as condition.
+   * A guard as the condition.
    * </pre>
    *
    * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A guard as condition.
+   * A guard as the condition.
    * </pre>
    *
    * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1263,7 +1263,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The key's value, bytewise; a missing key is unequal to all.
+     * The key's value, compared bytewise; a missing key equals no value.
      * </pre>
      *
      * <code>bytes value = 3 [json_name = "value"];</code>
@@ -1274,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key's value, bytewise; a missing key is unequal to all.
+     * The key's value, compared bytewise; a missing key equals no value.
      * </pre>
      *
      * <code>bytes value = 3 [json_name = "value"];</code>
@@ -1288,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key's value, bytewise; a missing key is unequal to all.
+     * The key's value, compared bytewise; a missing key equals no value.
      * </pre>
      *
      * <code>bytes value = 3 [json_name = "value"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key's value, bytewise; a missing key is unequal to all.
+     * The key's value, compared bytewise; a missing key equals no value.
      * </pre>
      *
      * <code>bytes value = 3 [json_name = "value"];</code>
@@ -1670,7 +1670,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The EXCLUSIVE holder's session: a UUID, or empty for none.
+     * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
      * </pre>
      *
      * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -1682,7 +1682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The EXCLUSIVE holder's session: a UUID, or empty for none.
+     * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
      * </pre>
      *
      * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -1708,7 +1708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The EXCLUSIVE holder's session: a UUID, or empty for none.
+     * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
      * </pre>
      *
      * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -1735,7 +1735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The EXCLUSIVE holder's session: a UUID, or empty for none.
+     * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
      * </pre>
      *
      * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -1752,7 +1752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The EXCLUSIVE holder's session: a UUID, or empty for none.
+     * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
      * </pre>
      *
      * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -1768,7 +1768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The EXCLUSIVE holder's session: a UUID, or empty for none.
+     * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
      * </pre>
      *
      * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -1789,7 +1789,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Guard, io.tenure.v1.Guard.Builder, io.tenure.v1.GuardOrBuilder> guardBuilder_;
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1801,7 +1801,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1823,7 +1823,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1843,7 +1843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1861,7 +1861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1888,7 +1888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1911,7 +1911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1921,7 +1921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -1939,7 +1939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A guard as condition.
+     * A guard as the condition.
      * </pre>
      *
      * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>

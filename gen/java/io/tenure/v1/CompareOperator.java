@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CompareOperator relates a property of a key to an operand.
+ * CompareOperator compares a property of a key with an operand.
  * </pre>
  *
  * Protobuf enum {@code tenure.v1.CompareOperator}
@@ -23,7 +23,7 @@ public enum CompareOperator
   COMPARE_OPERATOR_UNSPECIFIED(0),
   /**
    * <pre>
-   * Property equals operand.
+   * The property equals the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_EQUAL = 1;</code>
@@ -31,7 +31,7 @@ public enum CompareOperator
   COMPARE_OPERATOR_EQUAL(1),
   /**
    * <pre>
-   * Property differs from operand.
+   * The property differs from the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_NOT_EQUAL = 2;</code>
@@ -39,7 +39,7 @@ public enum CompareOperator
   COMPARE_OPERATOR_NOT_EQUAL(2),
   /**
    * <pre>
-   * Property is less than operand.
+   * The property is less than the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_LESS = 3;</code>
@@ -47,7 +47,7 @@ public enum CompareOperator
   COMPARE_OPERATOR_LESS(3),
   /**
    * <pre>
-   * Property is greater than operand.
+   * The property is greater than the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_GREATER = 4;</code>
@@ -66,7 +66,7 @@ public enum CompareOperator
   public static final int COMPARE_OPERATOR_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Property equals operand.
+   * The property equals the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_EQUAL = 1;</code>
@@ -74,7 +74,7 @@ public enum CompareOperator
   public static final int COMPARE_OPERATOR_EQUAL_VALUE = 1;
   /**
    * <pre>
-   * Property differs from operand.
+   * The property differs from the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_NOT_EQUAL = 2;</code>
@@ -82,7 +82,7 @@ public enum CompareOperator
   public static final int COMPARE_OPERATOR_NOT_EQUAL_VALUE = 2;
   /**
    * <pre>
-   * Property is less than operand.
+   * The property is less than the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_LESS = 3;</code>
@@ -90,7 +90,7 @@ public enum CompareOperator
   public static final int COMPARE_OPERATOR_LESS_VALUE = 3;
   /**
    * <pre>
-   * Property is greater than operand.
+   * The property is greater than the operand.
    * </pre>
    *
    * <code>COMPARE_OPERATOR_GREATER = 4;</code>

@@ -49,7 +49,7 @@ public interface CompareOrBuilder extends
 
   /**
    * <pre>
-   * The key's value, bytewise; a missing key is unequal to all.
+   * The key's value, compared bytewise; a missing key equals no value.
    * </pre>
    *
    * <code>bytes value = 3 [json_name = "value"];</code>
@@ -58,7 +58,7 @@ public interface CompareOrBuilder extends
   boolean hasValue();
   /**
    * <pre>
-   * The key's value, bytewise; a missing key is unequal to all.
+   * The key's value, compared bytewise; a missing key equals no value.
    * </pre>
    *
    * <code>bytes value = 3 [json_name = "value"];</code>
@@ -173,7 +173,7 @@ public interface CompareOrBuilder extends
 
   /**
    * <pre>
-   * The EXCLUSIVE holder's session: a UUID, or empty for none.
+   * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
    * </pre>
    *
    * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -182,7 +182,7 @@ public interface CompareOrBuilder extends
   boolean hasHeldBy();
   /**
    * <pre>
-   * The EXCLUSIVE holder's session: a UUID, or empty for none.
+   * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
    * </pre>
    *
    * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -191,7 +191,7 @@ public interface CompareOrBuilder extends
   java.lang.String getHeldBy();
   /**
    * <pre>
-   * The EXCLUSIVE holder's session: a UUID, or empty for none.
+   * Session that holds the key's EXCLUSIVE lock: a UUID, or empty for none.
    * </pre>
    *
    * <code>string held_by = 9 [json_name = "heldBy"];</code>
@@ -202,7 +202,7 @@ public interface CompareOrBuilder extends
 
   /**
    * <pre>
-   * A guard as condition.
+   * A guard as the condition.
    * </pre>
    *
    * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -211,7 +211,7 @@ public interface CompareOrBuilder extends
   boolean hasGuard();
   /**
    * <pre>
-   * A guard as condition.
+   * A guard as the condition.
    * </pre>
    *
    * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>
@@ -220,7 +220,7 @@ public interface CompareOrBuilder extends
   io.tenure.v1.Guard getGuard();
   /**
    * <pre>
-   * A guard as condition.
+   * A guard as the condition.
    * </pre>
    *
    * <code>.tenure.v1.Guard guard = 10 [json_name = "guard"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CreateSessionRequest describes the session wanted. All fields may be left out.
+ * CreateSessionRequest describes the new session. All fields are optional.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CreateSessionRequest}
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Free text by which people find the holder, at most 256 bytes.
+   * Free text that identifies the session to people, at most 256 bytes.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Free text by which people find the holder, at most 256 bytes.
+   * Free text that identifies the session to people, at most 256 bytes.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object node_ = "";
   /**
    * <pre>
-   * Where the process runs, at most 256 bytes; free text.
+   * Where the process runs; free text, at most 256 bytes.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the process runs, at most 256 bytes; free text.
+   * Where the process runs; free text, at most 256 bytes.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -204,7 +204,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -215,7 +215,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -233,7 +233,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -254,8 +254,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-   * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+   * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+   * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -267,8 +267,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-   * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+   * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+   * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -280,8 +280,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-   * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+   * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+   * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -295,7 +295,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration lockDelay_;
   /**
    * <pre>
-   * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+   * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+   * delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -307,7 +308,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+   * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+   * delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -319,7 +321,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+   * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+   * delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -333,7 +336,7 @@ java.lang.String defaultValue) {
   private int behavior_ = 0;
   /**
    * <pre>
-   * What becomes of held keys at the end. Unset is RELEASE.
+   * What happens to the keys of held locks at the end. Unset: RELEASE.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -344,7 +347,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What becomes of held keys at the end. Unset is RELEASE.
+   * What happens to the keys of held locks at the end. Unset: RELEASE.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -359,8 +362,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Secret chosen by the client, exactly 32 bytes; every call that acts as the session then needs it. Empty: an open
-   * session, unless want_secret. Only its SHA-256 is kept.
+   * Secret chosen by the client, exactly 32 bytes. Every call that acts as the session then requires it. Empty: no
+   * secret, unless want_secret is set. Only its SHA-256 is stored.
    * </pre>
    *
    * <code>bytes secret = 7 [json_name = "secret"];</code>
@@ -375,7 +378,7 @@ java.lang.String defaultValue) {
   private boolean wantSecret_ = false;
   /**
    * <pre>
-   * Whether the server makes a secret and returns it, once. Not together with secret or an idempotency key.
+   * Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
    * </pre>
    *
    * <code>bool want_secret = 8 [json_name = "wantSecret"];</code>
@@ -390,7 +393,8 @@ java.lang.String defaultValue) {
   private io.tenure.v1.SessionChecks checks_;
   /**
    * <pre>
-   * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+   * FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -402,7 +406,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+   * FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -414,7 +419,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+   * FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -428,7 +434,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.ByteString instanceId_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Names this process instance, at most 64 bytes, random; empty is allowed.
+   * Random name of this process instance, at most 64 bytes; may be empty.
    * </pre>
    *
    * <code>bytes instance_id = 10 [json_name = "instanceId"];</code>
@@ -443,7 +449,7 @@ java.lang.String defaultValue) {
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; only idempotency_key and guards are used.
+   * Advanced; only idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -455,7 +461,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Advanced; only idempotency_key and guards are used.
+   * Advanced; only idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -467,7 +473,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Advanced; only idempotency_key and guards are used.
+   * Advanced; only idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -775,7 +781,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * CreateSessionRequest describes the session wanted. All fields may be left out.
+   * CreateSessionRequest describes the new session. All fields are optional.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CreateSessionRequest}
@@ -1146,7 +1152,7 @@ java.lang.String defaultValue) {
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Free text by which people find the holder, at most 256 bytes.
+     * Free text that identifies the session to people, at most 256 bytes.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1166,7 +1172,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text by which people find the holder, at most 256 bytes.
+     * Free text that identifies the session to people, at most 256 bytes.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1187,7 +1193,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text by which people find the holder, at most 256 bytes.
+     * Free text that identifies the session to people, at most 256 bytes.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1204,7 +1210,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text by which people find the holder, at most 256 bytes.
+     * Free text that identifies the session to people, at most 256 bytes.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1218,7 +1224,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text by which people find the holder, at most 256 bytes.
+     * Free text that identifies the session to people, at most 256 bytes.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1238,7 +1244,7 @@ java.lang.String defaultValue) {
     private java.lang.Object node_ = "";
     /**
      * <pre>
-     * Where the process runs, at most 256 bytes; free text.
+     * Where the process runs; free text, at most 256 bytes.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1258,7 +1264,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs, at most 256 bytes; free text.
+     * Where the process runs; free text, at most 256 bytes.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1279,7 +1285,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs, at most 256 bytes; free text.
+     * Where the process runs; free text, at most 256 bytes.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1296,7 +1302,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs, at most 256 bytes; free text.
+     * Where the process runs; free text, at most 256 bytes.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1310,7 +1316,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs, at most 256 bytes; free text.
+     * Where the process runs; free text, at most 256 bytes.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1355,7 +1361,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1376,7 +1382,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1387,7 +1393,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1405,7 +1411,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1429,7 +1435,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1452,7 +1458,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1469,7 +1475,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+     * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -1487,8 +1493,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1499,8 +1505,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1515,8 +1521,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1536,8 +1542,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1555,8 +1561,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1581,8 +1587,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1599,8 +1605,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1612,8 +1618,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1628,8 +1634,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-     * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+     * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+     * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1653,7 +1659,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> lockDelayBuilder_;
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1664,7 +1671,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1679,7 +1687,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1699,7 +1708,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1717,7 +1727,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1742,7 +1753,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1759,7 +1771,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1771,7 +1784,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1786,7 +1800,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+     * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+     * delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -1808,7 +1823,7 @@ java.lang.String defaultValue) {
     private int behavior_ = 0;
     /**
      * <pre>
-     * What becomes of held keys at the end. Unset is RELEASE.
+     * What happens to the keys of held locks at the end. Unset: RELEASE.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -1819,7 +1834,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end. Unset is RELEASE.
+     * What happens to the keys of held locks at the end. Unset: RELEASE.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -1834,7 +1849,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end. Unset is RELEASE.
+     * What happens to the keys of held locks at the end. Unset: RELEASE.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -1847,7 +1862,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end. Unset is RELEASE.
+     * What happens to the keys of held locks at the end. Unset: RELEASE.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -1865,7 +1880,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end. Unset is RELEASE.
+     * What happens to the keys of held locks at the end. Unset: RELEASE.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -1881,8 +1896,8 @@ java.lang.String defaultValue) {
     private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Secret chosen by the client, exactly 32 bytes; every call that acts as the session then needs it. Empty: an open
-     * session, unless want_secret. Only its SHA-256 is kept.
+     * Secret chosen by the client, exactly 32 bytes. Every call that acts as the session then requires it. Empty: no
+     * secret, unless want_secret is set. Only its SHA-256 is stored.
      * </pre>
      *
      * <code>bytes secret = 7 [json_name = "secret"];</code>
@@ -1894,8 +1909,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Secret chosen by the client, exactly 32 bytes; every call that acts as the session then needs it. Empty: an open
-     * session, unless want_secret. Only its SHA-256 is kept.
+     * Secret chosen by the client, exactly 32 bytes. Every call that acts as the session then requires it. Empty: no
+     * secret, unless want_secret is set. Only its SHA-256 is stored.
      * </pre>
      *
      * <code>bytes secret = 7 [json_name = "secret"];</code>
@@ -1911,8 +1926,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Secret chosen by the client, exactly 32 bytes; every call that acts as the session then needs it. Empty: an open
-     * session, unless want_secret. Only its SHA-256 is kept.
+     * Secret chosen by the client, exactly 32 bytes. Every call that acts as the session then requires it. Empty: no
+     * secret, unless want_secret is set. Only its SHA-256 is stored.
      * </pre>
      *
      * <code>bytes secret = 7 [json_name = "secret"];</code>
@@ -1928,7 +1943,7 @@ java.lang.String defaultValue) {
     private boolean wantSecret_ ;
     /**
      * <pre>
-     * Whether the server makes a secret and returns it, once. Not together with secret or an idempotency key.
+     * Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
      * </pre>
      *
      * <code>bool want_secret = 8 [json_name = "wantSecret"];</code>
@@ -1940,7 +1955,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the server makes a secret and returns it, once. Not together with secret or an idempotency key.
+     * Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
      * </pre>
      *
      * <code>bool want_secret = 8 [json_name = "wantSecret"];</code>
@@ -1956,7 +1971,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the server makes a secret and returns it, once. Not together with secret or an idempotency key.
+     * Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
      * </pre>
      *
      * <code>bool want_secret = 8 [json_name = "wantSecret"];</code>
@@ -1974,7 +1989,8 @@ java.lang.String defaultValue) {
         io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder> checksBuilder_;
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -1985,7 +2001,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2000,7 +2017,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2020,7 +2038,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2038,7 +2057,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2063,7 +2083,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2080,7 +2101,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2092,7 +2114,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2107,7 +2130,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+     * FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2129,7 +2153,7 @@ java.lang.String defaultValue) {
     private com.google.protobuf.ByteString instanceId_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Names this process instance, at most 64 bytes, random; empty is allowed.
+     * Random name of this process instance, at most 64 bytes; may be empty.
      * </pre>
      *
      * <code>bytes instance_id = 10 [json_name = "instanceId"];</code>
@@ -2141,7 +2165,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Names this process instance, at most 64 bytes, random; empty is allowed.
+     * Random name of this process instance, at most 64 bytes; may be empty.
      * </pre>
      *
      * <code>bytes instance_id = 10 [json_name = "instanceId"];</code>
@@ -2157,7 +2181,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Names this process instance, at most 64 bytes, random; empty is allowed.
+     * Random name of this process instance, at most 64 bytes; may be empty.
      * </pre>
      *
      * <code>bytes instance_id = 10 [json_name = "instanceId"];</code>
@@ -2175,7 +2199,7 @@ java.lang.String defaultValue) {
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2186,7 +2210,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2201,7 +2225,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2221,7 +2245,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2239,7 +2263,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2264,7 +2288,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2281,7 +2305,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2293,7 +2317,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -2308,7 +2332,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Advanced; only idempotency_key and guards are used.
+     * Advanced; only idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>

@@ -10,7 +10,7 @@ public interface CreateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Free text by which people find the holder, at most 256 bytes.
+   * Free text that identifies the session to people, at most 256 bytes.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +19,7 @@ public interface CreateSessionRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Free text by which people find the holder, at most 256 bytes.
+   * Free text that identifies the session to people, at most 256 bytes.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -30,7 +30,7 @@ public interface CreateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where the process runs, at most 256 bytes; free text.
+   * Where the process runs; free text, at most 256 bytes.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -39,7 +39,7 @@ public interface CreateSessionRequestOrBuilder extends
   java.lang.String getNode();
   /**
    * <pre>
-   * Where the process runs, at most 256 bytes; free text.
+   * Where the process runs; free text, at most 256 bytes.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -50,7 +50,7 @@ public interface CreateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -58,7 +58,7 @@ public interface CreateSessionRequestOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -73,7 +73,7 @@ public interface CreateSessionRequestOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -82,7 +82,7 @@ public interface CreateSessionRequestOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -94,7 +94,7 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Facts for people: host, pid, program, user, language, version. Names and values together at most 4 KiB.
+   * Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 3 [json_name = "metadata"];</code>
@@ -104,8 +104,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-   * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+   * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+   * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -114,8 +114,8 @@ java.lang.String defaultValue);
   boolean hasTtl();
   /**
    * <pre>
-   * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-   * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+   * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+   * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -124,8 +124,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long the session lives without a renewal. Zero or unset: until it is destroyed. Else clamped to [max(2 s, 2 ×
-   * election timeout), 24 h]; the answer says what was granted. Negative is TTL_OUT_OF_RANGE.
+   * Time for which the session lives without a renewal. Zero or unset: until it is destroyed. Otherwise it is clamped
+   * to [max(2 s, 2 × election timeout), 24 h]; the response contains the granted TTL. Negative: TTL_OUT_OF_RANGE.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -134,7 +134,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+   * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+   * delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -143,7 +144,8 @@ java.lang.String defaultValue);
   boolean hasLockDelay();
   /**
    * <pre>
-   * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+   * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+   * delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -152,7 +154,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getLockDelay();
   /**
    * <pre>
-   * How long a lock lost by force still counts against everyone. 0 to 60 s; unset is 15 s; zero is none.
+   * Time for which no other session gets a lock that this session lost by force, 0 to 60 s. Unset: 15 s. Zero: no
+   * delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration lock_delay = 5 [json_name = "lockDelay"];</code>
@@ -161,7 +164,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What becomes of held keys at the end. Unset is RELEASE.
+   * What happens to the keys of held locks at the end. Unset: RELEASE.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -170,7 +173,7 @@ java.lang.String defaultValue);
   int getBehaviorValue();
   /**
    * <pre>
-   * What becomes of held keys at the end. Unset is RELEASE.
+   * What happens to the keys of held locks at the end. Unset: RELEASE.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 6 [json_name = "behavior"];</code>
@@ -180,8 +183,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Secret chosen by the client, exactly 32 bytes; every call that acts as the session then needs it. Empty: an open
-   * session, unless want_secret. Only its SHA-256 is kept.
+   * Secret chosen by the client, exactly 32 bytes. Every call that acts as the session then requires it. Empty: no
+   * secret, unless want_secret is set. Only its SHA-256 is stored.
    * </pre>
    *
    * <code>bytes secret = 7 [json_name = "secret"];</code>
@@ -191,7 +194,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Whether the server makes a secret and returns it, once. Not together with secret or an idempotency key.
+   * Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
    * </pre>
    *
    * <code>bool want_secret = 8 [json_name = "wantSecret"];</code>
@@ -201,7 +204,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+   * FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -210,7 +214,8 @@ java.lang.String defaultValue);
   boolean hasChecks();
   /**
    * <pre>
-   * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+   * FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -219,7 +224,8 @@ java.lang.String defaultValue);
   io.tenure.v1.SessionChecks getChecks();
   /**
    * <pre>
-   * Health checks; see SessionChecks. Setting a check is FEATURE_NOT_ENABLED until the catalog exists.
+   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
+   * FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -228,7 +234,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Names this process instance, at most 64 bytes, random; empty is allowed.
+   * Random name of this process instance, at most 64 bytes; may be empty.
    * </pre>
    *
    * <code>bytes instance_id = 10 [json_name = "instanceId"];</code>
@@ -238,7 +244,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Advanced; only idempotency_key and guards are used.
+   * Advanced; only idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -247,7 +253,7 @@ java.lang.String defaultValue);
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; only idempotency_key and guards are used.
+   * Advanced; only idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>
@@ -256,7 +262,7 @@ java.lang.String defaultValue);
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; only idempotency_key and guards are used.
+   * Advanced; only idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 11 [json_name = "options"];</code>

@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Granted TTL; zero is none.
+   * Granted TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Granted TTL; zero is none.
+   * Granted TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Granted TTL; zero is none.
+   * Granted TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -211,7 +211,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The secret, if want_secret; never returned again.
+   * The secret, if want_secret was set; never returned again.
    * </pre>
    *
    * <code>bytes secret = 5 [json_name = "secret"];</code>
@@ -256,7 +256,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration keepaliveInterval_;
   /**
    * <pre>
-   * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+   * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
    * </pre>
    *
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -268,7 +268,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+   * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
    * </pre>
    *
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+   * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
    * </pre>
    *
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -855,7 +855,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -866,7 +866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -901,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -919,7 +919,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -944,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -961,7 +961,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -988,7 +988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1104,7 +1104,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1115,7 +1115,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1130,7 +1130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1150,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1168,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1193,7 +1193,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1210,7 +1210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1222,7 +1222,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1237,7 +1237,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL; zero is none.
+     * Granted TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -1416,7 +1416,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The secret, if want_secret; never returned again.
+     * The secret, if want_secret was set; never returned again.
      * </pre>
      *
      * <code>bytes secret = 5 [json_name = "secret"];</code>
@@ -1428,7 +1428,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The secret, if want_secret; never returned again.
+     * The secret, if want_secret was set; never returned again.
      * </pre>
      *
      * <code>bytes secret = 5 [json_name = "secret"];</code>
@@ -1444,7 +1444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The secret, if want_secret; never returned again.
+     * The secret, if want_secret was set; never returned again.
      * </pre>
      *
      * <code>bytes secret = 5 [json_name = "secret"];</code>
@@ -1550,7 +1550,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> keepaliveIntervalBuilder_;
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1561,7 +1561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1576,7 +1576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1596,7 +1596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1614,7 +1614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1639,7 +1639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1656,7 +1656,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1668,7 +1668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -1683,7 +1683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+     * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
      * </pre>
      *
      * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>

@@ -10,7 +10,7 @@ public interface CreateSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface CreateSessionResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface CreateSessionResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -57,7 +57,7 @@ public interface CreateSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Granted TTL; zero is none.
+   * Granted TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -66,7 +66,7 @@ public interface CreateSessionResponseOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * Granted TTL; zero is none.
+   * Granted TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -75,7 +75,7 @@ public interface CreateSessionResponseOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * Granted TTL; zero is none.
+   * Granted TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -111,7 +111,7 @@ public interface CreateSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The secret, if want_secret; never returned again.
+   * The secret, if want_secret was set; never returned again.
    * </pre>
    *
    * <code>bytes secret = 5 [json_name = "secret"];</code>
@@ -141,7 +141,7 @@ public interface CreateSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+   * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
    * </pre>
    *
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -150,7 +150,7 @@ public interface CreateSessionResponseOrBuilder extends
   boolean hasKeepaliveInterval();
   /**
    * <pre>
-   * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+   * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
    * </pre>
    *
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
@@ -159,7 +159,7 @@ public interface CreateSessionResponseOrBuilder extends
   com.google.protobuf.Duration getKeepaliveInterval();
   /**
    * <pre>
-   * How often to renew: a third of the TTL, at most 10 s; zero without TTL.
+   * Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
    * </pre>
    *
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>

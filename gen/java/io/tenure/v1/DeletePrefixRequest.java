@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * DeletePrefixRequest names the prefix.
+ * DeletePrefixRequest identifies the keys.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.DeletePrefixRequest}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prefix_ = "";
   /**
    * <pre>
-   * Keys that begin so. Empty needs all.
+   * Keys with this prefix. The empty prefix requires all.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys that begin so. Empty needs all.
+   * Keys with this prefix. The empty prefix requires all.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private boolean all_ = false;
   /**
    * <pre>
-   * Confirms that an empty prefix, every key, is meant.
+   * Confirms that an empty prefix, and so every key, is intended.
    * </pre>
    *
    * <code>bool all = 2 [json_name = "all"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -331,7 +331,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * DeletePrefixRequest names the prefix.
+   * DeletePrefixRequest identifies the keys.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.DeletePrefixRequest}
@@ -547,7 +547,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Keys that begin so. Empty needs all.
+     * Keys with this prefix. The empty prefix requires all.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -567,7 +567,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so. Empty needs all.
+     * Keys with this prefix. The empty prefix requires all.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -588,7 +588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so. Empty needs all.
+     * Keys with this prefix. The empty prefix requires all.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -605,7 +605,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so. Empty needs all.
+     * Keys with this prefix. The empty prefix requires all.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so. Empty needs all.
+     * Keys with this prefix. The empty prefix requires all.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
     private boolean all_ ;
     /**
      * <pre>
-     * Confirms that an empty prefix, every key, is meant.
+     * Confirms that an empty prefix, and so every key, is intended.
      * </pre>
      *
      * <code>bool all = 2 [json_name = "all"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Confirms that an empty prefix, every key, is meant.
+     * Confirms that an empty prefix, and so every key, is intended.
      * </pre>
      *
      * <code>bool all = 2 [json_name = "all"];</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Confirms that an empty prefix, every key, is meant.
+     * Confirms that an empty prefix, and so every key, is intended.
      * </pre>
      *
      * <code>bool all = 2 [json_name = "all"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -696,7 +696,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -10,7 +10,7 @@ public interface DeletePrefixRequestOrBuilder extends
 
   /**
    * <pre>
-   * Keys that begin so. Empty needs all.
+   * Keys with this prefix. The empty prefix requires all.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -19,7 +19,7 @@ public interface DeletePrefixRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Keys that begin so. Empty needs all.
+   * Keys with this prefix. The empty prefix requires all.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -30,7 +30,7 @@ public interface DeletePrefixRequestOrBuilder extends
 
   /**
    * <pre>
-   * Confirms that an empty prefix, every key, is meant.
+   * Confirms that an empty prefix, and so every key, is intended.
    * </pre>
    *
    * <code>bool all = 2 [json_name = "all"];</code>
@@ -40,7 +40,7 @@ public interface DeletePrefixRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -49,7 +49,7 @@ public interface DeletePrefixRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -58,7 +58,7 @@ public interface DeletePrefixRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

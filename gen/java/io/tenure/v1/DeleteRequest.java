@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * DeleteRequest names the key.
+ * DeleteRequest identifies the key.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.DeleteRequest}
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private long ifRevision_ = 0L;
   /**
    * <pre>
-   * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+   * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
    * </pre>
    *
    * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+   * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
    * </pre>
    *
    * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -348,7 +348,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * DeleteRequest names the key.
+   * DeleteRequest identifies the key.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.DeleteRequest}
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     private long ifRevision_ ;
     /**
      * <pre>
-     * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+     * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
      * </pre>
      *
      * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+     * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
      * </pre>
      *
      * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -681,7 +681,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+     * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
      * </pre>
      *
      * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -697,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+     * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
      * </pre>
      *
      * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -715,7 +715,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -741,7 +741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -848,7 +848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+     * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -30,7 +30,7 @@ public interface DeleteRequestOrBuilder extends
 
   /**
    * <pre>
-   * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+   * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
    * </pre>
    *
    * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -39,7 +39,7 @@ public interface DeleteRequestOrBuilder extends
   boolean hasIfRevision();
   /**
    * <pre>
-   * Deletes only if the key's mod_revision is this; 0: only if it does not exist; unset: always.
+   * Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
    * </pre>
    *
    * <code>optional uint64 if_revision = 2 [json_name = "ifRevision"];</code>
@@ -49,7 +49,7 @@ public interface DeleteRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -58,7 +58,7 @@ public interface DeleteRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -67,7 +67,7 @@ public interface DeleteRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; request_id, with session_secret and epoch, idempotency_key and guards are used.
+   * Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * DestroySessionRequest names the session.
+ * DestroySessionRequest identifies the session.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.DestroySessionRequest}
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private boolean clean_ = false;
   /**
    * <pre>
-   * Whether its locks are freed at once. False: lock-delay applies to what is still held.
+   * Whether its locks become free immediately. False: the lock-delay applies to the locks that it still holds.
    * </pre>
    *
    * <code>bool clean = 2 [json_name = "clean"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+   * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+   * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+   * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Lets an operator end the session without its secret; the same as options.force.
+   * Lets an operator end the session without its secret; same as options.force.
    * </pre>
    *
    * <code>bool force = 4 [json_name = "force"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, at most 1 KiB; the same as options.reason; required with force.
+   * Reason, at most 1 KiB; same as options.reason; required with force.
    * </pre>
    *
    * <code>string reason = 5 [json_name = "reason"];</code>
@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, at most 1 KiB; the same as options.reason; required with force.
+   * Reason, at most 1 KiB; same as options.reason; required with force.
    * </pre>
    *
    * <code>string reason = 5 [json_name = "reason"];</code>
@@ -416,7 +416,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * DestroySessionRequest names the session.
+   * DestroySessionRequest identifies the session.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.DestroySessionRequest}
@@ -750,7 +750,7 @@ private static final long serialVersionUID = 0L;
     private boolean clean_ ;
     /**
      * <pre>
-     * Whether its locks are freed at once. False: lock-delay applies to what is still held.
+     * Whether its locks become free immediately. False: the lock-delay applies to the locks that it still holds.
      * </pre>
      *
      * <code>bool clean = 2 [json_name = "clean"];</code>
@@ -762,7 +762,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether its locks are freed at once. False: lock-delay applies to what is still held.
+     * Whether its locks become free immediately. False: the lock-delay applies to the locks that it still holds.
      * </pre>
      *
      * <code>bool clean = 2 [json_name = "clean"];</code>
@@ -778,7 +778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether its locks are freed at once. False: lock-delay applies to what is still held.
+     * Whether its locks become free immediately. False: the lock-delay applies to the locks that it still holds.
      * </pre>
      *
      * <code>bool clean = 2 [json_name = "clean"];</code>
@@ -796,7 +796,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -822,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -842,7 +842,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -885,7 +885,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -902,7 +902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -929,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+     * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -951,7 +951,7 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Lets an operator end the session without its secret; the same as options.force.
+     * Lets an operator end the session without its secret; same as options.force.
      * </pre>
      *
      * <code>bool force = 4 [json_name = "force"];</code>
@@ -963,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lets an operator end the session without its secret; the same as options.force.
+     * Lets an operator end the session without its secret; same as options.force.
      * </pre>
      *
      * <code>bool force = 4 [json_name = "force"];</code>
@@ -979,7 +979,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lets an operator end the session without its secret; the same as options.force.
+     * Lets an operator end the session without its secret; same as options.force.
      * </pre>
      *
      * <code>bool force = 4 [json_name = "force"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, at most 1 KiB; the same as options.reason; required with force.
+     * Reason, at most 1 KiB; same as options.reason; required with force.
      * </pre>
      *
      * <code>string reason = 5 [json_name = "reason"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; the same as options.reason; required with force.
+     * Reason, at most 1 KiB; same as options.reason; required with force.
      * </pre>
      *
      * <code>string reason = 5 [json_name = "reason"];</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; the same as options.reason; required with force.
+     * Reason, at most 1 KiB; same as options.reason; required with force.
      * </pre>
      *
      * <code>string reason = 5 [json_name = "reason"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; the same as options.reason; required with force.
+     * Reason, at most 1 KiB; same as options.reason; required with force.
      * </pre>
      *
      * <code>string reason = 5 [json_name = "reason"];</code>
@@ -1067,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; the same as options.reason; required with force.
+     * Reason, at most 1 KiB; same as options.reason; required with force.
      * </pre>
      *
      * <code>string reason = 5 [json_name = "reason"];</code>

@@ -30,7 +30,7 @@ public interface DestroySessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether its locks are freed at once. False: lock-delay applies to what is still held.
+   * Whether its locks become free immediately. False: the lock-delay applies to the locks that it still holds.
    * </pre>
    *
    * <code>bool clean = 2 [json_name = "clean"];</code>
@@ -40,7 +40,7 @@ public interface DestroySessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+   * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -49,7 +49,7 @@ public interface DestroySessionRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+   * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -58,7 +58,7 @@ public interface DestroySessionRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards, force and reason are used.
+   * Advanced; session_secret, epoch, request_id, guards, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
@@ -67,7 +67,7 @@ public interface DestroySessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Lets an operator end the session without its secret; the same as options.force.
+   * Lets an operator end the session without its secret; same as options.force.
    * </pre>
    *
    * <code>bool force = 4 [json_name = "force"];</code>
@@ -77,7 +77,7 @@ public interface DestroySessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Why, at most 1 KiB; the same as options.reason; required with force.
+   * Reason, at most 1 KiB; same as options.reason; required with force.
    * </pre>
    *
    * <code>string reason = 5 [json_name = "reason"];</code>
@@ -86,7 +86,7 @@ public interface DestroySessionRequestOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, at most 1 KiB; the same as options.reason; required with force.
+   * Reason, at most 1 KiB; same as options.reason; required with force.
    * </pre>
    *
    * <code>string reason = 5 [json_name = "reason"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * DestroySessionResponse says what ended.
+ * DestroySessionResponse reports what ended.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.DestroySessionResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean destroyed_ = false;
   /**
    * <pre>
-   * Whether this call ended it; false when it had ended before.
+   * Whether this call ended the session; false if it had already ended.
    * </pre>
    *
    * <code>bool destroyed = 2 [json_name = "destroyed"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private int holds_ = 0;
   /**
    * <pre>
-   * Holds that ended with it.
+   * Number of holds that ended with it.
    * </pre>
    *
    * <code>uint32 holds = 3 [json_name = "holds"];</code>
@@ -299,7 +299,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * DestroySessionResponse says what ended.
+   * DestroySessionResponse reports what ended.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.DestroySessionResponse}
@@ -515,7 +515,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -526,7 +526,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -561,7 +561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -621,7 +621,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     private boolean destroyed_ ;
     /**
      * <pre>
-     * Whether this call ended it; false when it had ended before.
+     * Whether this call ended the session; false if it had already ended.
      * </pre>
      *
      * <code>bool destroyed = 2 [json_name = "destroyed"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether this call ended it; false when it had ended before.
+     * Whether this call ended the session; false if it had already ended.
      * </pre>
      *
      * <code>bool destroyed = 2 [json_name = "destroyed"];</code>
@@ -698,7 +698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether this call ended it; false when it had ended before.
+     * Whether this call ended the session; false if it had already ended.
      * </pre>
      *
      * <code>bool destroyed = 2 [json_name = "destroyed"];</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     private int holds_ ;
     /**
      * <pre>
-     * Holds that ended with it.
+     * Number of holds that ended with it.
      * </pre>
      *
      * <code>uint32 holds = 3 [json_name = "holds"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds that ended with it.
+     * Number of holds that ended with it.
      * </pre>
      *
      * <code>uint32 holds = 3 [json_name = "holds"];</code>
@@ -742,7 +742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds that ended with it.
+     * Number of holds that ended with it.
      * </pre>
      *
      * <code>uint32 holds = 3 [json_name = "holds"];</code>

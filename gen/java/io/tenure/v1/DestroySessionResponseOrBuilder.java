@@ -10,7 +10,7 @@ public interface DestroySessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface DestroySessionResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface DestroySessionResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface DestroySessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether this call ended it; false when it had ended before.
+   * Whether this call ended the session; false if it had already ended.
    * </pre>
    *
    * <code>bool destroyed = 2 [json_name = "destroyed"];</code>
@@ -47,7 +47,7 @@ public interface DestroySessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Holds that ended with it.
+   * Number of holds that ended with it.
    * </pre>
    *
    * <code>uint32 holds = 3 [json_name = "holds"];</code>

@@ -4,7 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+ * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+ * the value of the key.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -231,14 +232,15 @@ public final class ElectionServiceGrpc {
 
   /**
    * <pre>
-   * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+   * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+   * the value of the key.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+     * Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
      * </pre>
      */
     default void campaign(io.tenure.v1.CampaignRequest request,
@@ -248,7 +250,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
      * </pre>
      */
     default void proclaim(io.tenure.v1.ProclaimRequest request,
@@ -258,7 +260,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
      * CANDIDATE_NOT_FOUND.
      * </pre>
      */
@@ -269,7 +271,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * GetLeader returns the leader; that there is none is an answer.
+     * GetLeader returns the leader. If there is none, that is not an error.
      * </pre>
      */
     default void getLeader(io.tenure.v1.GetLeaderRequest request,
@@ -279,8 +281,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-     * comes again, marked as a gap.
+     * Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+     * sent again, marked as a gap.
      * </pre>
      */
     default void observe(io.tenure.v1.ObserveRequest request,
@@ -292,7 +294,8 @@ public final class ElectionServiceGrpc {
   /**
    * Base class for the server implementation of the service ElectionService.
    * <pre>
-   * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+   * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+   * the value of the key.
    * </pre>
    */
   public static abstract class ElectionServiceImplBase
@@ -306,7 +309,8 @@ public final class ElectionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ElectionService.
    * <pre>
-   * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+   * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+   * the value of the key.
    * </pre>
    */
   public static final class ElectionServiceStub
@@ -324,7 +328,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+     * Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
      * </pre>
      */
     public void campaign(io.tenure.v1.CampaignRequest request,
@@ -335,7 +339,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
      * </pre>
      */
     public void proclaim(io.tenure.v1.ProclaimRequest request,
@@ -346,7 +350,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
      * CANDIDATE_NOT_FOUND.
      * </pre>
      */
@@ -358,7 +362,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * GetLeader returns the leader; that there is none is an answer.
+     * GetLeader returns the leader. If there is none, that is not an error.
      * </pre>
      */
     public void getLeader(io.tenure.v1.GetLeaderRequest request,
@@ -369,8 +373,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-     * comes again, marked as a gap.
+     * Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+     * sent again, marked as a gap.
      * </pre>
      */
     public void observe(io.tenure.v1.ObserveRequest request,
@@ -383,7 +387,8 @@ public final class ElectionServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service ElectionService.
    * <pre>
-   * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+   * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+   * the value of the key.
    * </pre>
    */
   public static final class ElectionServiceBlockingV2Stub
@@ -401,7 +406,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+     * Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -413,7 +418,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
      * </pre>
      */
     public io.tenure.v1.ProclaimResponse proclaim(io.tenure.v1.ProclaimRequest request) throws io.grpc.StatusException {
@@ -423,7 +428,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
      * CANDIDATE_NOT_FOUND.
      * </pre>
      */
@@ -434,7 +439,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * GetLeader returns the leader; that there is none is an answer.
+     * GetLeader returns the leader. If there is none, that is not an error.
      * </pre>
      */
     public io.tenure.v1.GetLeaderResponse getLeader(io.tenure.v1.GetLeaderRequest request) throws io.grpc.StatusException {
@@ -444,8 +449,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-     * comes again, marked as a gap.
+     * Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+     * sent again, marked as a gap.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -459,7 +464,8 @@ public final class ElectionServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service ElectionService.
    * <pre>
-   * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+   * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+   * the value of the key.
    * </pre>
    */
   public static final class ElectionServiceBlockingStub
@@ -477,7 +483,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Campaign queues for leadership and tells what happens. Errors: those of AcquireLock.
+     * Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
      * </pre>
      */
     public java.util.Iterator<io.tenure.v1.CampaignResponse> campaign(
@@ -488,7 +494,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
      * </pre>
      */
     public io.tenure.v1.ProclaimResponse proclaim(io.tenure.v1.ProclaimRequest request) {
@@ -498,7 +504,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
      * CANDIDATE_NOT_FOUND.
      * </pre>
      */
@@ -509,7 +515,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * GetLeader returns the leader; that there is none is an answer.
+     * GetLeader returns the leader. If there is none, that is not an error.
      * </pre>
      */
     public io.tenure.v1.GetLeaderResponse getLeader(io.tenure.v1.GetLeaderRequest request) {
@@ -519,8 +525,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Observe streams the present leader or none, then every change. It never ends because of compaction: the present leader
-     * comes again, marked as a gap.
+     * Observe streams the current leader, or none, then every change. Compaction does not end it: the current leader is
+     * sent again, marked as a gap.
      * </pre>
      */
     public java.util.Iterator<io.tenure.v1.ObserveResponse> observe(
@@ -533,7 +539,8 @@ public final class ElectionServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ElectionService.
    * <pre>
-   * ElectionService is a thin layer on locks: the leader is the holder of an EXCLUSIVE lock, and its value is the key's.
+   * ElectionService is a thin layer on locks. The leader is the holder of an EXCLUSIVE lock, and the leader's value is
+   * the value of the key.
    * </pre>
    */
   public static final class ElectionServiceFutureStub
@@ -551,7 +558,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, guarded by its hold. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ProclaimResponse> proclaim(
@@ -562,7 +569,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives leadership up, optionally to a named candidate who queues. Errors: FENCING_TOKEN_STALE,
+     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
      * CANDIDATE_NOT_FOUND.
      * </pre>
      */
@@ -574,7 +581,7 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * GetLeader returns the leader; that there is none is an answer.
+     * GetLeader returns the leader. If there is none, that is not an error.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.GetLeaderResponse> getLeader(

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * EndFreezeRequest says why.
+ * EndFreezeRequest contains the reason.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.EndFreezeRequest}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, at most 1 KiB; required; logged.
+   * Reason, at most 1 KiB; required; logged.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, at most 1 KiB; required; logged.
+   * Reason, at most 1 KiB; required; logged.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * EndFreezeRequest says why.
+   * EndFreezeRequest contains the reason.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.EndFreezeRequest}
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, at most 1 KiB; required; logged.
+     * Reason, at most 1 KiB; required; logged.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; logged.
+     * Reason, at most 1 KiB; required; logged.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -465,7 +465,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; logged.
+     * Reason, at most 1 KiB; required; logged.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -482,7 +482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; logged.
+     * Reason, at most 1 KiB; required; logged.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -496,7 +496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, at most 1 KiB; required; logged.
+     * Reason, at most 1 KiB; required; logged.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>

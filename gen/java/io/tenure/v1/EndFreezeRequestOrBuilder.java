@@ -10,7 +10,7 @@ public interface EndFreezeRequestOrBuilder extends
 
   /**
    * <pre>
-   * Why, at most 1 KiB; required; logged.
+   * Reason, at most 1 KiB; required; logged.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -19,7 +19,7 @@ public interface EndFreezeRequestOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, at most 1 KiB; required; logged.
+   * Reason, at most 1 KiB; required; logged.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>

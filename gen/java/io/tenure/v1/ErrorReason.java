@@ -48,7 +48,7 @@ public enum ErrorReason
   ERROR_REASON_KEY_TOO_LONG(3),
   /**
    * <pre>
-   * INVALID_ARGUMENT: text is not valid UTF-8, or a message could not be decoded.
+   * INVALID_ARGUMENT: a text is not valid UTF-8, or a message could not be decoded.
    * </pre>
    *
    * <code>ERROR_REASON_MALFORMED_REQUEST = 4;</code>
@@ -56,7 +56,7 @@ public enum ErrorReason
   ERROR_REASON_MALFORMED_REQUEST(4),
   /**
    * <pre>
-   * INVALID_ARGUMENT: a query parameter or JSON field is unknown, repeated or in conflict; metadata "field" names it.
+   * INVALID_ARGUMENT: a query parameter or JSON field is unknown, repeated or conflicting; metadata "field" names it.
    * </pre>
    *
    * <code>ERROR_REASON_UNKNOWN_FIELD = 5;</code>
@@ -80,7 +80,7 @@ public enum ErrorReason
   ERROR_REASON_RESUME_TOKEN_INVALID(7),
   /**
    * <pre>
-   * INVALID_ARGUMENT: a sequencer text is damaged.
+   * INVALID_ARGUMENT: the text of a sequencer is damaged.
    * </pre>
    *
    * <code>ERROR_REASON_SEQUENCER_INVALID = 8;</code>
@@ -88,7 +88,7 @@ public enum ErrorReason
   ERROR_REASON_SEQUENCER_INVALID(8),
   /**
    * <pre>
-   * INVALID_ARGUMENT: TTL is negative or not a duration.
+   * INVALID_ARGUMENT: the TTL is negative or not a duration.
    * </pre>
    *
    * <code>ERROR_REASON_TTL_OUT_OF_RANGE = 9;</code>
@@ -96,7 +96,7 @@ public enum ErrorReason
   ERROR_REASON_TTL_OUT_OF_RANGE(9),
   /**
    * <pre>
-   * INVALID_ARGUMENT: lock-delay is outside 0 to 60 s.
+   * INVALID_ARGUMENT: the lock-delay is outside 0 to 60 s.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE = 10;</code>
@@ -112,7 +112,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_ID_INVALID(11),
   /**
    * <pre>
-   * NOT_FOUND: no such key.
+   * NOT_FOUND: the key does not exist.
    * </pre>
    *
    * <code>ERROR_REASON_KEY_NOT_FOUND = 12;</code>
@@ -120,7 +120,7 @@ public enum ErrorReason
   ERROR_REASON_KEY_NOT_FOUND(12),
   /**
    * <pre>
-   * NOT_FOUND: no such session, neither live nor among the last ended.
+   * NOT_FOUND: the session is neither live nor among the last that ended.
    * </pre>
    *
    * <code>ERROR_REASON_SESSION_NOT_FOUND = 13;</code>
@@ -128,7 +128,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_NOT_FOUND(13),
   /**
    * <pre>
-   * NOT_FOUND: nobody holds, waits for, or ever held this lock.
+   * NOT_FOUND: this lock has no holder and no waiter, and was never held.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_NOT_FOUND = 14;</code>
@@ -136,7 +136,7 @@ public enum ErrorReason
   ERROR_REASON_LOCK_NOT_FOUND(14),
   /**
    * <pre>
-   * NOT_FOUND: no such member.
+   * NOT_FOUND: the member does not exist.
    * </pre>
    *
    * <code>ERROR_REASON_MEMBER_NOT_FOUND = 15;</code>
@@ -152,7 +152,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_EXPIRED(16),
   /**
    * <pre>
-   * FAILED_PRECONDITION: another instance took the session over; final.
+   * FAILED_PRECONDITION: another instance took the session over. This is permanent.
    * </pre>
    *
    * <code>ERROR_REASON_SESSION_SUPERSEDED = 17;</code>
@@ -160,7 +160,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_SUPERSEDED(17),
   /**
    * <pre>
-   * PERMISSION_DENIED: the session has a secret, and the call did not bring it.
+   * PERMISSION_DENIED: the session has a secret, and the call does not contain it.
    * </pre>
    *
    * <code>ERROR_REASON_SESSION_SECRET_WRONG = 18;</code>
@@ -168,7 +168,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_SECRET_WRONG(18),
   /**
    * <pre>
-   * FAILED_PRECONDITION: a revision, version or existence is not as demanded.
+   * FAILED_PRECONDITION: a revision, a version or the existence of a key is not as required.
    * </pre>
    *
    * <code>ERROR_REASON_COMPARE_FAILED = 19;</code>
@@ -176,7 +176,8 @@ public enum ErrorReason
   ERROR_REASON_COMPARE_FAILED(19),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is held or waited for. In guards and transactions only; elsewhere it is an answer.
+   * FAILED_PRECONDITION: the lock is held or waited for. Only in guards and transactions; elsewhere this is not an
+   * error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_HELD = 20;</code>
@@ -184,7 +185,7 @@ public enum ErrorReason
   ERROR_REASON_LOCK_HELD(20),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is delayed. In guards and transactions only; elsewhere it is an answer.
+   * FAILED_PRECONDITION: the lock is delayed. Only in guards and transactions; elsewhere this is not an error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_DELAYED = 21;</code>
@@ -192,7 +193,7 @@ public enum ErrorReason
   ERROR_REASON_LOCK_DELAYED(21),
   /**
    * <pre>
-   * FAILED_PRECONDITION: session and owner do not hold the lock.
+   * FAILED_PRECONDITION: the session and owner do not hold the lock.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_NOT_HELD = 22;</code>
@@ -200,7 +201,7 @@ public enum ErrorReason
   ERROR_REASON_LOCK_NOT_HELD(22),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the sequencer does not hold any more.
+   * FAILED_PRECONDITION: the sequencer is no longer valid.
    * </pre>
    *
    * <code>ERROR_REASON_FENCING_TOKEN_STALE = 23;</code>
@@ -224,7 +225,7 @@ public enum ErrorReason
   ERROR_REASON_REQUEST_ID_REUSED(25),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the request id is below the mark of done requests; nothing was applied by this call.
+   * FAILED_PRECONDITION: the request id is below done_below; this call changed nothing.
    * </pre>
    *
    * <code>ERROR_REASON_REQUEST_ID_DONE = 26;</code>
@@ -232,7 +233,7 @@ public enum ErrorReason
   ERROR_REASON_REQUEST_ID_DONE(26),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: too many requests of the session are open.
+   * RESOURCE_EXHAUSTED: the session has too many open requests.
    * </pre>
    *
    * <code>ERROR_REASON_REQUEST_WINDOW_FULL = 27;</code>
@@ -240,7 +241,7 @@ public enum ErrorReason
   ERROR_REASON_REQUEST_WINDOW_FULL(27),
   /**
    * <pre>
-   * OUT_OF_RANGE: the history before metadata "compacted_revision" is forgotten.
+   * OUT_OF_RANGE: the history up to metadata "compacted_revision" was discarded.
    * </pre>
    *
    * <code>ERROR_REASON_REVISION_COMPACTED = 28;</code>
@@ -264,7 +265,7 @@ public enum ErrorReason
   ERROR_REASON_HISTORY_CHANGED(30),
   /**
    * <pre>
-   * UNAVAILABLE: there is no leader.
+   * UNAVAILABLE: the cluster has no leader.
    * </pre>
    *
    * <code>ERROR_REASON_NO_LEADER = 31;</code>
@@ -272,7 +273,8 @@ public enum ErrorReason
   ERROR_REASON_NO_LEADER(31),
   /**
    * <pre>
-   * UNAVAILABLE: this member is not the leader, and could not ask it; metadata "leader" is where clients reach it.
+   * UNAVAILABLE: this member is not the leader and could not reach it; metadata "leader" has the leader's client
+   * address.
    * </pre>
    *
    * <code>ERROR_REASON_NOT_LEADER = 32;</code>
@@ -288,7 +290,7 @@ public enum ErrorReason
   ERROR_REASON_STOPPING(33),
   /**
    * <pre>
-   * UNAVAILABLE: the answer was lost inside the cluster; applied is unknown.
+   * UNAVAILABLE: the response was lost inside the cluster; applied is unknown.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 34;</code>
@@ -296,7 +298,7 @@ public enum ErrorReason
   ERROR_REASON_OUTCOME_UNKNOWN(34),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: too many requests wait; nothing was applied.
+   * RESOURCE_EXHAUSTED: too many requests are waiting; nothing was applied.
    * </pre>
    *
    * <code>ERROR_REASON_TOO_MANY_REQUESTS = 35;</code>
@@ -304,7 +306,7 @@ public enum ErrorReason
   ERROR_REASON_TOO_MANY_REQUESTS(35),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: a named limit is reached; metadata "limit" and "limit_value".
+   * RESOURCE_EXHAUSTED: a limit was reached; metadata "limit" and "limit_value" describe it.
    * </pre>
    *
    * <code>ERROR_REASON_LIMIT_EXCEEDED = 36;</code>
@@ -312,7 +314,7 @@ public enum ErrorReason
   ERROR_REASON_LIMIT_EXCEEDED(36),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: the store is full; deletes, renewals and expiry go on.
+   * RESOURCE_EXHAUSTED: the store is full. Deletes, renewals and expiry still work.
    * </pre>
    *
    * <code>ERROR_REASON_QUOTA_EXCEEDED = 37;</code>
@@ -328,7 +330,7 @@ public enum ErrorReason
   ERROR_REASON_TOO_LARGE(38),
   /**
    * <pre>
-   * UNIMPLEMENTED: the RPC or field is not served by this version.
+   * UNIMPLEMENTED: this version does not support the RPC or field.
    * </pre>
    *
    * <code>ERROR_REASON_FEATURE_NOT_ENABLED = 39;</code>
@@ -352,7 +354,7 @@ public enum ErrorReason
   ERROR_REASON_UNAUTHENTICATED(41),
   /**
    * <pre>
-   * CANCELLED: the caller gave up; metadata "applied" tells what is known.
+   * CANCELLED: the caller cancelled the call; see metadata "applied".
    * </pre>
    *
    * <code>ERROR_REASON_CANCELLED = 42;</code>
@@ -360,7 +362,7 @@ public enum ErrorReason
   ERROR_REASON_CANCELLED(42),
   /**
    * <pre>
-   * DEADLINE_EXCEEDED: the deadline passed; metadata "applied" tells what is known.
+   * DEADLINE_EXCEEDED: the deadline passed; see metadata "applied".
    * </pre>
    *
    * <code>ERROR_REASON_DEADLINE_EXCEEDED = 43;</code>
@@ -368,7 +370,7 @@ public enum ErrorReason
   ERROR_REASON_DEADLINE_EXCEEDED(43),
   /**
    * <pre>
-   * INTERNAL: a fault of the service; its log has the cause under the request id.
+   * INTERNAL: a fault of the service; the member's log has the cause under the request id.
    * </pre>
    *
    * <code>ERROR_REASON_INTERNAL = 44;</code>
@@ -384,7 +386,7 @@ public enum ErrorReason
   ERROR_REASON_FROZEN(45),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the epoch to replace is not the session's.
+   * FAILED_PRECONDITION: the epoch to replace is not the session's current epoch.
    * </pre>
    *
    * <code>ERROR_REASON_EPOCH_MISMATCH = 46;</code>
@@ -392,7 +394,7 @@ public enum ErrorReason
   ERROR_REASON_EPOCH_MISMATCH(46),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the named candidate does not wait.
+   * FAILED_PRECONDITION: the named candidate is not waiting.
    * </pre>
    *
    * <code>ERROR_REASON_CANDIDATE_NOT_FOUND = 47;</code>
@@ -400,7 +402,7 @@ public enum ErrorReason
   ERROR_REASON_CANDIDATE_NOT_FOUND(47),
   /**
    * <pre>
-   * UNIMPLEMENTED: no such method or path; 405 over REST for a wrong HTTP method, 404 for a wrong path.
+   * UNIMPLEMENTED: the method or path does not exist. Over REST: 405 for a wrong HTTP method, 404 for a wrong path.
    * </pre>
    *
    * <code>ERROR_REASON_METHOD_NOT_FOUND = 48;</code>
@@ -416,7 +418,7 @@ public enum ErrorReason
   ERROR_REASON_TOO_MANY_KEYS(49),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the membership change would lose the quorum, or another is under way.
+   * FAILED_PRECONDITION: the membership change would lose the quorum, or another change is in progress.
    * </pre>
    *
    * <code>ERROR_REASON_MEMBERSHIP_REFUSED = 50;</code>
@@ -424,7 +426,7 @@ public enum ErrorReason
   ERROR_REASON_MEMBERSHIP_REFUSED(50),
   /**
    * <pre>
-   * ABORTED: a watcher was too slow and its place in history is forgotten; metadata "resume_token".
+   * ABORTED: the watcher was too slow, and the history it still needed was discarded; see metadata "resume_token".
    * </pre>
    *
    * <code>ERROR_REASON_WATCHER_TOO_SLOW = 51;</code>
@@ -432,7 +434,8 @@ public enum ErrorReason
   ERROR_REASON_WATCHER_TOO_SLOW(51),
   /**
    * <pre>
-   * FAILED_PRECONDITION: a later attempt of the same instance to attach came first; metadata "attempt" is its number.
+   * FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
+   * number.
    * </pre>
    *
    * <code>ERROR_REASON_ATTEMPT_OUTDATED = 52;</code>
@@ -475,7 +478,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_KEY_TOO_LONG_VALUE = 3;
   /**
    * <pre>
-   * INVALID_ARGUMENT: text is not valid UTF-8, or a message could not be decoded.
+   * INVALID_ARGUMENT: a text is not valid UTF-8, or a message could not be decoded.
    * </pre>
    *
    * <code>ERROR_REASON_MALFORMED_REQUEST = 4;</code>
@@ -483,7 +486,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_MALFORMED_REQUEST_VALUE = 4;
   /**
    * <pre>
-   * INVALID_ARGUMENT: a query parameter or JSON field is unknown, repeated or in conflict; metadata "field" names it.
+   * INVALID_ARGUMENT: a query parameter or JSON field is unknown, repeated or conflicting; metadata "field" names it.
    * </pre>
    *
    * <code>ERROR_REASON_UNKNOWN_FIELD = 5;</code>
@@ -507,7 +510,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_RESUME_TOKEN_INVALID_VALUE = 7;
   /**
    * <pre>
-   * INVALID_ARGUMENT: a sequencer text is damaged.
+   * INVALID_ARGUMENT: the text of a sequencer is damaged.
    * </pre>
    *
    * <code>ERROR_REASON_SEQUENCER_INVALID = 8;</code>
@@ -515,7 +518,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SEQUENCER_INVALID_VALUE = 8;
   /**
    * <pre>
-   * INVALID_ARGUMENT: TTL is negative or not a duration.
+   * INVALID_ARGUMENT: the TTL is negative or not a duration.
    * </pre>
    *
    * <code>ERROR_REASON_TTL_OUT_OF_RANGE = 9;</code>
@@ -523,7 +526,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_TTL_OUT_OF_RANGE_VALUE = 9;
   /**
    * <pre>
-   * INVALID_ARGUMENT: lock-delay is outside 0 to 60 s.
+   * INVALID_ARGUMENT: the lock-delay is outside 0 to 60 s.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE = 10;</code>
@@ -539,7 +542,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_ID_INVALID_VALUE = 11;
   /**
    * <pre>
-   * NOT_FOUND: no such key.
+   * NOT_FOUND: the key does not exist.
    * </pre>
    *
    * <code>ERROR_REASON_KEY_NOT_FOUND = 12;</code>
@@ -547,7 +550,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_KEY_NOT_FOUND_VALUE = 12;
   /**
    * <pre>
-   * NOT_FOUND: no such session, neither live nor among the last ended.
+   * NOT_FOUND: the session is neither live nor among the last that ended.
    * </pre>
    *
    * <code>ERROR_REASON_SESSION_NOT_FOUND = 13;</code>
@@ -555,7 +558,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_NOT_FOUND_VALUE = 13;
   /**
    * <pre>
-   * NOT_FOUND: nobody holds, waits for, or ever held this lock.
+   * NOT_FOUND: this lock has no holder and no waiter, and was never held.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_NOT_FOUND = 14;</code>
@@ -563,7 +566,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_LOCK_NOT_FOUND_VALUE = 14;
   /**
    * <pre>
-   * NOT_FOUND: no such member.
+   * NOT_FOUND: the member does not exist.
    * </pre>
    *
    * <code>ERROR_REASON_MEMBER_NOT_FOUND = 15;</code>
@@ -579,7 +582,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_EXPIRED_VALUE = 16;
   /**
    * <pre>
-   * FAILED_PRECONDITION: another instance took the session over; final.
+   * FAILED_PRECONDITION: another instance took the session over. This is permanent.
    * </pre>
    *
    * <code>ERROR_REASON_SESSION_SUPERSEDED = 17;</code>
@@ -587,7 +590,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_SUPERSEDED_VALUE = 17;
   /**
    * <pre>
-   * PERMISSION_DENIED: the session has a secret, and the call did not bring it.
+   * PERMISSION_DENIED: the session has a secret, and the call does not contain it.
    * </pre>
    *
    * <code>ERROR_REASON_SESSION_SECRET_WRONG = 18;</code>
@@ -595,7 +598,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_SECRET_WRONG_VALUE = 18;
   /**
    * <pre>
-   * FAILED_PRECONDITION: a revision, version or existence is not as demanded.
+   * FAILED_PRECONDITION: a revision, a version or the existence of a key is not as required.
    * </pre>
    *
    * <code>ERROR_REASON_COMPARE_FAILED = 19;</code>
@@ -603,7 +606,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_COMPARE_FAILED_VALUE = 19;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is held or waited for. In guards and transactions only; elsewhere it is an answer.
+   * FAILED_PRECONDITION: the lock is held or waited for. Only in guards and transactions; elsewhere this is not an
+   * error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_HELD = 20;</code>
@@ -611,7 +615,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_LOCK_HELD_VALUE = 20;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is delayed. In guards and transactions only; elsewhere it is an answer.
+   * FAILED_PRECONDITION: the lock is delayed. Only in guards and transactions; elsewhere this is not an error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_DELAYED = 21;</code>
@@ -619,7 +623,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_LOCK_DELAYED_VALUE = 21;
   /**
    * <pre>
-   * FAILED_PRECONDITION: session and owner do not hold the lock.
+   * FAILED_PRECONDITION: the session and owner do not hold the lock.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_NOT_HELD = 22;</code>
@@ -627,7 +631,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_LOCK_NOT_HELD_VALUE = 22;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the sequencer does not hold any more.
+   * FAILED_PRECONDITION: the sequencer is no longer valid.
    * </pre>
    *
    * <code>ERROR_REASON_FENCING_TOKEN_STALE = 23;</code>
@@ -651,7 +655,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_REQUEST_ID_REUSED_VALUE = 25;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the request id is below the mark of done requests; nothing was applied by this call.
+   * FAILED_PRECONDITION: the request id is below done_below; this call changed nothing.
    * </pre>
    *
    * <code>ERROR_REASON_REQUEST_ID_DONE = 26;</code>
@@ -659,7 +663,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_REQUEST_ID_DONE_VALUE = 26;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: too many requests of the session are open.
+   * RESOURCE_EXHAUSTED: the session has too many open requests.
    * </pre>
    *
    * <code>ERROR_REASON_REQUEST_WINDOW_FULL = 27;</code>
@@ -667,7 +671,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_REQUEST_WINDOW_FULL_VALUE = 27;
   /**
    * <pre>
-   * OUT_OF_RANGE: the history before metadata "compacted_revision" is forgotten.
+   * OUT_OF_RANGE: the history up to metadata "compacted_revision" was discarded.
    * </pre>
    *
    * <code>ERROR_REASON_REVISION_COMPACTED = 28;</code>
@@ -691,7 +695,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_HISTORY_CHANGED_VALUE = 30;
   /**
    * <pre>
-   * UNAVAILABLE: there is no leader.
+   * UNAVAILABLE: the cluster has no leader.
    * </pre>
    *
    * <code>ERROR_REASON_NO_LEADER = 31;</code>
@@ -699,7 +703,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_NO_LEADER_VALUE = 31;
   /**
    * <pre>
-   * UNAVAILABLE: this member is not the leader, and could not ask it; metadata "leader" is where clients reach it.
+   * UNAVAILABLE: this member is not the leader and could not reach it; metadata "leader" has the leader's client
+   * address.
    * </pre>
    *
    * <code>ERROR_REASON_NOT_LEADER = 32;</code>
@@ -715,7 +720,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_STOPPING_VALUE = 33;
   /**
    * <pre>
-   * UNAVAILABLE: the answer was lost inside the cluster; applied is unknown.
+   * UNAVAILABLE: the response was lost inside the cluster; applied is unknown.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 34;</code>
@@ -723,7 +728,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_OUTCOME_UNKNOWN_VALUE = 34;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: too many requests wait; nothing was applied.
+   * RESOURCE_EXHAUSTED: too many requests are waiting; nothing was applied.
    * </pre>
    *
    * <code>ERROR_REASON_TOO_MANY_REQUESTS = 35;</code>
@@ -731,7 +736,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_TOO_MANY_REQUESTS_VALUE = 35;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: a named limit is reached; metadata "limit" and "limit_value".
+   * RESOURCE_EXHAUSTED: a limit was reached; metadata "limit" and "limit_value" describe it.
    * </pre>
    *
    * <code>ERROR_REASON_LIMIT_EXCEEDED = 36;</code>
@@ -739,7 +744,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_LIMIT_EXCEEDED_VALUE = 36;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: the store is full; deletes, renewals and expiry go on.
+   * RESOURCE_EXHAUSTED: the store is full. Deletes, renewals and expiry still work.
    * </pre>
    *
    * <code>ERROR_REASON_QUOTA_EXCEEDED = 37;</code>
@@ -755,7 +760,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_TOO_LARGE_VALUE = 38;
   /**
    * <pre>
-   * UNIMPLEMENTED: the RPC or field is not served by this version.
+   * UNIMPLEMENTED: this version does not support the RPC or field.
    * </pre>
    *
    * <code>ERROR_REASON_FEATURE_NOT_ENABLED = 39;</code>
@@ -779,7 +784,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_UNAUTHENTICATED_VALUE = 41;
   /**
    * <pre>
-   * CANCELLED: the caller gave up; metadata "applied" tells what is known.
+   * CANCELLED: the caller cancelled the call; see metadata "applied".
    * </pre>
    *
    * <code>ERROR_REASON_CANCELLED = 42;</code>
@@ -787,7 +792,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_CANCELLED_VALUE = 42;
   /**
    * <pre>
-   * DEADLINE_EXCEEDED: the deadline passed; metadata "applied" tells what is known.
+   * DEADLINE_EXCEEDED: the deadline passed; see metadata "applied".
    * </pre>
    *
    * <code>ERROR_REASON_DEADLINE_EXCEEDED = 43;</code>
@@ -795,7 +800,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_DEADLINE_EXCEEDED_VALUE = 43;
   /**
    * <pre>
-   * INTERNAL: a fault of the service; its log has the cause under the request id.
+   * INTERNAL: a fault of the service; the member's log has the cause under the request id.
    * </pre>
    *
    * <code>ERROR_REASON_INTERNAL = 44;</code>
@@ -811,7 +816,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_FROZEN_VALUE = 45;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the epoch to replace is not the session's.
+   * FAILED_PRECONDITION: the epoch to replace is not the session's current epoch.
    * </pre>
    *
    * <code>ERROR_REASON_EPOCH_MISMATCH = 46;</code>
@@ -819,7 +824,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_EPOCH_MISMATCH_VALUE = 46;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the named candidate does not wait.
+   * FAILED_PRECONDITION: the named candidate is not waiting.
    * </pre>
    *
    * <code>ERROR_REASON_CANDIDATE_NOT_FOUND = 47;</code>
@@ -827,7 +832,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_CANDIDATE_NOT_FOUND_VALUE = 47;
   /**
    * <pre>
-   * UNIMPLEMENTED: no such method or path; 405 over REST for a wrong HTTP method, 404 for a wrong path.
+   * UNIMPLEMENTED: the method or path does not exist. Over REST: 405 for a wrong HTTP method, 404 for a wrong path.
    * </pre>
    *
    * <code>ERROR_REASON_METHOD_NOT_FOUND = 48;</code>
@@ -843,7 +848,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_TOO_MANY_KEYS_VALUE = 49;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the membership change would lose the quorum, or another is under way.
+   * FAILED_PRECONDITION: the membership change would lose the quorum, or another change is in progress.
    * </pre>
    *
    * <code>ERROR_REASON_MEMBERSHIP_REFUSED = 50;</code>
@@ -851,7 +856,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_MEMBERSHIP_REFUSED_VALUE = 50;
   /**
    * <pre>
-   * ABORTED: a watcher was too slow and its place in history is forgotten; metadata "resume_token".
+   * ABORTED: the watcher was too slow, and the history it still needed was discarded; see metadata "resume_token".
    * </pre>
    *
    * <code>ERROR_REASON_WATCHER_TOO_SLOW = 51;</code>
@@ -859,7 +864,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_WATCHER_TOO_SLOW_VALUE = 51;
   /**
    * <pre>
-   * FAILED_PRECONDITION: a later attempt of the same instance to attach came first; metadata "attempt" is its number.
+   * FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
+   * number.
    * </pre>
    *
    * <code>ERROR_REASON_ATTEMPT_OUTDATED = 52;</code>

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private int type_ = 0;
   /**
    * <pre>
-   * What it is about; tells which of the fields below are set.
+   * Kind of the event; it determines which of the fields below are set.
    * </pre>
    *
    * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it is about; tells which of the fields below are set.
+   * Kind of the event; it determines which of the fields below are set.
    * </pre>
    *
    * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   private int index_ = 0;
   /**
    * <pre>
-   * Order inside the revision, from 0, counting also events that were not selected.
+   * Position within the revision, from 0. Events that were not selected also count.
    * </pre>
    *
    * <code>uint32 index = 3 [json_name = "index"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp time_;
   /**
    * <pre>
-   * Wall clock of the change, for people.
+   * Wall-clock time of the change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the change, for people.
+   * Wall-clock time of the change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the change, for people.
+   * Wall-clock time of the change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object key_ = "";
   /**
    * <pre>
-   * Key of the key or lock; empty for sessions.
+   * The key, also of a lock; empty for sessions.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Key of the key or lock; empty for sessions.
+   * The key, also of a lock; empty for sessions.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -194,7 +194,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.KeyValue kv_;
   /**
    * <pre>
-   * The key after the change; PUT and HOLDER events.
+   * The key after the change; for PUT and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key after the change; PUT and HOLDER events.
+   * The key after the change; for PUT and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key after the change; PUT and HOLDER events.
+   * The key after the change; for PUT and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.KeyValue previous_;
   /**
    * <pre>
-   * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+   * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -244,7 +244,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+   * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -256,7 +256,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+   * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -270,7 +270,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Hold hold_;
   /**
    * <pre>
-   * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+   * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -282,7 +282,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+   * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -294,7 +294,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+   * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -308,7 +308,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Place place_;
   /**
    * <pre>
-   * The place; LOCK_QUEUED and LOCK_LEFT events.
+   * The place; for LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -320,7 +320,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The place; LOCK_QUEUED and LOCK_LEFT events.
+   * The place; for LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -332,7 +332,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The place; LOCK_QUEUED and LOCK_LEFT events.
+   * The place; for LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -346,7 +346,7 @@ private static final long serialVersionUID = 0L;
   private int holdEndCause_ = 0;
   /**
    * <pre>
-   * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+   * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
    * </pre>
    *
    * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -357,7 +357,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+   * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
    * </pre>
    *
    * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -372,7 +372,7 @@ private static final long serialVersionUID = 0L;
   private int waitEndCause_ = 0;
   /**
    * <pre>
-   * Why a wait ended; LOCK_LEFT events.
+   * Why a wait ended; for LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -383,7 +383,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why a wait ended; LOCK_LEFT events.
+   * Why a wait ended; for LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -398,7 +398,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Session session_;
   /**
    * <pre>
-   * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+   * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
    * </pre>
    *
    * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -410,7 +410,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+   * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
    * </pre>
    *
    * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -422,7 +422,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+   * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
    * </pre>
    *
    * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -437,7 +437,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 13 [json_name = "reason"];</code>
@@ -458,7 +458,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 13 [json_name = "reason"];</code>
@@ -483,7 +483,8 @@ private static final long serialVersionUID = 0L;
   private boolean unused_ = false;
   /**
    * <pre>
-   * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+   * Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
+   * DELETED events.
    * </pre>
    *
    * <code>bool unused = 14 [json_name = "unused"];</code>
@@ -1223,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     private int type_ = 0;
     /**
      * <pre>
-     * What it is about; tells which of the fields below are set.
+     * Kind of the event; it determines which of the fields below are set.
      * </pre>
      *
      * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -1234,7 +1235,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is about; tells which of the fields below are set.
+     * Kind of the event; it determines which of the fields below are set.
      * </pre>
      *
      * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -1249,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is about; tells which of the fields below are set.
+     * Kind of the event; it determines which of the fields below are set.
      * </pre>
      *
      * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -1262,7 +1263,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is about; tells which of the fields below are set.
+     * Kind of the event; it determines which of the fields below are set.
      * </pre>
      *
      * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -1280,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is about; tells which of the fields below are set.
+     * Kind of the event; it determines which of the fields below are set.
      * </pre>
      *
      * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -1340,7 +1341,7 @@ private static final long serialVersionUID = 0L;
     private int index_ ;
     /**
      * <pre>
-     * Order inside the revision, from 0, counting also events that were not selected.
+     * Position within the revision, from 0. Events that were not selected also count.
      * </pre>
      *
      * <code>uint32 index = 3 [json_name = "index"];</code>
@@ -1352,7 +1353,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Order inside the revision, from 0, counting also events that were not selected.
+     * Position within the revision, from 0. Events that were not selected also count.
      * </pre>
      *
      * <code>uint32 index = 3 [json_name = "index"];</code>
@@ -1368,7 +1369,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Order inside the revision, from 0, counting also events that were not selected.
+     * Position within the revision, from 0. Events that were not selected also count.
      * </pre>
      *
      * <code>uint32 index = 3 [json_name = "index"];</code>
@@ -1386,7 +1387,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> timeBuilder_;
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1397,7 +1398,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1412,7 +1413,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1432,7 +1433,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1450,7 +1451,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1475,7 +1476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1492,7 +1493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1504,7 +1505,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1519,7 +1520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the change, for people.
+     * Wall-clock time of the change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -1541,7 +1542,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object key_ = "";
     /**
      * <pre>
-     * Key of the key or lock; empty for sessions.
+     * The key, also of a lock; empty for sessions.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1561,7 +1562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key of the key or lock; empty for sessions.
+     * The key, also of a lock; empty for sessions.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1582,7 +1583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key of the key or lock; empty for sessions.
+     * The key, also of a lock; empty for sessions.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1599,7 +1600,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key of the key or lock; empty for sessions.
+     * The key, also of a lock; empty for sessions.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1613,7 +1614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key of the key or lock; empty for sessions.
+     * The key, also of a lock; empty for sessions.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1635,7 +1636,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.KeyValue, io.tenure.v1.KeyValue.Builder, io.tenure.v1.KeyValueOrBuilder> kvBuilder_;
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1646,7 +1647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1661,7 +1662,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1681,7 +1682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1699,7 +1700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1724,7 +1725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1741,7 +1742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1753,7 +1754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1768,7 +1769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the change; PUT and HOLDER events.
+     * The key after the change; for PUT and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -1792,7 +1793,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.KeyValue, io.tenure.v1.KeyValue.Builder, io.tenure.v1.KeyValueOrBuilder> previousBuilder_;
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1803,7 +1804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1818,7 +1819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1838,7 +1839,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1856,7 +1857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1881,7 +1882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1898,7 +1899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1910,7 +1911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1925,7 +1926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+     * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -1949,7 +1950,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Hold, io.tenure.v1.Hold.Builder, io.tenure.v1.HoldOrBuilder> holdBuilder_;
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -1960,7 +1961,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -1975,7 +1976,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -1995,7 +1996,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -2013,7 +2014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -2038,7 +2039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -2055,7 +2056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -2067,7 +2068,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -2082,7 +2083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+     * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
      * </pre>
      *
      * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -2106,7 +2107,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Place, io.tenure.v1.Place.Builder, io.tenure.v1.PlaceOrBuilder> placeBuilder_;
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2117,7 +2118,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2132,7 +2133,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2152,7 +2153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2170,7 +2171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2195,7 +2196,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2212,7 +2213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2224,7 +2225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2239,7 +2240,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The place; LOCK_QUEUED and LOCK_LEFT events.
+     * The place; for LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -2261,7 +2262,7 @@ private static final long serialVersionUID = 0L;
     private int holdEndCause_ = 0;
     /**
      * <pre>
-     * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+     * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
      * </pre>
      *
      * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -2272,7 +2273,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+     * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
      * </pre>
      *
      * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -2287,7 +2288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+     * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
      * </pre>
      *
      * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -2300,7 +2301,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+     * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
      * </pre>
      *
      * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -2318,7 +2319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+     * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
      * </pre>
      *
      * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -2334,7 +2335,7 @@ private static final long serialVersionUID = 0L;
     private int waitEndCause_ = 0;
     /**
      * <pre>
-     * Why a wait ended; LOCK_LEFT events.
+     * Why a wait ended; for LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -2345,7 +2346,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a wait ended; LOCK_LEFT events.
+     * Why a wait ended; for LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -2360,7 +2361,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a wait ended; LOCK_LEFT events.
+     * Why a wait ended; for LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -2373,7 +2374,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a wait ended; LOCK_LEFT events.
+     * Why a wait ended; for LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -2391,7 +2392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why a wait ended; LOCK_LEFT events.
+     * Why a wait ended; for LOCK_LEFT events.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -2409,7 +2410,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Session, io.tenure.v1.Session.Builder, io.tenure.v1.SessionOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2420,7 +2421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2435,7 +2436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2455,7 +2456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2473,7 +2474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2498,7 +2499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2515,7 +2516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2527,7 +2528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2542,7 +2543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+     * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
      * </pre>
      *
      * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -2564,7 +2565,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 13 [json_name = "reason"];</code>
@@ -2584,7 +2585,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 13 [json_name = "reason"];</code>
@@ -2605,7 +2606,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 13 [json_name = "reason"];</code>
@@ -2622,7 +2623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 13 [json_name = "reason"];</code>
@@ -2636,7 +2637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 13 [json_name = "reason"];</code>
@@ -2656,7 +2657,8 @@ private static final long serialVersionUID = 0L;
     private boolean unused_ ;
     /**
      * <pre>
-     * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+     * Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
+     * DELETED events.
      * </pre>
      *
      * <code>bool unused = 14 [json_name = "unused"];</code>
@@ -2668,7 +2670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+     * Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
+     * DELETED events.
      * </pre>
      *
      * <code>bool unused = 14 [json_name = "unused"];</code>
@@ -2684,7 +2687,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+     * Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
+     * DELETED events.
      * </pre>
      *
      * <code>bool unused = 14 [json_name = "unused"];</code>

@@ -10,7 +10,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * What it is about; tells which of the fields below are set.
+   * Kind of the event; it determines which of the fields below are set.
    * </pre>
    *
    * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -19,7 +19,7 @@ public interface EventOrBuilder extends
   int getTypeValue();
   /**
    * <pre>
-   * What it is about; tells which of the fields below are set.
+   * Kind of the event; it determines which of the fields below are set.
    * </pre>
    *
    * <code>.tenure.v1.EventType type = 1 [json_name = "type"];</code>
@@ -39,7 +39,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Order inside the revision, from 0, counting also events that were not selected.
+   * Position within the revision, from 0. Events that were not selected also count.
    * </pre>
    *
    * <code>uint32 index = 3 [json_name = "index"];</code>
@@ -49,7 +49,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the change, for people.
+   * Wall-clock time of the change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -58,7 +58,7 @@ public interface EventOrBuilder extends
   boolean hasTime();
   /**
    * <pre>
-   * Wall clock of the change, for people.
+   * Wall-clock time of the change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -67,7 +67,7 @@ public interface EventOrBuilder extends
   com.google.protobuf.Timestamp getTime();
   /**
    * <pre>
-   * Wall clock of the change, for people.
+   * Wall-clock time of the change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
@@ -76,7 +76,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Key of the key or lock; empty for sessions.
+   * The key, also of a lock; empty for sessions.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -85,7 +85,7 @@ public interface EventOrBuilder extends
   java.lang.String getKey();
   /**
    * <pre>
-   * Key of the key or lock; empty for sessions.
+   * The key, also of a lock; empty for sessions.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -96,7 +96,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * The key after the change; PUT and HOLDER events.
+   * The key after the change; for PUT and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -105,7 +105,7 @@ public interface EventOrBuilder extends
   boolean hasKv();
   /**
    * <pre>
-   * The key after the change; PUT and HOLDER events.
+   * The key after the change; for PUT and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -114,7 +114,7 @@ public interface EventOrBuilder extends
   io.tenure.v1.KeyValue getKv();
   /**
    * <pre>
-   * The key after the change; PUT and HOLDER events.
+   * The key after the change; for PUT and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 6 [json_name = "kv"];</code>
@@ -123,7 +123,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+   * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -132,7 +132,7 @@ public interface EventOrBuilder extends
   boolean hasPrevious();
   /**
    * <pre>
-   * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+   * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -141,7 +141,7 @@ public interface EventOrBuilder extends
   io.tenure.v1.KeyValue getPrevious();
   /**
    * <pre>
-   * The key before the change, if asked for and still in history; PUT, DELETED and HOLDER events.
+   * The key before the change, if requested and still in history; for PUT, DELETED and HOLDER events.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue previous = 7 [json_name = "previous"];</code>
@@ -150,7 +150,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+   * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -159,7 +159,7 @@ public interface EventOrBuilder extends
   boolean hasHold();
   /**
    * <pre>
-   * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+   * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -168,7 +168,7 @@ public interface EventOrBuilder extends
   io.tenure.v1.Hold getHold();
   /**
    * <pre>
-   * The hold; LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
+   * The hold; for LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events.
    * </pre>
    *
    * <code>.tenure.v1.Hold hold = 8 [json_name = "hold"];</code>
@@ -177,7 +177,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * The place; LOCK_QUEUED and LOCK_LEFT events.
+   * The place; for LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -186,7 +186,7 @@ public interface EventOrBuilder extends
   boolean hasPlace();
   /**
    * <pre>
-   * The place; LOCK_QUEUED and LOCK_LEFT events.
+   * The place; for LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -195,7 +195,7 @@ public interface EventOrBuilder extends
   io.tenure.v1.Place getPlace();
   /**
    * <pre>
-   * The place; LOCK_QUEUED and LOCK_LEFT events.
+   * The place; for LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 9 [json_name = "place"];</code>
@@ -204,7 +204,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+   * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
    * </pre>
    *
    * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -213,7 +213,7 @@ public interface EventOrBuilder extends
   int getHoldEndCauseValue();
   /**
    * <pre>
-   * Why a hold ended; LOCK_RELEASED and LOCK_LOST events.
+   * Why a hold ended; for LOCK_RELEASED and LOCK_LOST events.
    * </pre>
    *
    * <code>.tenure.v1.HoldEndCause hold_end_cause = 10 [json_name = "holdEndCause"];</code>
@@ -223,7 +223,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Why a wait ended; LOCK_LEFT events.
+   * Why a wait ended; for LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -232,7 +232,7 @@ public interface EventOrBuilder extends
   int getWaitEndCauseValue();
   /**
    * <pre>
-   * Why a wait ended; LOCK_LEFT events.
+   * Why a wait ended; for LOCK_LEFT events.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause wait_end_cause = 11 [json_name = "waitEndCause"];</code>
@@ -242,7 +242,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+   * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
    * </pre>
    *
    * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -251,7 +251,7 @@ public interface EventOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+   * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
    * </pre>
    *
    * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -260,7 +260,7 @@ public interface EventOrBuilder extends
   io.tenure.v1.Session getSession();
   /**
    * <pre>
-   * The session; SESSION events. In SESSION_BEGUN and SESSION_ENDED with name, and end if it ended.
+   * The session; for SESSION events. SESSION_BEGUN and SESSION_ENDED include its name, and SESSION_ENDED its end.
    * </pre>
    *
    * <code>.tenure.v1.Session session = 12 [json_name = "session"];</code>
@@ -269,7 +269,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 13 [json_name = "reason"];</code>
@@ -278,7 +278,7 @@ public interface EventOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 13 [json_name = "reason"];</code>
@@ -289,7 +289,8 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * Whether the key went because only a lock had made it, without a value, and nobody uses the lock any more; DELETED events.
+   * Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
+   * DELETED events.
    * </pre>
    *
    * <code>bool unused = 14 [json_name = "unused"];</code>

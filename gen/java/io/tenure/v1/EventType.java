@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * EventType says what an event is about.
+ * EventType is the kind of an event.
  * </pre>
  *
  * Protobuf enum {@code tenure.v1.EventType}
@@ -23,7 +23,7 @@ public enum EventType
   EVENT_TYPE_UNSPECIFIED(0),
   /**
    * <pre>
-   * A key got a value.
+   * A key was written.
    * </pre>
    *
    * <code>EVENT_TYPE_PUT = 1;</code>
@@ -31,7 +31,7 @@ public enum EventType
   EVENT_TYPE_PUT(1),
   /**
    * <pre>
-   * A key lost its value.
+   * A key was deleted.
    * </pre>
    *
    * <code>EVENT_TYPE_DELETED = 2;</code>
@@ -87,7 +87,7 @@ public enum EventType
   EVENT_TYPE_LOCK_GRANTED(8),
   /**
    * <pre>
-   * A lock was given back.
+   * A lock was released.
    * </pre>
    *
    * <code>EVENT_TYPE_LOCK_RELEASED = 9;</code>
@@ -103,7 +103,7 @@ public enum EventType
   EVENT_TYPE_LOCK_LOST(10),
   /**
    * <pre>
-   * A lock-delay began.
+   * A lock-delay started.
    * </pre>
    *
    * <code>EVENT_TYPE_LOCK_DELAY_BEGUN = 11;</code>
@@ -119,7 +119,7 @@ public enum EventType
   EVENT_TYPE_LOCK_DELAY_ENDED(12),
   /**
    * <pre>
-   * A session began.
+   * A session was created.
    * </pre>
    *
    * <code>EVENT_TYPE_SESSION_BEGUN = 13;</code>
@@ -154,7 +154,7 @@ public enum EventType
   public static final int EVENT_TYPE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * A key got a value.
+   * A key was written.
    * </pre>
    *
    * <code>EVENT_TYPE_PUT = 1;</code>
@@ -162,7 +162,7 @@ public enum EventType
   public static final int EVENT_TYPE_PUT_VALUE = 1;
   /**
    * <pre>
-   * A key lost its value.
+   * A key was deleted.
    * </pre>
    *
    * <code>EVENT_TYPE_DELETED = 2;</code>
@@ -218,7 +218,7 @@ public enum EventType
   public static final int EVENT_TYPE_LOCK_GRANTED_VALUE = 8;
   /**
    * <pre>
-   * A lock was given back.
+   * A lock was released.
    * </pre>
    *
    * <code>EVENT_TYPE_LOCK_RELEASED = 9;</code>
@@ -234,7 +234,7 @@ public enum EventType
   public static final int EVENT_TYPE_LOCK_LOST_VALUE = 10;
   /**
    * <pre>
-   * A lock-delay began.
+   * A lock-delay started.
    * </pre>
    *
    * <code>EVENT_TYPE_LOCK_DELAY_BEGUN = 11;</code>
@@ -250,7 +250,7 @@ public enum EventType
   public static final int EVENT_TYPE_LOCK_DELAY_ENDED_VALUE = 12;
   /**
    * <pre>
-   * A session began.
+   * A session was created.
    * </pre>
    *
    * <code>EVENT_TYPE_SESSION_BEGUN = 13;</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * GetLeaderRequest names the election.
+ * GetLeaderRequest identifies the election.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.GetLeaderRequest}
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ReadOptions read_;
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -304,7 +304,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GetLeaderRequest names the election.
+   * GetLeaderRequest identifies the election.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.GetLeaderRequest}
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReadOptions, io.tenure.v1.ReadOptions.Builder, io.tenure.v1.ReadOptionsOrBuilder> readBuilder_;
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -666,7 +666,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>

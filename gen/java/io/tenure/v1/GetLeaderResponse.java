@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * GetLeaderResponse tells who leads.
+ * GetLeaderResponse returns the leader.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.GetLeaderResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Leader leader_;
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -110,7 +110,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -300,7 +300,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GetLeaderResponse tells who leads.
+   * GetLeaderResponse returns the leader.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.GetLeaderResponse}
@@ -514,7 +514,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -540,7 +540,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -603,7 +603,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -620,7 +620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -647,7 +647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Leader, io.tenure.v1.Leader.Builder, io.tenure.v1.LeaderOrBuilder> leaderBuilder_;
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -697,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -717,7 +717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -760,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>

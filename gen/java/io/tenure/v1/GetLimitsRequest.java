@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * GetLimitsRequest asks for the limits.
+ * GetLimitsRequest has no fields.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.GetLimitsRequest}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GetLimitsRequest asks for the limits.
+   * GetLimitsRequest has no fields.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.GetLimitsRequest}

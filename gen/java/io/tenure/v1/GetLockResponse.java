@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Session> sessions_;
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -649,7 +649,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -675,7 +675,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -755,7 +755,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -767,7 +767,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -782,7 +782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1000,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1014,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1073,7 +1073,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1094,7 +1094,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1112,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1130,7 +1130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1149,7 +1149,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1166,7 +1166,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1183,7 +1183,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1194,7 +1194,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1208,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1223,7 +1223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that people can find the holder.
+     * Sessions of its holds, so that the holders can be found.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>

@@ -10,7 +10,7 @@ public interface GetLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface GetLockResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface GetLockResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -64,7 +64,7 @@ public interface GetLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -73,7 +73,7 @@ public interface GetLockResponseOrBuilder extends
       getSessionsList();
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -81,7 +81,7 @@ public interface GetLockResponseOrBuilder extends
   io.tenure.v1.Session getSessions(int index);
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -89,7 +89,7 @@ public interface GetLockResponseOrBuilder extends
   int getSessionsCount();
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -98,7 +98,7 @@ public interface GetLockResponseOrBuilder extends
       getSessionsOrBuilderList();
   /**
    * <pre>
-   * Sessions of its holds, so that people can find the holder.
+   * Sessions of its holds, so that the holders can be found.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>

@@ -30,7 +30,7 @@ public interface GetRequestOrBuilder extends
 
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -39,7 +39,7 @@ public interface GetRequestOrBuilder extends
   boolean hasRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -48,7 +48,7 @@ public interface GetRequestOrBuilder extends
   io.tenure.v1.ReadOptions getRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>

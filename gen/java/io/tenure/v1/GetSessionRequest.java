@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * GetSessionRequest names the session.
+ * GetSessionRequest identifies the session.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.GetSessionRequest}
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ReadOptions read_;
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+   * next_page_token of the previous page, for more holds and places; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -157,7 +157,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+   * next_page_token of the previous page, for more holds and places; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -362,7 +362,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GetSessionRequest names the session.
+   * GetSessionRequest identifies the session.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.GetSessionRequest}
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReadOptions, io.tenure.v1.ReadOptions.Builder, io.tenure.v1.ReadOptionsOrBuilder> readBuilder_;
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -700,7 +700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+     * next_page_token of the previous page, for more holds and places; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -849,7 +849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+     * next_page_token of the previous page, for more holds and places; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+     * next_page_token of the previous page, for more holds and places; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+     * next_page_token of the previous page, for more holds and places; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -901,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+     * next_page_token of the previous page, for more holds and places; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>

@@ -30,7 +30,7 @@ public interface GetSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -39,7 +39,7 @@ public interface GetSessionRequestOrBuilder extends
   boolean hasRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -48,7 +48,7 @@ public interface GetSessionRequestOrBuilder extends
   io.tenure.v1.ReadOptions getRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
@@ -57,7 +57,7 @@ public interface GetSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+   * next_page_token of the previous page, for more holds and places; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -66,7 +66,7 @@ public interface GetSessionRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where holds and places go on: next_page_token of the last answer; empty for the first page.
+   * next_page_token of the previous page, for more holds and places; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>

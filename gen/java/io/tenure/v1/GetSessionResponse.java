@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Hold> holds_;
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Place> places_;
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -223,7 +223,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -234,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Set while there are more holds or places; page_token of the next request.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -271,7 +271,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set while there are more holds or places; page_token of the next request.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -852,7 +852,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -863,7 +863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -916,7 +916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -970,7 +970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -985,7 +985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1175,7 +1175,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1189,7 +1189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1203,7 +1203,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1217,7 +1217,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1238,7 +1238,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1256,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1276,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1297,7 +1297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1333,7 +1333,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1352,7 +1352,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1369,7 +1369,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1386,7 +1386,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1397,7 +1397,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1411,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1426,7 +1426,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1437,7 +1437,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1449,7 +1449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+     * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -1487,7 +1487,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1501,7 +1501,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1515,7 +1515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1529,7 +1529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1550,7 +1550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1568,7 +1568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1588,7 +1588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1609,7 +1609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1627,7 +1627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1645,7 +1645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1664,7 +1664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1681,7 +1681,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1698,7 +1698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1709,7 +1709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1723,7 +1723,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1738,7 +1738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1749,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1761,7 +1761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it queues, after all that it holds; empty when it has ended.
+     * Its places in queues; they follow after all holds. Empty if it has ended.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -1788,7 +1788,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Set while there are more holds or places; page_token of the next request.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -1808,7 +1808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while there are more holds or places; page_token of the next request.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -1829,7 +1829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while there are more holds or places; page_token of the next request.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -1846,7 +1846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while there are more holds or places; page_token of the next request.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -1860,7 +1860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while there are more holds or places; page_token of the next request.
+     * page_token of the next page; empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>

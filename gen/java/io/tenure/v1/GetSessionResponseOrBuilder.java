@@ -10,7 +10,7 @@ public interface GetSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface GetSessionResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface GetSessionResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -64,7 +64,7 @@ public interface GetSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -73,7 +73,7 @@ public interface GetSessionResponseOrBuilder extends
       getHoldsList();
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -81,7 +81,7 @@ public interface GetSessionResponseOrBuilder extends
   io.tenure.v1.Hold getHolds(int index);
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -89,7 +89,7 @@ public interface GetSessionResponseOrBuilder extends
   int getHoldsCount();
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -98,7 +98,7 @@ public interface GetSessionResponseOrBuilder extends
       getHoldsOrBuilderList();
   /**
    * <pre>
-   * What it holds; empty when it has ended. A page has at most 1 000 holds and places, or about 1 MiB.
+   * Its holds; empty if it has ended. A page has at most 1 000 holds and places, and at most about 1 MiB.
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 3 [json_name = "holds"];</code>
@@ -108,7 +108,7 @@ public interface GetSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -117,7 +117,7 @@ public interface GetSessionResponseOrBuilder extends
       getPlacesList();
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -125,7 +125,7 @@ public interface GetSessionResponseOrBuilder extends
   io.tenure.v1.Place getPlaces(int index);
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -133,7 +133,7 @@ public interface GetSessionResponseOrBuilder extends
   int getPlacesCount();
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -142,7 +142,7 @@ public interface GetSessionResponseOrBuilder extends
       getPlacesOrBuilderList();
   /**
    * <pre>
-   * Where it queues, after all that it holds; empty when it has ended.
+   * Its places in queues; they follow after all holds. Empty if it has ended.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 4 [json_name = "places"];</code>
@@ -152,7 +152,7 @@ public interface GetSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Set while there are more holds or places; page_token of the next request.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>
@@ -161,7 +161,7 @@ public interface GetSessionResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Set while there are more holds or places; page_token of the next request.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 5 [json_name = "nextPageToken"];</code>

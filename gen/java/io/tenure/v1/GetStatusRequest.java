@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * GetStatusRequest asks the answering member.
+ * GetStatusRequest has no fields: the member that gets it responds.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.GetStatusRequest}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GetStatusRequest asks the answering member.
+   * GetStatusRequest has no fields: the member that gets it responds.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.GetStatusRequest}

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * GetStatusResponse tells how the answering member sees the cluster.
+ * GetStatusResponse is the cluster's status as the answering member sees it.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.GetStatusResponse}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object leader_ = "";
   /**
    * <pre>
-   * Name of the leader; empty when there is none.
+   * Name of the leader; empty if there is none.
    * </pre>
    *
    * <code>string leader = 2 [json_name = "leader"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the leader; empty when there is none.
+   * Name of the leader; empty if there is none.
    * </pre>
    *
    * <code>string leader = 2 [json_name = "leader"];</code>
@@ -248,7 +248,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object version_ = "";
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 5 [json_name = "version"];</code>
@@ -269,7 +269,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 5 [json_name = "version"];</code>
@@ -295,7 +295,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.StatusProblem> problems_;
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -306,7 +306,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -318,7 +318,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -329,7 +329,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -340,7 +340,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -415,7 +415,7 @@ private static final long serialVersionUID = 0L;
   private long keys_ = 0L;
   /**
    * <pre>
-   * Live keys.
+   * Number of keys.
    * </pre>
    *
    * <code>uint64 keys = 11 [json_name = "keys"];</code>
@@ -430,7 +430,7 @@ private static final long serialVersionUID = 0L;
   private long sessions_ = 0L;
   /**
    * <pre>
-   * Live sessions.
+   * Number of live sessions.
    * </pre>
    *
    * <code>uint64 sessions = 12 [json_name = "sessions"];</code>
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
   private long compactedRevision_ = 0L;
   /**
    * <pre>
-   * Last revision whose history is forgotten.
+   * Last revision whose history was discarded.
    * </pre>
    *
    * <code>uint64 compacted_revision = 15 [json_name = "compactedRevision"];</code>
@@ -575,7 +575,7 @@ private static final long serialVersionUID = 0L;
   private long watches_ = 0L;
   /**
    * <pre>
-   * Watches served by the answering member.
+   * Number of watches served by the answering member.
    * </pre>
    *
    * <code>uint64 watches = 18 [json_name = "watches"];</code>
@@ -605,7 +605,7 @@ private static final long serialVersionUID = 0L;
   private long storeBytes_ = 0L;
   /**
    * <pre>
-   * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+   * Bytes of the whole state, as counted for its limit: keys, locks, waiters, sessions, history.
    * </pre>
    *
    * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
@@ -620,7 +620,7 @@ private static final long serialVersionUID = 0L;
   private long storeBytesMax_ = 0L;
   /**
    * <pre>
-   * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+   * Limit of the whole state in bytes. From 95 % on, changes that make the state grow are refused with QUOTA_EXCEEDED.
    * </pre>
    *
    * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
@@ -635,8 +635,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration freezeLeft_;
   /**
    * <pre>
-   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-   * the whole freeze.
+   * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+   * other than the leader returns the full duration.
    * </pre>
    *
    * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -648,8 +648,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-   * the whole freeze.
+   * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+   * other than the leader returns the full duration.
    * </pre>
    *
    * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -661,8 +661,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-   * the whole freeze.
+   * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+   * other than the leader returns the full duration.
    * </pre>
    *
    * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -1089,7 +1089,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GetStatusResponse tells how the answering member sees the cluster.
+   * GetStatusResponse is the cluster's status as the answering member sees it.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.GetStatusResponse}
@@ -1653,7 +1653,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1664,7 +1664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1679,7 +1679,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1699,7 +1699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1717,7 +1717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1742,7 +1742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1759,7 +1759,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1771,7 +1771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1786,7 +1786,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1808,7 +1808,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object leader_ = "";
     /**
      * <pre>
-     * Name of the leader; empty when there is none.
+     * Name of the leader; empty if there is none.
      * </pre>
      *
      * <code>string leader = 2 [json_name = "leader"];</code>
@@ -1828,7 +1828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the leader; empty when there is none.
+     * Name of the leader; empty if there is none.
      * </pre>
      *
      * <code>string leader = 2 [json_name = "leader"];</code>
@@ -1849,7 +1849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the leader; empty when there is none.
+     * Name of the leader; empty if there is none.
      * </pre>
      *
      * <code>string leader = 2 [json_name = "leader"];</code>
@@ -1866,7 +1866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the leader; empty when there is none.
+     * Name of the leader; empty if there is none.
      * </pre>
      *
      * <code>string leader = 2 [json_name = "leader"];</code>
@@ -1880,7 +1880,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the leader; empty when there is none.
+     * Name of the leader; empty if there is none.
      * </pre>
      *
      * <code>string leader = 2 [json_name = "leader"];</code>
@@ -2304,7 +2304,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object version_ = "";
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 5 [json_name = "version"];</code>
@@ -2324,7 +2324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 5 [json_name = "version"];</code>
@@ -2345,7 +2345,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 5 [json_name = "version"];</code>
@@ -2362,7 +2362,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 5 [json_name = "version"];</code>
@@ -2376,7 +2376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 5 [json_name = "version"];</code>
@@ -2407,7 +2407,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2421,7 +2421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2435,7 +2435,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2449,7 +2449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2470,7 +2470,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2488,7 +2488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2508,7 +2508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2529,7 +2529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2547,7 +2547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2565,7 +2565,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2584,7 +2584,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2601,7 +2601,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2618,7 +2618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2629,7 +2629,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2643,7 +2643,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2658,7 +2658,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2669,7 +2669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2681,7 +2681,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What needs attention, worst first.
+     * Problems, worst first.
      * </pre>
      *
      * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -2884,7 +2884,7 @@ private static final long serialVersionUID = 0L;
     private long keys_ ;
     /**
      * <pre>
-     * Live keys.
+     * Number of keys.
      * </pre>
      *
      * <code>uint64 keys = 11 [json_name = "keys"];</code>
@@ -2896,7 +2896,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live keys.
+     * Number of keys.
      * </pre>
      *
      * <code>uint64 keys = 11 [json_name = "keys"];</code>
@@ -2912,7 +2912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live keys.
+     * Number of keys.
      * </pre>
      *
      * <code>uint64 keys = 11 [json_name = "keys"];</code>
@@ -2928,7 +2928,7 @@ private static final long serialVersionUID = 0L;
     private long sessions_ ;
     /**
      * <pre>
-     * Live sessions.
+     * Number of live sessions.
      * </pre>
      *
      * <code>uint64 sessions = 12 [json_name = "sessions"];</code>
@@ -2940,7 +2940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions.
+     * Number of live sessions.
      * </pre>
      *
      * <code>uint64 sessions = 12 [json_name = "sessions"];</code>
@@ -2956,7 +2956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions.
+     * Number of live sessions.
      * </pre>
      *
      * <code>uint64 sessions = 12 [json_name = "sessions"];</code>
@@ -3060,7 +3060,7 @@ private static final long serialVersionUID = 0L;
     private long compactedRevision_ ;
     /**
      * <pre>
-     * Last revision whose history is forgotten.
+     * Last revision whose history was discarded.
      * </pre>
      *
      * <code>uint64 compacted_revision = 15 [json_name = "compactedRevision"];</code>
@@ -3072,7 +3072,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last revision whose history is forgotten.
+     * Last revision whose history was discarded.
      * </pre>
      *
      * <code>uint64 compacted_revision = 15 [json_name = "compactedRevision"];</code>
@@ -3088,7 +3088,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last revision whose history is forgotten.
+     * Last revision whose history was discarded.
      * </pre>
      *
      * <code>uint64 compacted_revision = 15 [json_name = "compactedRevision"];</code>
@@ -3353,7 +3353,7 @@ private static final long serialVersionUID = 0L;
     private long watches_ ;
     /**
      * <pre>
-     * Watches served by the answering member.
+     * Number of watches served by the answering member.
      * </pre>
      *
      * <code>uint64 watches = 18 [json_name = "watches"];</code>
@@ -3365,7 +3365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Watches served by the answering member.
+     * Number of watches served by the answering member.
      * </pre>
      *
      * <code>uint64 watches = 18 [json_name = "watches"];</code>
@@ -3381,7 +3381,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Watches served by the answering member.
+     * Number of watches served by the answering member.
      * </pre>
      *
      * <code>uint64 watches = 18 [json_name = "watches"];</code>
@@ -3441,7 +3441,7 @@ private static final long serialVersionUID = 0L;
     private long storeBytes_ ;
     /**
      * <pre>
-     * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+     * Bytes of the whole state, as counted for its limit: keys, locks, waiters, sessions, history.
      * </pre>
      *
      * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
@@ -3453,7 +3453,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+     * Bytes of the whole state, as counted for its limit: keys, locks, waiters, sessions, history.
      * </pre>
      *
      * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
@@ -3469,7 +3469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+     * Bytes of the whole state, as counted for its limit: keys, locks, waiters, sessions, history.
      * </pre>
      *
      * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
@@ -3485,7 +3485,7 @@ private static final long serialVersionUID = 0L;
     private long storeBytesMax_ ;
     /**
      * <pre>
-     * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+     * Limit of the whole state in bytes. From 95 % on, changes that make the state grow are refused with QUOTA_EXCEEDED.
      * </pre>
      *
      * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
@@ -3497,7 +3497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+     * Limit of the whole state in bytes. From 95 % on, changes that make the state grow are refused with QUOTA_EXCEEDED.
      * </pre>
      *
      * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
@@ -3513,7 +3513,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+     * Limit of the whole state in bytes. From 95 % on, changes that make the state grow are refused with QUOTA_EXCEEDED.
      * </pre>
      *
      * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
@@ -3531,8 +3531,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> freezeLeftBuilder_;
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3543,8 +3543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3559,8 +3559,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3580,8 +3580,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3599,8 +3599,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3625,8 +3625,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3643,8 +3643,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3656,8 +3656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -3672,8 +3672,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-     * the whole freeze.
+     * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+     * other than the leader returns the full duration.
      * </pre>
      *
      * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>

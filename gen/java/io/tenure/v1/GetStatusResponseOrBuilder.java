@@ -10,7 +10,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface GetStatusResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface GetStatusResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Name of the leader; empty when there is none.
+   * Name of the leader; empty if there is none.
    * </pre>
    *
    * <code>string leader = 2 [json_name = "leader"];</code>
@@ -46,7 +46,7 @@ public interface GetStatusResponseOrBuilder extends
   java.lang.String getLeader();
   /**
    * <pre>
-   * Name of the leader; empty when there is none.
+   * Name of the leader; empty if there is none.
    * </pre>
    *
    * <code>string leader = 2 [json_name = "leader"];</code>
@@ -121,7 +121,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 5 [json_name = "version"];</code>
@@ -130,7 +130,7 @@ public interface GetStatusResponseOrBuilder extends
   java.lang.String getVersion();
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 5 [json_name = "version"];</code>
@@ -141,7 +141,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -150,7 +150,7 @@ public interface GetStatusResponseOrBuilder extends
       getProblemsList();
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -158,7 +158,7 @@ public interface GetStatusResponseOrBuilder extends
   io.tenure.v1.StatusProblem getProblems(int index);
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -166,7 +166,7 @@ public interface GetStatusResponseOrBuilder extends
   int getProblemsCount();
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -175,7 +175,7 @@ public interface GetStatusResponseOrBuilder extends
       getProblemsOrBuilderList();
   /**
    * <pre>
-   * What needs attention, worst first.
+   * Problems, worst first.
    * </pre>
    *
    * <code>repeated .tenure.v1.StatusProblem problems = 6 [json_name = "problems"];</code>
@@ -225,7 +225,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Live keys.
+   * Number of keys.
    * </pre>
    *
    * <code>uint64 keys = 11 [json_name = "keys"];</code>
@@ -235,7 +235,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Live sessions.
+   * Number of live sessions.
    * </pre>
    *
    * <code>uint64 sessions = 12 [json_name = "sessions"];</code>
@@ -265,7 +265,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Last revision whose history is forgotten.
+   * Last revision whose history was discarded.
    * </pre>
    *
    * <code>uint64 compacted_revision = 15 [json_name = "compactedRevision"];</code>
@@ -322,7 +322,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Watches served by the answering member.
+   * Number of watches served by the answering member.
    * </pre>
    *
    * <code>uint64 watches = 18 [json_name = "watches"];</code>
@@ -342,7 +342,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of the whole state, as the limit of the store counts them: keys, locks, waiters, sessions, history.
+   * Bytes of the whole state, as counted for its limit: keys, locks, waiters, sessions, history.
    * </pre>
    *
    * <code>uint64 store_bytes = 20 [json_name = "storeBytes"];</code>
@@ -352,7 +352,7 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Limit of the store. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED.
+   * Limit of the whole state in bytes. From 95 % on, changes that make the state grow are refused with QUOTA_EXCEEDED.
    * </pre>
    *
    * <code>uint64 store_bytes_max = 21 [json_name = "storeBytesMax"];</code>
@@ -362,8 +362,8 @@ public interface GetStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-   * the whole freeze.
+   * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+   * other than the leader returns the full duration.
    * </pre>
    *
    * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -372,8 +372,8 @@ public interface GetStatusResponseOrBuilder extends
   boolean hasFreezeLeft();
   /**
    * <pre>
-   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-   * the whole freeze.
+   * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+   * other than the leader returns the full duration.
    * </pre>
    *
    * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>
@@ -382,8 +382,8 @@ public interface GetStatusResponseOrBuilder extends
   com.google.protobuf.Duration getFreezeLeft();
   /**
    * <pre>
-   * How long no lock is granted because of a restore; unset when grants are not frozen. A member that does not lead gives
-   * the whole freeze.
+   * Remaining time of the freeze after a restore, in which no lock is granted; unset if grants are not frozen. A member
+   * other than the leader returns the full duration.
    * </pre>
    *
    * <code>.google.protobuf.Duration freeze_left = 22 [json_name = "freezeLeft"];</code>

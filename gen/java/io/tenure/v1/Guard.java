@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Guard is a condition a write demands. If it does not hold nothing is written, and the error says what is.
+ * Guard is a condition for a write. If it is not met, nothing is written, and the error describes the current state.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Guard}
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   public static final int HELD_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+   * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+   * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -117,7 +117,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+   * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   public static final int SESSION_ALIVE_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+   * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
    * </pre>
    *
    * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+   * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
    * </pre>
    *
    * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+   * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
    * </pre>
    *
    * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   public static final int KEY_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The key is so; else COMPARE_FAILED.
+   * The key matches this condition; otherwise COMPARE_FAILED.
    * </pre>
    *
    * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key is so; else COMPARE_FAILED.
+   * The key matches this condition; otherwise COMPARE_FAILED.
    * </pre>
    *
    * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key is so; else COMPARE_FAILED.
+   * The key matches this condition; otherwise COMPARE_FAILED.
    * </pre>
    *
    * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Guard is a condition a write demands. If it does not hold nothing is written, and the error says what is.
+   * Guard is a condition for a write. If it is not met, nothing is written, and the error describes the current state.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Guard}
@@ -676,7 +676,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Sequencer, io.tenure.v1.Sequencer.Builder, io.tenure.v1.SequencerOrBuilder> heldBuilder_;
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -688,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -710,7 +710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -748,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -775,7 +775,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -808,7 +808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -826,7 +826,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+     * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -852,7 +852,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+     * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
      * </pre>
      *
      * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -864,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+     * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
      * </pre>
      *
      * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -890,7 +890,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+     * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
      * </pre>
      *
      * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -917,7 +917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+     * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
      * </pre>
      *
      * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -934,7 +934,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+     * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
      * </pre>
      *
      * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -950,7 +950,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+     * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
      * </pre>
      *
      * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.KeyCondition, io.tenure.v1.KeyCondition.Builder, io.tenure.v1.KeyConditionOrBuilder> keyBuilder_;
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -983,7 +983,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1005,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1025,7 +1025,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1043,7 +1043,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1093,7 +1093,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -1121,7 +1121,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key is so; else COMPARE_FAILED.
+     * The key matches this condition; otherwise COMPARE_FAILED.
      * </pre>
      *
      * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>

@@ -10,7 +10,7 @@ public interface GuardOrBuilder extends
 
   /**
    * <pre>
-   * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+   * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -19,7 +19,7 @@ public interface GuardOrBuilder extends
   boolean hasHeld();
   /**
    * <pre>
-   * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+   * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -28,7 +28,7 @@ public interface GuardOrBuilder extends
   io.tenure.v1.Sequencer getHeld();
   /**
    * <pre>
-   * This sequencer still holds and its session lives; else FENCING_TOKEN_STALE.
+   * This sequencer is valid and its session is live; otherwise FENCING_TOKEN_STALE.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer held = 1 [json_name = "held"];</code>
@@ -37,7 +37,7 @@ public interface GuardOrBuilder extends
 
   /**
    * <pre>
-   * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+   * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
    * </pre>
    *
    * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -46,7 +46,7 @@ public interface GuardOrBuilder extends
   boolean hasSessionAlive();
   /**
    * <pre>
-   * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+   * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
    * </pre>
    *
    * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -55,7 +55,7 @@ public interface GuardOrBuilder extends
   java.lang.String getSessionAlive();
   /**
    * <pre>
-   * This session lives (a UUID); else SESSION_EXPIRED or SESSION_NOT_FOUND.
+   * This session (a UUID) is live; otherwise SESSION_EXPIRED or SESSION_NOT_FOUND.
    * </pre>
    *
    * <code>string session_alive = 2 [json_name = "sessionAlive"];</code>
@@ -66,7 +66,7 @@ public interface GuardOrBuilder extends
 
   /**
    * <pre>
-   * The key is so; else COMPARE_FAILED.
+   * The key matches this condition; otherwise COMPARE_FAILED.
    * </pre>
    *
    * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -75,7 +75,7 @@ public interface GuardOrBuilder extends
   boolean hasKey();
   /**
    * <pre>
-   * The key is so; else COMPARE_FAILED.
+   * The key matches this condition; otherwise COMPARE_FAILED.
    * </pre>
    *
    * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>
@@ -84,7 +84,7 @@ public interface GuardOrBuilder extends
   io.tenure.v1.KeyCondition getKey();
   /**
    * <pre>
-   * The key is so; else COMPARE_FAILED.
+   * The key matches this condition; otherwise COMPARE_FAILED.
    * </pre>
    *
    * <code>.tenure.v1.KeyCondition key = 3 [json_name = "key"];</code>

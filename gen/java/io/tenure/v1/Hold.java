@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Hold is one possession of a lock.
+ * Hold is one session's possession of a lock.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Hold}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Sequencer sequencer_;
   /**
    * <pre>
-   * Its proof.
+   * Proof of the hold.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its proof.
+   * Proof of the hold.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its proof.
+   * Proof of the hold.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 2 [json_name = "owner"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 2 [json_name = "owner"];</code>
@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp grantTime_;
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -201,7 +201,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -262,8 +262,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration delayLeft_;
   /**
    * <pre>
-   * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-   * whole delay.
+   * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+   * it returns the full delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -275,8 +275,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-   * whole delay.
+   * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+   * it returns the full delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -288,8 +288,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-   * whole delay.
+   * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+   * it returns the full delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -303,7 +303,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp lostTime_;
   /**
    * <pre>
-   * Wall clock of the loss, for people; unset for a valid hold.
+   * Wall-clock time of the loss, informational only; unset for a valid hold.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -315,7 +315,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the loss, for people; unset for a valid hold.
+   * Wall-clock time of the loss, informational only; unset for a valid hold.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -327,7 +327,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the loss, for people; unset for a valid hold.
+   * Wall-clock time of the loss, informational only; unset for a valid hold.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -590,7 +590,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hold is one possession of a lock.
+   * Hold is one session's possession of a lock.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Hold}
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Sequencer, io.tenure.v1.Sequencer.Builder, io.tenure.v1.SequencerOrBuilder> sequencerBuilder_;
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -911,7 +911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -926,7 +926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -946,7 +946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -964,7 +964,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -989,7 +989,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -1006,7 +1006,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -1018,7 +1018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -1033,7 +1033,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its proof.
+     * Proof of the hold.
      * </pre>
      *
      * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -1055,7 +1055,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 2 [json_name = "owner"];</code>
@@ -1075,7 +1075,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 2 [json_name = "owner"];</code>
@@ -1096,7 +1096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 2 [json_name = "owner"];</code>
@@ -1113,7 +1113,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 2 [json_name = "owner"];</code>
@@ -1127,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 2 [json_name = "owner"];</code>
@@ -1266,7 +1266,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> grantTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1277,7 +1277,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1292,7 +1292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1312,7 +1312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1330,7 +1330,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1355,7 +1355,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1372,7 +1372,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1384,7 +1384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1399,7 +1399,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -1515,8 +1515,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> delayLeftBuilder_;
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1527,8 +1527,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1543,8 +1543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1564,8 +1564,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1583,8 +1583,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1609,8 +1609,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1627,8 +1627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1640,8 +1640,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1656,8 +1656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-     * whole delay.
+     * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+     * it returns the full delay.
      * </pre>
      *
      * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -1681,7 +1681,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> lostTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1692,7 +1692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1707,7 +1707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1727,7 +1727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1745,7 +1745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1770,7 +1770,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1787,7 +1787,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1799,7 +1799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -1814,7 +1814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the loss, for people; unset for a valid hold.
+     * Wall-clock time of the loss, informational only; unset for a valid hold.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>

@@ -31,7 +31,7 @@ public enum HoldEndCause
   HOLD_END_CAUSE_RELEASED(1),
   /**
    * <pre>
-   * Its session's TTL ran out.
+   * Its session's TTL elapsed.
    * </pre>
    *
    * <code>HOLD_END_CAUSE_SESSION_EXPIRED = 2;</code>
@@ -63,7 +63,7 @@ public enum HoldEndCause
   HOLD_END_CAUSE_BROKEN(5),
   /**
    * <pre>
-   * Its session's check, or its node, failed or was deregistered.
+   * A health check of its session, or its node, failed or was deregistered.
    * </pre>
    *
    * <code>HOLD_END_CAUSE_CHECK_FAILED = 6;</code>
@@ -103,7 +103,7 @@ public enum HoldEndCause
   HOLD_END_CAUSE_SESSION_CLOSED(10),
   /**
    * <pre>
-   * Its session was taken over; the hold goes on under a new lock_index and token.
+   * Its session was taken over; the hold continues with a new lock_index and token.
    * </pre>
    *
    * <code>HOLD_END_CAUSE_TAKEN_OVER = 11;</code>
@@ -130,7 +130,7 @@ public enum HoldEndCause
   public static final int HOLD_END_CAUSE_RELEASED_VALUE = 1;
   /**
    * <pre>
-   * Its session's TTL ran out.
+   * Its session's TTL elapsed.
    * </pre>
    *
    * <code>HOLD_END_CAUSE_SESSION_EXPIRED = 2;</code>
@@ -162,7 +162,7 @@ public enum HoldEndCause
   public static final int HOLD_END_CAUSE_BROKEN_VALUE = 5;
   /**
    * <pre>
-   * Its session's check, or its node, failed or was deregistered.
+   * A health check of its session, or its node, failed or was deregistered.
    * </pre>
    *
    * <code>HOLD_END_CAUSE_CHECK_FAILED = 6;</code>
@@ -202,7 +202,7 @@ public enum HoldEndCause
   public static final int HOLD_END_CAUSE_SESSION_CLOSED_VALUE = 10;
   /**
    * <pre>
-   * Its session was taken over; the hold goes on under a new lock_index and token.
+   * Its session was taken over; the hold continues with a new lock_index and token.
    * </pre>
    *
    * <code>HOLD_END_CAUSE_TAKEN_OVER = 11;</code>

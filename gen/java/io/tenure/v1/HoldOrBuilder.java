@@ -10,7 +10,7 @@ public interface HoldOrBuilder extends
 
   /**
    * <pre>
-   * Its proof.
+   * Proof of the hold.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -19,7 +19,7 @@ public interface HoldOrBuilder extends
   boolean hasSequencer();
   /**
    * <pre>
-   * Its proof.
+   * Proof of the hold.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -28,7 +28,7 @@ public interface HoldOrBuilder extends
   io.tenure.v1.Sequencer getSequencer();
   /**
    * <pre>
-   * Its proof.
+   * Proof of the hold.
    * </pre>
    *
    * <code>.tenure.v1.Sequencer sequencer = 1 [json_name = "sequencer"];</code>
@@ -37,7 +37,7 @@ public interface HoldOrBuilder extends
 
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 2 [json_name = "owner"];</code>
@@ -46,7 +46,7 @@ public interface HoldOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 2 [json_name = "owner"];</code>
@@ -86,7 +86,7 @@ public interface HoldOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -95,7 +95,7 @@ public interface HoldOrBuilder extends
   boolean hasGrantTime();
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -104,7 +104,7 @@ public interface HoldOrBuilder extends
   com.google.protobuf.Timestamp getGrantTime();
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 5 [json_name = "grantTime"];</code>
@@ -133,8 +133,8 @@ public interface HoldOrBuilder extends
 
   /**
    * <pre>
-   * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-   * whole delay.
+   * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+   * it returns the full delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -143,8 +143,8 @@ public interface HoldOrBuilder extends
   boolean hasDelayLeft();
   /**
    * <pre>
-   * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-   * whole delay.
+   * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+   * it returns the full delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -153,8 +153,8 @@ public interface HoldOrBuilder extends
   com.google.protobuf.Duration getDelayLeft();
   /**
    * <pre>
-   * How long a lost hold still counts, as the leader sees it; unset for a valid hold. A member that does not know gives the
-   * whole delay.
+   * Remaining lock-delay of a lost hold, as measured by the leader; unset for a valid hold. A member that does not know
+   * it returns the full delay.
    * </pre>
    *
    * <code>.google.protobuf.Duration delay_left = 7 [json_name = "delayLeft"];</code>
@@ -163,7 +163,7 @@ public interface HoldOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the loss, for people; unset for a valid hold.
+   * Wall-clock time of the loss, informational only; unset for a valid hold.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -172,7 +172,7 @@ public interface HoldOrBuilder extends
   boolean hasLostTime();
   /**
    * <pre>
-   * Wall clock of the loss, for people; unset for a valid hold.
+   * Wall-clock time of the loss, informational only; unset for a valid hold.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>
@@ -181,7 +181,7 @@ public interface HoldOrBuilder extends
   com.google.protobuf.Timestamp getLostTime();
   /**
    * <pre>
-   * Wall clock of the loss, for people; unset for a valid hold.
+   * Wall-clock time of the loss, informational only; unset for a valid hold.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp lost_time = 8 [json_name = "lostTime"];</code>

@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+ * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -262,7 +262,7 @@ public final class KVServiceGrpc {
 
   /**
    * <pre>
-   * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+   * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
    * </pre>
    */
   public interface AsyncService {
@@ -280,8 +280,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-     * Errors: PAGE_TOKEN_INVALID.
+     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+     * the same revision. Errors: PAGE_TOKEN_INVALID.
      * </pre>
      */
     default void list(io.tenure.v1.ListRequest request,
@@ -291,10 +291,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-     * is an answer, not an error, and then nothing is written.
-     * Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-     * SESSION_SECRET_WRONG, guards' errors.
+     * Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+     * the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+     * KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     default void put(io.tenure.v1.PutRequest request,
@@ -304,8 +304,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-     * Errors: COMPARE_FAILED, guards' errors.
+     * Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+     * the errors of guards.
      * </pre>
      */
     default void delete(io.tenure.v1.DeleteRequest request,
@@ -315,8 +315,9 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-     * Errors: TOO_MANY_KEYS, guards' errors.
+     * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+     * guards.
      * </pre>
      */
     default void deletePrefix(io.tenure.v1.DeletePrefixRequest request,
@@ -326,9 +327,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-     * see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-     * Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+     * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+     * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
      * </pre>
      */
     default void txn(io.tenure.v1.TxnRequest request,
@@ -340,7 +342,7 @@ public final class KVServiceGrpc {
   /**
    * Base class for the server implementation of the service KVService.
    * <pre>
-   * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+   * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
    * </pre>
    */
   public static abstract class KVServiceImplBase
@@ -354,7 +356,7 @@ public final class KVServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service KVService.
    * <pre>
-   * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+   * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
    * </pre>
    */
   public static final class KVServiceStub
@@ -384,8 +386,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-     * Errors: PAGE_TOKEN_INVALID.
+     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+     * the same revision. Errors: PAGE_TOKEN_INVALID.
      * </pre>
      */
     public void list(io.tenure.v1.ListRequest request,
@@ -396,10 +398,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-     * is an answer, not an error, and then nothing is written.
-     * Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-     * SESSION_SECRET_WRONG, guards' errors.
+     * Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+     * the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+     * KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public void put(io.tenure.v1.PutRequest request,
@@ -410,8 +412,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-     * Errors: COMPARE_FAILED, guards' errors.
+     * Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+     * the errors of guards.
      * </pre>
      */
     public void delete(io.tenure.v1.DeleteRequest request,
@@ -422,8 +424,9 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-     * Errors: TOO_MANY_KEYS, guards' errors.
+     * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+     * guards.
      * </pre>
      */
     public void deletePrefix(io.tenure.v1.DeletePrefixRequest request,
@@ -434,9 +437,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-     * see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-     * Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+     * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+     * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
      * </pre>
      */
     public void txn(io.tenure.v1.TxnRequest request,
@@ -449,7 +453,7 @@ public final class KVServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service KVService.
    * <pre>
-   * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+   * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
    * </pre>
    */
   public static final class KVServiceBlockingV2Stub
@@ -478,8 +482,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-     * Errors: PAGE_TOKEN_INVALID.
+     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+     * the same revision. Errors: PAGE_TOKEN_INVALID.
      * </pre>
      */
     public io.tenure.v1.ListResponse list(io.tenure.v1.ListRequest request) throws io.grpc.StatusException {
@@ -489,10 +493,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-     * is an answer, not an error, and then nothing is written.
-     * Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-     * SESSION_SECRET_WRONG, guards' errors.
+     * Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+     * the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+     * KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.PutResponse put(io.tenure.v1.PutRequest request) throws io.grpc.StatusException {
@@ -502,8 +506,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-     * Errors: COMPARE_FAILED, guards' errors.
+     * Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+     * the errors of guards.
      * </pre>
      */
     public io.tenure.v1.DeleteResponse delete(io.tenure.v1.DeleteRequest request) throws io.grpc.StatusException {
@@ -513,8 +517,9 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-     * Errors: TOO_MANY_KEYS, guards' errors.
+     * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+     * guards.
      * </pre>
      */
     public io.tenure.v1.DeletePrefixResponse deletePrefix(io.tenure.v1.DeletePrefixRequest request) throws io.grpc.StatusException {
@@ -524,9 +529,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-     * see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-     * Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+     * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+     * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
      * </pre>
      */
     public io.tenure.v1.TxnResponse txn(io.tenure.v1.TxnRequest request) throws io.grpc.StatusException {
@@ -538,7 +544,7 @@ public final class KVServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service KVService.
    * <pre>
-   * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+   * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
    * </pre>
    */
   public static final class KVServiceBlockingStub
@@ -567,8 +573,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-     * Errors: PAGE_TOKEN_INVALID.
+     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+     * the same revision. Errors: PAGE_TOKEN_INVALID.
      * </pre>
      */
     public io.tenure.v1.ListResponse list(io.tenure.v1.ListRequest request) {
@@ -578,10 +584,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-     * is an answer, not an error, and then nothing is written.
-     * Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-     * SESSION_SECRET_WRONG, guards' errors.
+     * Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+     * the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+     * KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.PutResponse put(io.tenure.v1.PutRequest request) {
@@ -591,8 +597,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-     * Errors: COMPARE_FAILED, guards' errors.
+     * Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+     * the errors of guards.
      * </pre>
      */
     public io.tenure.v1.DeleteResponse delete(io.tenure.v1.DeleteRequest request) {
@@ -602,8 +608,9 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-     * Errors: TOO_MANY_KEYS, guards' errors.
+     * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+     * guards.
      * </pre>
      */
     public io.tenure.v1.DeletePrefixResponse deletePrefix(io.tenure.v1.DeletePrefixRequest request) {
@@ -613,9 +620,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-     * see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-     * Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+     * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+     * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
      * </pre>
      */
     public io.tenure.v1.TxnResponse txn(io.tenure.v1.TxnRequest request) {
@@ -627,7 +635,7 @@ public final class KVServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service KVService.
    * <pre>
-   * KVService reads and writes keys. Locks are keys too: Put with acquire or release is Consul's way to lock.
+   * KVService reads and writes keys. Locks are also keys: Put with acquire or release locks in the style of Consul.
    * </pre>
    */
   public static final class KVServiceFutureStub
@@ -657,8 +665,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. A page is of one revision.
-     * Errors: PAGE_TOKEN_INVALID.
+     * List returns keys with a prefix, in byte order, in pages of at most 1 000 keys or 1 MiB. All keys of a page are of
+     * the same revision. Errors: PAGE_TOKEN_INVALID.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ListResponse> list(
@@ -669,10 +677,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Put writes one key; a put of an equal value is a change. With acquire or release it is also Consul's lock verb: losing
-     * is an answer, not an error, and then nothing is written.
-     * Errors: KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
-     * SESSION_SECRET_WRONG, guards' errors.
+     * Put writes one key. Writing the same value again is a change. With acquire or release, it also acquires or releases
+     * the key's lock. If that is not possible, nothing is written; this is a normal response, not an error. Errors:
+     * KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, COMPARE_FAILED, SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.PutResponse> put(
@@ -683,8 +691,8 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Delete deletes one key's value; its lock stays. A missing key is an answer, not an error.
-     * Errors: COMPARE_FAILED, guards' errors.
+     * Delete deletes one key and its value; its lock remains. A missing key is not an error. Errors: COMPARE_FAILED, and
+     * the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.DeleteResponse> delete(
@@ -695,8 +703,9 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * DeletePrefix deletes the values of all keys with a prefix, at most 10 000 (all prefixes of a transaction together), or none.
-     * Errors: TOO_MANY_KEYS, guards' errors.
+     * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
+     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
+     * guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.DeletePrefixResponse> deletePrefix(
@@ -707,9 +716,10 @@ public final class KVServiceGrpc {
 
     /**
      * <pre>
-     * Txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before, operations
-     * see earlier ones; acquire is try. One verb answered "false" fails the whole, and every failing operation is named.
-     * Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE and Put's.
+     * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
+     * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
+     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.TxnResponse> txn(

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * KeepAliveRequest carries up to 1 024 renewals; more is refused as TOO_LARGE.
+ * KeepAliveRequest contains up to 1 024 renewals. A request with more fails with TOO_LARGE.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.KeepAliveRequest}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.SessionRenewal> renewals_;
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -266,7 +266,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * KeepAliveRequest carries up to 1 024 renewals; more is refused as TOO_LARGE.
+   * KeepAliveRequest contains up to 1 024 renewals. A request with more fails with TOO_LARGE.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.KeepAliveRequest}
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -598,7 +598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -719,7 +719,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -733,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -748,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -759,7 +759,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Renewals; a session may occur once.
+     * Renewals; at most one for each session.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>

@@ -10,7 +10,7 @@ public interface KeepAliveRequestOrBuilder extends
 
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -19,7 +19,7 @@ public interface KeepAliveRequestOrBuilder extends
       getRenewalsList();
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -27,7 +27,7 @@ public interface KeepAliveRequestOrBuilder extends
   io.tenure.v1.SessionRenewal getRenewals(int index);
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -35,7 +35,7 @@ public interface KeepAliveRequestOrBuilder extends
   int getRenewalsCount();
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>
@@ -44,7 +44,7 @@ public interface KeepAliveRequestOrBuilder extends
       getRenewalsOrBuilderList();
   /**
    * <pre>
-   * Renewals; a session may occur once.
+   * Renewals; at most one for each session.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionRenewal renewals = 1 [json_name = "renewals"];</code>

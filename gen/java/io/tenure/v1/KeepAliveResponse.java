@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * KeepAliveResponse answers renewals, carries hints, or both.
+ * KeepAliveResponse contains verdicts, hints, or both.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.KeepAliveResponse}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.RenewalVerdict> verdicts_;
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.SessionHint> hints_;
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -396,7 +396,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * KeepAliveResponse answers renewals, carries hints, or both.
+   * KeepAliveResponse contains verdicts, hints, or both.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.KeepAliveResponse}
@@ -704,7 +704,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -715,7 +715,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -750,7 +750,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -768,7 +768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -810,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -822,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -837,7 +837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -912,7 +912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -933,7 +933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -951,7 +951,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -992,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1010,7 +1010,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1064,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1092,7 +1092,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1106,7 +1106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1121,7 +1121,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1132,7 +1132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1144,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Verdicts, each with the number it answers.
+     * Verdicts, each with the number of its renewal.
      * </pre>
      *
      * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1196,7 +1196,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1210,7 +1210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1224,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1245,7 +1245,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1263,7 +1263,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1283,7 +1283,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1322,7 +1322,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1340,7 +1340,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1359,7 +1359,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1376,7 +1376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1393,7 +1393,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1404,7 +1404,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1418,7 +1418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1433,7 +1433,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1444,7 +1444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+     * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
      * </pre>
      *
      * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>

@@ -10,7 +10,7 @@ public interface KeepAliveResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface KeepAliveResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface KeepAliveResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface KeepAliveResponseOrBuilder extends
 
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -46,7 +46,7 @@ public interface KeepAliveResponseOrBuilder extends
       getVerdictsList();
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -54,7 +54,7 @@ public interface KeepAliveResponseOrBuilder extends
   io.tenure.v1.RenewalVerdict getVerdicts(int index);
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -62,7 +62,7 @@ public interface KeepAliveResponseOrBuilder extends
   int getVerdictsCount();
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -71,7 +71,7 @@ public interface KeepAliveResponseOrBuilder extends
       getVerdictsOrBuilderList();
   /**
    * <pre>
-   * Verdicts, each with the number it answers.
+   * Verdicts, each with the number of its renewal.
    * </pre>
    *
    * <code>repeated .tenure.v1.RenewalVerdict verdicts = 2 [json_name = "verdicts"];</code>
@@ -81,7 +81,7 @@ public interface KeepAliveResponseOrBuilder extends
 
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -90,7 +90,7 @@ public interface KeepAliveResponseOrBuilder extends
       getHintsList();
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -98,7 +98,7 @@ public interface KeepAliveResponseOrBuilder extends
   io.tenure.v1.SessionHint getHints(int index);
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -106,7 +106,7 @@ public interface KeepAliveResponseOrBuilder extends
   int getHintsCount();
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>
@@ -115,7 +115,7 @@ public interface KeepAliveResponseOrBuilder extends
       getHintsOrBuilderList();
   /**
    * <pre>
-   * Hints: what happened to holds and places of sessions on this stream. AttachSession tells the truth.
+   * Hints about holds and places of sessions on this stream. AttachSession returns the authoritative state.
    * </pre>
    *
    * <code>repeated .tenure.v1.SessionHint hints = 3 [json_name = "hints"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * KeyCondition demands properties of a key; those that are set must all hold.
+ * KeyCondition is a condition on a key. All properties that are set must match.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.KeyCondition}
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   private long modRevision_ = 0L;
   /**
    * <pre>
-   * Wanted mod_revision; 0 means that the key must not exist.
+   * Required mod_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wanted mod_revision; 0 means that the key must not exist.
+   * Required mod_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private long createRevision_ = 0L;
   /**
    * <pre>
-   * Wanted create_revision; 0 means that the key must not exist.
+   * Required create_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wanted create_revision; 0 means that the key must not exist.
+   * Required create_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   private long version_ = 0L;
   /**
    * <pre>
-   * Wanted version; 0 means that the key must not exist.
+   * Required version; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 version = 5 [json_name = "version"];</code>
@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wanted version; 0 means that the key must not exist.
+   * Required version; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 version = 5 [json_name = "version"];</code>
@@ -426,7 +426,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * KeyCondition demands properties of a key; those that are set must all hold.
+   * KeyCondition is a condition on a key. All properties that are set must match.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.KeyCondition}
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
     private long modRevision_ ;
     /**
      * <pre>
-     * Wanted mod_revision; 0 means that the key must not exist.
+     * Required mod_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mod_revision; 0 means that the key must not exist.
+     * Required mod_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mod_revision; 0 means that the key must not exist.
+     * Required mod_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mod_revision; 0 means that the key must not exist.
+     * Required mod_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -859,7 +859,7 @@ private static final long serialVersionUID = 0L;
     private long createRevision_ ;
     /**
      * <pre>
-     * Wanted create_revision; 0 means that the key must not exist.
+     * Required create_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -871,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted create_revision; 0 means that the key must not exist.
+     * Required create_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -883,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted create_revision; 0 means that the key must not exist.
+     * Required create_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -899,7 +899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted create_revision; 0 means that the key must not exist.
+     * Required create_revision; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     private long version_ ;
     /**
      * <pre>
-     * Wanted version; 0 means that the key must not exist.
+     * Required version; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 version = 5 [json_name = "version"];</code>
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted version; 0 means that the key must not exist.
+     * Required version; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 version = 5 [json_name = "version"];</code>
@@ -939,7 +939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted version; 0 means that the key must not exist.
+     * Required version; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 version = 5 [json_name = "version"];</code>
@@ -955,7 +955,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted version; 0 means that the key must not exist.
+     * Required version; 0: the key must not exist.
      * </pre>
      *
      * <code>optional uint64 version = 5 [json_name = "version"];</code>

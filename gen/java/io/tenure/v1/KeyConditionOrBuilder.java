@@ -49,7 +49,7 @@ public interface KeyConditionOrBuilder extends
 
   /**
    * <pre>
-   * Wanted mod_revision; 0 means that the key must not exist.
+   * Required mod_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -58,7 +58,7 @@ public interface KeyConditionOrBuilder extends
   boolean hasModRevision();
   /**
    * <pre>
-   * Wanted mod_revision; 0 means that the key must not exist.
+   * Required mod_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 mod_revision = 3 [json_name = "modRevision"];</code>
@@ -68,7 +68,7 @@ public interface KeyConditionOrBuilder extends
 
   /**
    * <pre>
-   * Wanted create_revision; 0 means that the key must not exist.
+   * Required create_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -77,7 +77,7 @@ public interface KeyConditionOrBuilder extends
   boolean hasCreateRevision();
   /**
    * <pre>
-   * Wanted create_revision; 0 means that the key must not exist.
+   * Required create_revision; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 create_revision = 4 [json_name = "createRevision"];</code>
@@ -87,7 +87,7 @@ public interface KeyConditionOrBuilder extends
 
   /**
    * <pre>
-   * Wanted version; 0 means that the key must not exist.
+   * Required version; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 version = 5 [json_name = "version"];</code>
@@ -96,7 +96,7 @@ public interface KeyConditionOrBuilder extends
   boolean hasVersion();
   /**
    * <pre>
-   * Wanted version; 0 means that the key must not exist.
+   * Required version; 0: the key must not exist.
    * </pre>
    *
    * <code>optional uint64 version = 5 [json_name = "version"];</code>

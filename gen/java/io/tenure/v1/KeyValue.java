@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * KeyValue is a key with its value and what is known about it.
+ * KeyValue is a key with its value and its metadata.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.KeyValue}
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The value, at most 512 KiB. Empty with keys_only, and also when the value is empty.
+   * The value, at most 512 KiB. Empty with keys_only, or if the value is empty.
    * </pre>
    *
    * <code>bytes value = 2 [json_name = "value"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private long flags_ = 0L;
   /**
    * <pre>
-   * A number for the user's own purposes.
+   * A number that Tenure stores and does not interpret.
    * </pre>
    *
    * <code>uint64 flags = 3 [json_name = "flags"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private long modRevision_ = 0L;
   /**
    * <pre>
-   * Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
+   * Revision of the key's last change: a put, or the grant, release or loss of its EXCLUSIVE lock.
    * </pre>
    *
    * <code>uint64 mod_revision = 5 [json_name = "modRevision"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private long version_ = 0L;
   /**
    * <pre>
-   * Number of revisions since the creation that put a value, from 1.
+   * Number of puts since the key was created, starting at 1.
    * </pre>
    *
    * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -174,8 +174,8 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
-   * key is deleted; fencing tokens never do.
+   * Number of the last hold of the key's lock; zero if it was never held. Puts do not change it. It may restart after
+   * the key was deleted; fencing tokens never restart.
    * </pre>
    *
    * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+   * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
    * </pre>
    *
    * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+   * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
    * </pre>
    *
    * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -238,7 +238,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object boundSessionId_ = "";
   /**
    * <pre>
-   * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+   * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
    * </pre>
    *
    * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -259,7 +259,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+   * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
    * </pre>
    *
    * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -284,7 +284,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -296,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -308,7 +308,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -322,7 +322,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp modTime_;
   /**
    * <pre>
-   * Wall clock of the last change, for people.
+   * Wall-clock time of the last change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -334,7 +334,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the last change, for people.
+   * Wall-clock time of the last change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -346,7 +346,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the last change, for people.
+   * Wall-clock time of the last change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * KeyValue is a key with its value and what is known about it.
+   * KeyValue is a key with its value and its metadata.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.KeyValue}
@@ -1055,7 +1055,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The value, at most 512 KiB. Empty with keys_only, and also when the value is empty.
+     * The value, at most 512 KiB. Empty with keys_only, or if the value is empty.
      * </pre>
      *
      * <code>bytes value = 2 [json_name = "value"];</code>
@@ -1067,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The value, at most 512 KiB. Empty with keys_only, and also when the value is empty.
+     * The value, at most 512 KiB. Empty with keys_only, or if the value is empty.
      * </pre>
      *
      * <code>bytes value = 2 [json_name = "value"];</code>
@@ -1083,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The value, at most 512 KiB. Empty with keys_only, and also when the value is empty.
+     * The value, at most 512 KiB. Empty with keys_only, or if the value is empty.
      * </pre>
      *
      * <code>bytes value = 2 [json_name = "value"];</code>
@@ -1099,7 +1099,7 @@ private static final long serialVersionUID = 0L;
     private long flags_ ;
     /**
      * <pre>
-     * A number for the user's own purposes.
+     * A number that Tenure stores and does not interpret.
      * </pre>
      *
      * <code>uint64 flags = 3 [json_name = "flags"];</code>
@@ -1111,7 +1111,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A number for the user's own purposes.
+     * A number that Tenure stores and does not interpret.
      * </pre>
      *
      * <code>uint64 flags = 3 [json_name = "flags"];</code>
@@ -1127,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A number for the user's own purposes.
+     * A number that Tenure stores and does not interpret.
      * </pre>
      *
      * <code>uint64 flags = 3 [json_name = "flags"];</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     private long modRevision_ ;
     /**
      * <pre>
-     * Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
+     * Revision of the key's last change: a put, or the grant, release or loss of its EXCLUSIVE lock.
      * </pre>
      *
      * <code>uint64 mod_revision = 5 [json_name = "modRevision"];</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
+     * Revision of the key's last change: a put, or the grant, release or loss of its EXCLUSIVE lock.
      * </pre>
      *
      * <code>uint64 mod_revision = 5 [json_name = "modRevision"];</code>
@@ -1215,7 +1215,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
+     * Revision of the key's last change: a put, or the grant, release or loss of its EXCLUSIVE lock.
      * </pre>
      *
      * <code>uint64 mod_revision = 5 [json_name = "modRevision"];</code>
@@ -1231,7 +1231,7 @@ private static final long serialVersionUID = 0L;
     private long version_ ;
     /**
      * <pre>
-     * Number of revisions since the creation that put a value, from 1.
+     * Number of puts since the key was created, starting at 1.
      * </pre>
      *
      * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -1243,7 +1243,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of revisions since the creation that put a value, from 1.
+     * Number of puts since the key was created, starting at 1.
      * </pre>
      *
      * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -1259,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of revisions since the creation that put a value, from 1.
+     * Number of puts since the key was created, starting at 1.
      * </pre>
      *
      * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -1275,8 +1275,8 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
-     * key is deleted; fencing tokens never do.
+     * Number of the last hold of the key's lock; zero if it was never held. Puts do not change it. It may restart after
+     * the key was deleted; fencing tokens never restart.
      * </pre>
      *
      * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -1288,8 +1288,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
-     * key is deleted; fencing tokens never do.
+     * Number of the last hold of the key's lock; zero if it was never held. Puts do not change it. It may restart after
+     * the key was deleted; fencing tokens never restart.
      * </pre>
      *
      * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -1305,8 +1305,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
-     * key is deleted; fencing tokens never do.
+     * Number of the last hold of the key's lock; zero if it was never held. Puts do not change it. It may restart after
+     * the key was deleted; fencing tokens never restart.
      * </pre>
      *
      * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -1322,7 +1322,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+     * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
      * </pre>
      *
      * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -1342,7 +1342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+     * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
      * </pre>
      *
      * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -1363,7 +1363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+     * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
      * </pre>
      *
      * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -1380,7 +1380,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+     * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
      * </pre>
      *
      * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -1394,7 +1394,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+     * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
      * </pre>
      *
      * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -1414,7 +1414,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object boundSessionId_ = "";
     /**
      * <pre>
-     * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+     * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
      * </pre>
      *
      * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -1434,7 +1434,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+     * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
      * </pre>
      *
      * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -1455,7 +1455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+     * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
      * </pre>
      *
      * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -1472,7 +1472,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+     * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
      * </pre>
      *
      * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -1486,7 +1486,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+     * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
      * </pre>
      *
      * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -1508,7 +1508,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1519,7 +1519,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1534,7 +1534,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1554,7 +1554,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1572,7 +1572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1597,7 +1597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1614,7 +1614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1626,7 +1626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1641,7 +1641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -1665,7 +1665,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> modTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1676,7 +1676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1691,7 +1691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1711,7 +1711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1729,7 +1729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1754,7 +1754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1771,7 +1771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1783,7 +1783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -1798,7 +1798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the last change, for people.
+     * Wall-clock time of the last change, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>

@@ -30,7 +30,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * The value, at most 512 KiB. Empty with keys_only, and also when the value is empty.
+   * The value, at most 512 KiB. Empty with keys_only, or if the value is empty.
    * </pre>
    *
    * <code>bytes value = 2 [json_name = "value"];</code>
@@ -40,7 +40,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * A number for the user's own purposes.
+   * A number that Tenure stores and does not interpret.
    * </pre>
    *
    * <code>uint64 flags = 3 [json_name = "flags"];</code>
@@ -60,7 +60,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Revision that last changed the key: a put, or grant, release or loss of its EXCLUSIVE lock.
+   * Revision of the key's last change: a put, or the grant, release or loss of its EXCLUSIVE lock.
    * </pre>
    *
    * <code>uint64 mod_revision = 5 [json_name = "modRevision"];</code>
@@ -70,7 +70,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Number of revisions since the creation that put a value, from 1.
+   * Number of puts since the key was created, starting at 1.
    * </pre>
    *
    * <code>uint64 version = 6 [json_name = "version"];</code>
@@ -80,8 +80,8 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Number of the last hold of the key's lock; zero when it was never held. Not changed by puts. It may begin again once the
-   * key is deleted; fencing tokens never do.
+   * Number of the last hold of the key's lock; zero if it was never held. Puts do not change it. It may restart after
+   * the key was deleted; fencing tokens never restart.
    * </pre>
    *
    * <code>uint64 lock_index = 7 [json_name = "lockIndex"];</code>
@@ -91,7 +91,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+   * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
    * </pre>
    *
    * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -100,7 +100,7 @@ public interface KeyValueOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Session that holds the key's EXCLUSIVE lock: a UUID; empty when nobody does.
+   * Session that holds the key's EXCLUSIVE lock: a UUID; empty if it is not held.
    * </pre>
    *
    * <code>string session_id = 8 [json_name = "sessionId"];</code>
@@ -111,7 +111,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+   * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
    * </pre>
    *
    * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -120,7 +120,7 @@ public interface KeyValueOrBuilder extends
   java.lang.String getBoundSessionId();
   /**
    * <pre>
-   * Session whose end deletes the key: a UUID; empty for a key that is not ephemeral.
+   * Session whose end deletes the key: a UUID. Empty: the key is not ephemeral.
    * </pre>
    *
    * <code>string bound_session_id = 9 [json_name = "boundSessionId"];</code>
@@ -131,7 +131,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -140,7 +140,7 @@ public interface KeyValueOrBuilder extends
   boolean hasCreateTime();
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -149,7 +149,7 @@ public interface KeyValueOrBuilder extends
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 10 [json_name = "createTime"];</code>
@@ -158,7 +158,7 @@ public interface KeyValueOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the last change, for people.
+   * Wall-clock time of the last change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -167,7 +167,7 @@ public interface KeyValueOrBuilder extends
   boolean hasModTime();
   /**
    * <pre>
-   * Wall clock of the last change, for people.
+   * Wall-clock time of the last change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>
@@ -176,7 +176,7 @@ public interface KeyValueOrBuilder extends
   com.google.protobuf.Timestamp getModTime();
   /**
    * <pre>
-   * Wall clock of the last change, for people.
+   * Wall-clock time of the last change, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp mod_time = 11 [json_name = "modTime"];</code>

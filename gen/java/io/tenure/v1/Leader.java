@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Leader is who leads.
+ * Leader describes the leader.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Leader}
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * What the leader proclaimed.
+   * The value that the leader published.
    * </pre>
    *
    * <code>bytes value = 2 [json_name = "value"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp since_;
   /**
    * <pre>
-   * Wall clock since when, for people.
+   * Wall-clock time since when it leads, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock since when, for people.
+   * Wall-clock time since when it leads, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock since when, for people.
+   * Wall-clock time since when it leads, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   private int candidates_ = 0;
   /**
    * <pre>
-   * Candidates who wait.
+   * Number of waiting candidates.
    * </pre>
    *
    * <code>uint32 candidates = 4 [json_name = "candidates"];</code>
@@ -353,7 +353,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leader is who leads.
+   * Leader describes the leader.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Leader}
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * What the leader proclaimed.
+     * The value that the leader published.
      * </pre>
      *
      * <code>bytes value = 2 [json_name = "value"];</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the leader proclaimed.
+     * The value that the leader published.
      * </pre>
      *
      * <code>bytes value = 2 [json_name = "value"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the leader proclaimed.
+     * The value that the leader published.
      * </pre>
      *
      * <code>bytes value = 2 [json_name = "value"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> sinceBuilder_;
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -838,7 +838,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -910,7 +910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -925,7 +925,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock since when, for people.
+     * Wall-clock time since when it leads, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -947,7 +947,7 @@ private static final long serialVersionUID = 0L;
     private int candidates_ ;
     /**
      * <pre>
-     * Candidates who wait.
+     * Number of waiting candidates.
      * </pre>
      *
      * <code>uint32 candidates = 4 [json_name = "candidates"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidates who wait.
+     * Number of waiting candidates.
      * </pre>
      *
      * <code>uint32 candidates = 4 [json_name = "candidates"];</code>
@@ -975,7 +975,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidates who wait.
+     * Number of waiting candidates.
      * </pre>
      *
      * <code>uint32 candidates = 4 [json_name = "candidates"];</code>

@@ -37,7 +37,7 @@ public interface LeaderOrBuilder extends
 
   /**
    * <pre>
-   * What the leader proclaimed.
+   * The value that the leader published.
    * </pre>
    *
    * <code>bytes value = 2 [json_name = "value"];</code>
@@ -47,7 +47,7 @@ public interface LeaderOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock since when, for people.
+   * Wall-clock time since when it leads, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -56,7 +56,7 @@ public interface LeaderOrBuilder extends
   boolean hasSince();
   /**
    * <pre>
-   * Wall clock since when, for people.
+   * Wall-clock time since when it leads, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -65,7 +65,7 @@ public interface LeaderOrBuilder extends
   com.google.protobuf.Timestamp getSince();
   /**
    * <pre>
-   * Wall clock since when, for people.
+   * Wall-clock time since when it leads, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp since = 3 [json_name = "since"];</code>
@@ -74,7 +74,7 @@ public interface LeaderOrBuilder extends
 
   /**
    * <pre>
-   * Candidates who wait.
+   * Number of waiting candidates.
    * </pre>
    *
    * <code>uint32 candidates = 4 [json_name = "candidates"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Limits are replicated limits. Unset in a request: not changed. Always set in a response.
+ * Limits are the replicated limits. In a request, an unset limit is not changed. In a response, all are set.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Limits}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private int waitersMax_ = 0;
   /**
    * <pre>
-   * Waiters of one lock; 65 536 at first.
+   * Waiters of one lock; default 65 536.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiters of one lock; 65 536 at first.
+   * Waiters of one lock; default 65 536.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   private int holdersMax_ = 0;
   /**
    * <pre>
-   * Holders of one lock; 16 384 at first.
+   * Holders of one lock; default 16 384.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holders of one lock; 16 384 at first.
+   * Holders of one lock; default 16 384.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private int sessionObjectsMax_ = 0;
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   private int endedSessionsMax_ = 0;
   /**
    * <pre>
-   * Ended sessions that stay readable; 10 000 at first.
+   * Ended sessions that stay readable; default 10 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ended sessions that stay readable; 10 000 at first.
+   * Ended sessions that stay readable; default 10 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -156,7 +156,7 @@ private static final long serialVersionUID = 0L;
   private int requestWindowMax_ = 0;
   /**
    * <pre>
-   * Open requests of a session that are remembered; 1 024 at first.
+   * Remembered open requests of a session; default 1 024.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Open requests of a session that are remembered; 1 024 at first.
+   * Remembered open requests of a session; default 1 024.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
   private long requestWindowBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of remembered results of a session; 1 MiB at first.
+   * Bytes of remembered results of a session; default 1 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of remembered results of a session; 1 MiB at first.
+   * Bytes of remembered results of a session; default 1 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -210,7 +210,7 @@ private static final long serialVersionUID = 0L;
   private int idempotencyKeysMax_ = 0;
   /**
    * <pre>
-   * Remembered idempotency keys; 100 000 at first.
+   * Remembered idempotency keys; default 100 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -222,7 +222,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Remembered idempotency keys; 100 000 at first.
+   * Remembered idempotency keys; default 100 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -237,7 +237,7 @@ private static final long serialVersionUID = 0L;
   private long tombstoneBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; 256 MiB at first.
+   * Bytes of remembered requests of ended sessions; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; 256 MiB at first.
+   * Bytes of remembered requests of ended sessions; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -264,7 +264,7 @@ private static final long serialVersionUID = 0L;
   private long historyRevisions_ = 0L;
   /**
    * <pre>
-   * Revisions of history to keep; 1 000 000 at first.
+   * Revisions of history to keep; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -276,7 +276,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revisions of history to keep; 1 000 000 at first.
+   * Revisions of history to keep; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -291,7 +291,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration historyDuration_;
   /**
    * <pre>
-   * How long history is kept; 10 min at first.
+   * Time for which history is kept; default 10 min.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -303,7 +303,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long history is kept; 10 min at first.
+   * Time for which history is kept; default 10 min.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -315,7 +315,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long history is kept; 10 min at first.
+   * Time for which history is kept; default 10 min.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -329,7 +329,7 @@ private static final long serialVersionUID = 0L;
   private long historyBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of history to keep at most; 2 GiB at first.
+   * Maximum bytes of history to keep; default 2 GiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -341,7 +341,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of history to keep at most; 2 GiB at first.
+   * Maximum bytes of history to keep; default 2 GiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -356,7 +356,7 @@ private static final long serialVersionUID = 0L;
   private long sessionsMax_ = 0L;
   /**
    * <pre>
-   * Live sessions; 1 000 000 at first.
+   * Live sessions; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -368,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Live sessions; 1 000 000 at first.
+   * Live sessions; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -383,9 +383,9 @@ private static final long serialVersionUID = 0L;
   private long storeBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-   * 32nd idempotency keys, whatever their own limits say.
+   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -397,9 +397,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-   * 32nd idempotency keys, whatever their own limits say.
+   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -414,7 +414,7 @@ private static final long serialVersionUID = 0L;
   private long idempotencyBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -426,7 +426,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -816,7 +816,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Limits are replicated limits. Unset in a request: not changed. Always set in a response.
+   * Limits are the replicated limits. In a request, an unset limit is not changed. In a response, all are set.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Limits}
@@ -1175,7 +1175,7 @@ private static final long serialVersionUID = 0L;
     private int waitersMax_ ;
     /**
      * <pre>
-     * Waiters of one lock; 65 536 at first.
+     * Waiters of one lock; default 65 536.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters of one lock; 65 536 at first.
+     * Waiters of one lock; default 65 536.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters of one lock; 65 536 at first.
+     * Waiters of one lock; default 65 536.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1215,7 +1215,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters of one lock; 65 536 at first.
+     * Waiters of one lock; default 65 536.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1231,7 +1231,7 @@ private static final long serialVersionUID = 0L;
     private int holdersMax_ ;
     /**
      * <pre>
-     * Holders of one lock; 16 384 at first.
+     * Holders of one lock; default 16 384.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1243,7 +1243,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of one lock; 16 384 at first.
+     * Holders of one lock; default 16 384.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1255,7 +1255,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of one lock; 16 384 at first.
+     * Holders of one lock; default 16 384.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1271,7 +1271,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of one lock; 16 384 at first.
+     * Holders of one lock; default 16 384.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1287,7 +1287,7 @@ private static final long serialVersionUID = 0L;
     private int sessionObjectsMax_ ;
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1299,7 +1299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1311,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1327,7 +1327,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1343,7 +1343,7 @@ private static final long serialVersionUID = 0L;
     private int endedSessionsMax_ ;
     /**
      * <pre>
-     * Ended sessions that stay readable; 10 000 at first.
+     * Ended sessions that stay readable; default 10 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1355,7 +1355,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ended sessions that stay readable; 10 000 at first.
+     * Ended sessions that stay readable; default 10 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1367,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ended sessions that stay readable; 10 000 at first.
+     * Ended sessions that stay readable; default 10 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1383,7 +1383,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ended sessions that stay readable; 10 000 at first.
+     * Ended sessions that stay readable; default 10 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1399,7 +1399,7 @@ private static final long serialVersionUID = 0L;
     private int requestWindowMax_ ;
     /**
      * <pre>
-     * Open requests of a session that are remembered; 1 024 at first.
+     * Remembered open requests of a session; default 1 024.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1411,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Open requests of a session that are remembered; 1 024 at first.
+     * Remembered open requests of a session; default 1 024.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1423,7 +1423,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Open requests of a session that are remembered; 1 024 at first.
+     * Remembered open requests of a session; default 1 024.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1439,7 +1439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Open requests of a session that are remembered; 1 024 at first.
+     * Remembered open requests of a session; default 1 024.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1455,7 +1455,7 @@ private static final long serialVersionUID = 0L;
     private long requestWindowBytesMax_ ;
     /**
      * <pre>
-     * Bytes of remembered results of a session; 1 MiB at first.
+     * Bytes of remembered results of a session; default 1 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1467,7 +1467,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered results of a session; 1 MiB at first.
+     * Bytes of remembered results of a session; default 1 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1479,7 +1479,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered results of a session; 1 MiB at first.
+     * Bytes of remembered results of a session; default 1 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1495,7 +1495,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered results of a session; 1 MiB at first.
+     * Bytes of remembered results of a session; default 1 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1511,7 +1511,7 @@ private static final long serialVersionUID = 0L;
     private int idempotencyKeysMax_ ;
     /**
      * <pre>
-     * Remembered idempotency keys; 100 000 at first.
+     * Remembered idempotency keys; default 100 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1523,7 +1523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered idempotency keys; 100 000 at first.
+     * Remembered idempotency keys; default 100 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1535,7 +1535,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered idempotency keys; 100 000 at first.
+     * Remembered idempotency keys; default 100 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1551,7 +1551,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered idempotency keys; 100 000 at first.
+     * Remembered idempotency keys; default 100 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1567,7 +1567,7 @@ private static final long serialVersionUID = 0L;
     private long tombstoneBytesMax_ ;
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; 256 MiB at first.
+     * Bytes of remembered requests of ended sessions; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1579,7 +1579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; 256 MiB at first.
+     * Bytes of remembered requests of ended sessions; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1591,7 +1591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; 256 MiB at first.
+     * Bytes of remembered requests of ended sessions; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1607,7 +1607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; 256 MiB at first.
+     * Bytes of remembered requests of ended sessions; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1623,7 +1623,7 @@ private static final long serialVersionUID = 0L;
     private long historyRevisions_ ;
     /**
      * <pre>
-     * Revisions of history to keep; 1 000 000 at first.
+     * Revisions of history to keep; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1635,7 +1635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revisions of history to keep; 1 000 000 at first.
+     * Revisions of history to keep; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1647,7 +1647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revisions of history to keep; 1 000 000 at first.
+     * Revisions of history to keep; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1663,7 +1663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revisions of history to keep; 1 000 000 at first.
+     * Revisions of history to keep; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1681,7 +1681,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> historyDurationBuilder_;
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1692,7 +1692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1707,7 +1707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1727,7 +1727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1745,7 +1745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1770,7 +1770,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1787,7 +1787,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1799,7 +1799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1814,7 +1814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long history is kept; 10 min at first.
+     * Time for which history is kept; default 10 min.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1836,7 +1836,7 @@ private static final long serialVersionUID = 0L;
     private long historyBytesMax_ ;
     /**
      * <pre>
-     * Bytes of history to keep at most; 2 GiB at first.
+     * Maximum bytes of history to keep; default 2 GiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1848,7 +1848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of history to keep at most; 2 GiB at first.
+     * Maximum bytes of history to keep; default 2 GiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1860,7 +1860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of history to keep at most; 2 GiB at first.
+     * Maximum bytes of history to keep; default 2 GiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1876,7 +1876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of history to keep at most; 2 GiB at first.
+     * Maximum bytes of history to keep; default 2 GiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1892,7 +1892,7 @@ private static final long serialVersionUID = 0L;
     private long sessionsMax_ ;
     /**
      * <pre>
-     * Live sessions; 1 000 000 at first.
+     * Live sessions; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -1904,7 +1904,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions; 1 000 000 at first.
+     * Live sessions; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -1916,7 +1916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions; 1 000 000 at first.
+     * Live sessions; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -1932,7 +1932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions; 1 000 000 at first.
+     * Live sessions; default 1 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -1948,9 +1948,9 @@ private static final long serialVersionUID = 0L;
     private long storeBytesMax_ ;
     /**
      * <pre>
-     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-     * 32nd idempotency keys, whatever their own limits say.
+     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -1962,9 +1962,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-     * 32nd idempotency keys, whatever their own limits say.
+     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -1976,9 +1976,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-     * 32nd idempotency keys, whatever their own limits say.
+     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -1994,9 +1994,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-     * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-     * 32nd idempotency keys, whatever their own limits say.
+     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -2012,7 +2012,7 @@ private static final long serialVersionUID = 0L;
     private long idempotencyBytesMax_ ;
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2024,7 +2024,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2036,7 +2036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2052,7 +2052,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>

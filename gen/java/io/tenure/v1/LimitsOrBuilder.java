@@ -10,7 +10,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Waiters of one lock; 65 536 at first.
+   * Waiters of one lock; default 65 536.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -19,7 +19,7 @@ public interface LimitsOrBuilder extends
   boolean hasWaitersMax();
   /**
    * <pre>
-   * Waiters of one lock; 65 536 at first.
+   * Waiters of one lock; default 65 536.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -29,7 +29,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Holders of one lock; 16 384 at first.
+   * Holders of one lock; default 16 384.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -38,7 +38,7 @@ public interface LimitsOrBuilder extends
   boolean hasHoldersMax();
   /**
    * <pre>
-   * Holders of one lock; 16 384 at first.
+   * Holders of one lock; default 16 384.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -48,7 +48,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -57,7 +57,7 @@ public interface LimitsOrBuilder extends
   boolean hasSessionObjectsMax();
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, itself included; 4 096 at first and at most.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -67,7 +67,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Ended sessions that stay readable; 10 000 at first.
+   * Ended sessions that stay readable; default 10 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -76,7 +76,7 @@ public interface LimitsOrBuilder extends
   boolean hasEndedSessionsMax();
   /**
    * <pre>
-   * Ended sessions that stay readable; 10 000 at first.
+   * Ended sessions that stay readable; default 10 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -86,7 +86,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Open requests of a session that are remembered; 1 024 at first.
+   * Remembered open requests of a session; default 1 024.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -95,7 +95,7 @@ public interface LimitsOrBuilder extends
   boolean hasRequestWindowMax();
   /**
    * <pre>
-   * Open requests of a session that are remembered; 1 024 at first.
+   * Remembered open requests of a session; default 1 024.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -105,7 +105,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of remembered results of a session; 1 MiB at first.
+   * Bytes of remembered results of a session; default 1 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -114,7 +114,7 @@ public interface LimitsOrBuilder extends
   boolean hasRequestWindowBytesMax();
   /**
    * <pre>
-   * Bytes of remembered results of a session; 1 MiB at first.
+   * Bytes of remembered results of a session; default 1 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -124,7 +124,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Remembered idempotency keys; 100 000 at first.
+   * Remembered idempotency keys; default 100 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -133,7 +133,7 @@ public interface LimitsOrBuilder extends
   boolean hasIdempotencyKeysMax();
   /**
    * <pre>
-   * Remembered idempotency keys; 100 000 at first.
+   * Remembered idempotency keys; default 100 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -143,7 +143,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; 256 MiB at first.
+   * Bytes of remembered requests of ended sessions; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -152,7 +152,7 @@ public interface LimitsOrBuilder extends
   boolean hasTombstoneBytesMax();
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; 256 MiB at first.
+   * Bytes of remembered requests of ended sessions; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -162,7 +162,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Revisions of history to keep; 1 000 000 at first.
+   * Revisions of history to keep; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -171,7 +171,7 @@ public interface LimitsOrBuilder extends
   boolean hasHistoryRevisions();
   /**
    * <pre>
-   * Revisions of history to keep; 1 000 000 at first.
+   * Revisions of history to keep; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -181,7 +181,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * How long history is kept; 10 min at first.
+   * Time for which history is kept; default 10 min.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -190,7 +190,7 @@ public interface LimitsOrBuilder extends
   boolean hasHistoryDuration();
   /**
    * <pre>
-   * How long history is kept; 10 min at first.
+   * Time for which history is kept; default 10 min.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -199,7 +199,7 @@ public interface LimitsOrBuilder extends
   com.google.protobuf.Duration getHistoryDuration();
   /**
    * <pre>
-   * How long history is kept; 10 min at first.
+   * Time for which history is kept; default 10 min.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -208,7 +208,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of history to keep at most; 2 GiB at first.
+   * Maximum bytes of history to keep; default 2 GiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -217,7 +217,7 @@ public interface LimitsOrBuilder extends
   boolean hasHistoryBytesMax();
   /**
    * <pre>
-   * Bytes of history to keep at most; 2 GiB at first.
+   * Maximum bytes of history to keep; default 2 GiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -227,7 +227,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Live sessions; 1 000 000 at first.
+   * Live sessions; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -236,7 +236,7 @@ public interface LimitsOrBuilder extends
   boolean hasSessionsMax();
   /**
    * <pre>
-   * Live sessions; 1 000 000 at first.
+   * Live sessions; default 1 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -246,9 +246,9 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-   * 32nd idempotency keys, whatever their own limits say.
+   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -257,9 +257,9 @@ public interface LimitsOrBuilder extends
   boolean hasStoreBytesMax();
   /**
    * <pre>
-   * Bytes of the whole state; 8 GiB at first. From 95 % of it on what makes the state grow is refused as QUOTA_EXCEEDED,
-   * while deletes, releases and ends of sessions go on. No more than a quarter of it is history, a 32nd tombstones and a
-   * 32nd idempotency keys, whatever their own limits say.
+   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
+   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
+   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -269,7 +269,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -278,7 +278,7 @@ public interface LimitsOrBuilder extends
   boolean hasIdempotencyBytesMax();
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; 256 MiB at first.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ListLocksRequest chooses locks. Filters that are set must all hold.
+ * ListLocksRequest selects locks. A lock must match all filters that are set.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ListLocksRequest}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prefix_ = "";
   /**
    * <pre>
-   * Keys that begin so; empty is every key.
+   * Keys with this prefix; empty: all keys.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys that begin so; empty is every key.
+   * Keys with this prefix; empty: all keys.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object heldBy_ = "";
   /**
    * <pre>
-   * Only locks held by a session whose name begins so.
+   * Only locks held by a session whose name has this prefix.
    * </pre>
    *
    * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only locks held by a session whose name begins so.
+   * Only locks held by a session whose name has this prefix.
    * </pre>
    *
    * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -208,7 +208,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration olderThan_;
   /**
    * <pre>
-   * Only locks with a hold older than this, by wall clock.
+   * Only locks with a hold older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -220,7 +220,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only locks with a hold older than this, by wall clock.
+   * Only locks with a hold older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only locks with a hold older than this, by wall clock.
+   * Only locks with a hold older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Most locks to return, 1 to 1 000; zero is 1 000.
+   * Maximum number of locks to return, 1 to 1 000; zero means 1 000.
    * </pre>
    *
    * <code>uint32 page_size = 6 [json_name = "pageSize"];</code>
@@ -262,7 +262,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -283,7 +283,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -308,7 +308,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ReadOptions read_;
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -320,7 +320,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -332,7 +332,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -585,7 +585,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ListLocksRequest chooses locks. Filters that are set must all hold.
+   * ListLocksRequest selects locks. A lock must match all filters that are set.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ListLocksRequest}
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Keys that begin so; empty is every key.
+     * Keys with this prefix; empty: all keys.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -897,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key.
+     * Keys with this prefix; empty: all keys.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -918,7 +918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key.
+     * Keys with this prefix; empty: all keys.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -935,7 +935,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key.
+     * Keys with this prefix; empty: all keys.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -949,7 +949,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key.
+     * Keys with this prefix; empty: all keys.
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -1061,7 +1061,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object heldBy_ = "";
     /**
      * <pre>
-     * Only locks held by a session whose name begins so.
+     * Only locks held by a session whose name has this prefix.
      * </pre>
      *
      * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks held by a session whose name begins so.
+     * Only locks held by a session whose name has this prefix.
      * </pre>
      *
      * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -1102,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks held by a session whose name begins so.
+     * Only locks held by a session whose name has this prefix.
      * </pre>
      *
      * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -1119,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks held by a session whose name begins so.
+     * Only locks held by a session whose name has this prefix.
      * </pre>
      *
      * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -1133,7 +1133,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks held by a session whose name begins so.
+     * Only locks held by a session whose name has this prefix.
      * </pre>
      *
      * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> olderThanBuilder_;
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1210,7 +1210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1225,7 +1225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1245,7 +1245,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1263,7 +1263,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1288,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1305,7 +1305,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1317,7 +1317,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1332,7 +1332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a hold older than this, by wall clock.
+     * Only locks with a hold older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Most locks to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of locks to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 6 [json_name = "pageSize"];</code>
@@ -1366,7 +1366,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most locks to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of locks to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 6 [json_name = "pageSize"];</code>
@@ -1382,7 +1382,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most locks to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of locks to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 6 [json_name = "pageSize"];</code>
@@ -1398,7 +1398,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -1418,7 +1418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -1439,7 +1439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -1470,7 +1470,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -1492,7 +1492,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReadOptions, io.tenure.v1.ReadOptions.Builder, io.tenure.v1.ReadOptionsOrBuilder> readBuilder_;
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1503,7 +1503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1518,7 +1518,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1538,7 +1538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1556,7 +1556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1581,7 +1581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1598,7 +1598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1610,7 +1610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -1625,7 +1625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>

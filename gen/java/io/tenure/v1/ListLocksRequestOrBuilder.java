@@ -10,7 +10,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Keys that begin so; empty is every key.
+   * Keys with this prefix; empty: all keys.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -19,7 +19,7 @@ public interface ListLocksRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Keys that begin so; empty is every key.
+   * Keys with this prefix; empty: all keys.
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -50,7 +50,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only locks held by a session whose name begins so.
+   * Only locks held by a session whose name has this prefix.
    * </pre>
    *
    * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -59,7 +59,7 @@ public interface ListLocksRequestOrBuilder extends
   java.lang.String getHeldBy();
   /**
    * <pre>
-   * Only locks held by a session whose name begins so.
+   * Only locks held by a session whose name has this prefix.
    * </pre>
    *
    * <code>string held_by = 3 [json_name = "heldBy"];</code>
@@ -80,7 +80,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only locks with a hold older than this, by wall clock.
+   * Only locks with a hold older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -89,7 +89,7 @@ public interface ListLocksRequestOrBuilder extends
   boolean hasOlderThan();
   /**
    * <pre>
-   * Only locks with a hold older than this, by wall clock.
+   * Only locks with a hold older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -98,7 +98,7 @@ public interface ListLocksRequestOrBuilder extends
   com.google.protobuf.Duration getOlderThan();
   /**
    * <pre>
-   * Only locks with a hold older than this, by wall clock.
+   * Only locks with a hold older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 5 [json_name = "olderThan"];</code>
@@ -107,7 +107,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Most locks to return, 1 to 1 000; zero is 1 000.
+   * Maximum number of locks to return, 1 to 1 000; zero means 1 000.
    * </pre>
    *
    * <code>uint32 page_size = 6 [json_name = "pageSize"];</code>
@@ -117,7 +117,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -126,7 +126,7 @@ public interface ListLocksRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -137,7 +137,7 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -146,7 +146,7 @@ public interface ListLocksRequestOrBuilder extends
   boolean hasRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>
@@ -155,7 +155,7 @@ public interface ListLocksRequestOrBuilder extends
   io.tenure.v1.ReadOptions getRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 8 [json_name = "read"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ListMembersRequest asks for the members.
+ * ListMembersRequest has no fields.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ListMembersRequest}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ListMembersRequest asks for the members.
+   * ListMembersRequest has no fields.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ListMembersRequest}

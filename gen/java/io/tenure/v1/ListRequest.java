@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ListRequest chooses keys.
+ * ListRequest selects keys.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ListRequest}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prefix_ = "";
   /**
    * <pre>
-   * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+   * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+   * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Most keys to return, 1 to 1 000; zero is 1 000.
+   * Maximum number of keys to return, 1 to 1 000; zero means 1 000.
    * </pre>
    *
    * <code>uint32 page_size = 3 [json_name = "pageSize"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer to the same prefix.
+   * next_page_token of the previous page with the same prefix; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer to the same prefix.
+   * next_page_token of the previous page with the same prefix; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -174,7 +174,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ReadOptions read_;
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -415,7 +415,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ListRequest chooses keys.
+   * ListRequest selects keys.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ListRequest}
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+     * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+     * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -698,7 +698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+     * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -715,7 +715,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+     * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -729,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+     * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
      * </pre>
      *
      * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Most keys to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of keys to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 3 [json_name = "pageSize"];</code>
@@ -805,7 +805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most keys to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of keys to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 3 [json_name = "pageSize"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most keys to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of keys to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 3 [json_name = "pageSize"];</code>
@@ -837,7 +837,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer to the same prefix.
+     * next_page_token of the previous page with the same prefix; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer to the same prefix.
+     * next_page_token of the previous page with the same prefix; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer to the same prefix.
+     * next_page_token of the previous page with the same prefix; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer to the same prefix.
+     * next_page_token of the previous page with the same prefix; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -909,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer to the same prefix.
+     * next_page_token of the previous page with the same prefix; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -931,7 +931,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReadOptions, io.tenure.v1.ReadOptions.Builder, io.tenure.v1.ReadOptionsOrBuilder> readBuilder_;
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -1020,7 +1020,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -1037,7 +1037,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -1064,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>

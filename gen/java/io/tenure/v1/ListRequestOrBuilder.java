@@ -10,7 +10,7 @@ public interface ListRequestOrBuilder extends
 
   /**
    * <pre>
-   * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+   * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -19,7 +19,7 @@ public interface ListRequestOrBuilder extends
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Keys that begin so; empty is every key. A plain string prefix: "a" also finds "ab".
+   * Keys with this prefix; empty: all keys. It is a plain string prefix: "a" also matches "ab".
    * </pre>
    *
    * <code>string prefix = 1 [json_name = "prefix"];</code>
@@ -40,7 +40,7 @@ public interface ListRequestOrBuilder extends
 
   /**
    * <pre>
-   * Most keys to return, 1 to 1 000; zero is 1 000.
+   * Maximum number of keys to return, 1 to 1 000; zero means 1 000.
    * </pre>
    *
    * <code>uint32 page_size = 3 [json_name = "pageSize"];</code>
@@ -50,7 +50,7 @@ public interface ListRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer to the same prefix.
+   * next_page_token of the previous page with the same prefix; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -59,7 +59,7 @@ public interface ListRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer to the same prefix.
+   * next_page_token of the previous page with the same prefix; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -70,7 +70,7 @@ public interface ListRequestOrBuilder extends
 
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -79,7 +79,7 @@ public interface ListRequestOrBuilder extends
   boolean hasRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
@@ -88,7 +88,7 @@ public interface ListRequestOrBuilder extends
   io.tenure.v1.ReadOptions getRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>

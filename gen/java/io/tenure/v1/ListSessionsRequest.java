@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ListSessionsRequest chooses sessions. Filters that are set must all hold.
+ * ListSessionsRequest selects sessions. A session must match all filters that are set.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ListSessionsRequest}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Most sessions to return, 1 to 1 000; zero is 1 000.
+   * Maximum number of sessions to return, 1 to 1 000; zero means 1 000.
    * </pre>
    *
    * <code>uint32 page_size = 1 [json_name = "pageSize"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object namePrefix_ = "";
   /**
    * <pre>
-   * Only sessions whose name begins so.
+   * Only sessions whose name has this prefix.
    * </pre>
    *
    * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions whose name begins so.
+   * Only sessions whose name has this prefix.
    * </pre>
    *
    * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object node_ = "";
   /**
    * <pre>
-   * Only sessions of this node.
+   * Only sessions with this node.
    * </pre>
    *
    * <code>string node = 4 [json_name = "node"];</code>
@@ -182,7 +182,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this node.
+   * Only sessions with this node.
    * </pre>
    *
    * <code>string node = 4 [json_name = "node"];</code>
@@ -222,7 +222,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration olderThan_;
   /**
    * <pre>
-   * Only sessions created longer ago than this, by wall clock.
+   * Only sessions that are older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -234,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions created longer ago than this, by wall clock.
+   * Only sessions that are older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions created longer ago than this, by wall clock.
+   * Only sessions that are older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -260,7 +260,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ReadOptions read_;
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -272,7 +272,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -284,7 +284,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ListSessionsRequest chooses sessions. Filters that are set must all hold.
+   * ListSessionsRequest selects sessions. A session must match all filters that are set.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ListSessionsRequest}
@@ -805,7 +805,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Most sessions to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of sessions to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 1 [json_name = "pageSize"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most sessions to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of sessions to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 1 [json_name = "pageSize"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most sessions to return, 1 to 1 000; zero is 1 000.
+     * Maximum number of sessions to return, 1 to 1 000; zero means 1 000.
      * </pre>
      *
      * <code>uint32 page_size = 1 [json_name = "pageSize"];</code>
@@ -849,7 +849,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -869,7 +869,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -890,7 +890,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: next_page_token of the last answer.
+     * next_page_token of the previous page; empty for the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object namePrefix_ = "";
     /**
      * <pre>
-     * Only sessions whose name begins so.
+     * Only sessions whose name has this prefix.
      * </pre>
      *
      * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -961,7 +961,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose name begins so.
+     * Only sessions whose name has this prefix.
      * </pre>
      *
      * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -982,7 +982,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose name begins so.
+     * Only sessions whose name has this prefix.
      * </pre>
      *
      * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -999,7 +999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose name begins so.
+     * Only sessions whose name has this prefix.
      * </pre>
      *
      * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose name begins so.
+     * Only sessions whose name has this prefix.
      * </pre>
      *
      * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -1033,7 +1033,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object node_ = "";
     /**
      * <pre>
-     * Only sessions of this node.
+     * Only sessions with this node.
      * </pre>
      *
      * <code>string node = 4 [json_name = "node"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this node.
+     * Only sessions with this node.
      * </pre>
      *
      * <code>string node = 4 [json_name = "node"];</code>
@@ -1074,7 +1074,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this node.
+     * Only sessions with this node.
      * </pre>
      *
      * <code>string node = 4 [json_name = "node"];</code>
@@ -1091,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this node.
+     * Only sessions with this node.
      * </pre>
      *
      * <code>string node = 4 [json_name = "node"];</code>
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this node.
+     * Only sessions with this node.
      * </pre>
      *
      * <code>string node = 4 [json_name = "node"];</code>
@@ -1171,7 +1171,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> olderThanBuilder_;
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1197,7 +1197,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1217,7 +1217,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1235,7 +1235,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1260,7 +1260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1277,7 +1277,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1289,7 +1289,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions created longer ago than this, by wall clock.
+     * Only sessions that are older than this, by wall-clock time.
      * </pre>
      *
      * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -1328,7 +1328,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReadOptions, io.tenure.v1.ReadOptions.Builder, io.tenure.v1.ReadOptionsOrBuilder> readBuilder_;
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1339,7 +1339,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1374,7 +1374,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1392,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1417,7 +1417,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1434,7 +1434,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1446,7 +1446,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -1461,7 +1461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How fresh.
+     * How fresh the read must be; unset: linearizable.
      * </pre>
      *
      * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>

@@ -10,7 +10,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Most sessions to return, 1 to 1 000; zero is 1 000.
+   * Maximum number of sessions to return, 1 to 1 000; zero means 1 000.
    * </pre>
    *
    * <code>uint32 page_size = 1 [json_name = "pageSize"];</code>
@@ -20,7 +20,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -29,7 +29,7 @@ public interface ListSessionsRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: next_page_token of the last answer.
+   * next_page_token of the previous page; empty for the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -40,7 +40,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions whose name begins so.
+   * Only sessions whose name has this prefix.
    * </pre>
    *
    * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -49,7 +49,7 @@ public interface ListSessionsRequestOrBuilder extends
   java.lang.String getNamePrefix();
   /**
    * <pre>
-   * Only sessions whose name begins so.
+   * Only sessions whose name has this prefix.
    * </pre>
    *
    * <code>string name_prefix = 3 [json_name = "namePrefix"];</code>
@@ -60,7 +60,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions of this node.
+   * Only sessions with this node.
    * </pre>
    *
    * <code>string node = 4 [json_name = "node"];</code>
@@ -69,7 +69,7 @@ public interface ListSessionsRequestOrBuilder extends
   java.lang.String getNode();
   /**
    * <pre>
-   * Only sessions of this node.
+   * Only sessions with this node.
    * </pre>
    *
    * <code>string node = 4 [json_name = "node"];</code>
@@ -90,7 +90,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions created longer ago than this, by wall clock.
+   * Only sessions that are older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -99,7 +99,7 @@ public interface ListSessionsRequestOrBuilder extends
   boolean hasOlderThan();
   /**
    * <pre>
-   * Only sessions created longer ago than this, by wall clock.
+   * Only sessions that are older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -108,7 +108,7 @@ public interface ListSessionsRequestOrBuilder extends
   com.google.protobuf.Duration getOlderThan();
   /**
    * <pre>
-   * Only sessions created longer ago than this, by wall clock.
+   * Only sessions that are older than this, by wall-clock time.
    * </pre>
    *
    * <code>.google.protobuf.Duration older_than = 6 [json_name = "olderThan"];</code>
@@ -117,7 +117,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -126,7 +126,7 @@ public interface ListSessionsRequestOrBuilder extends
   boolean hasRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
@@ -135,7 +135,7 @@ public interface ListSessionsRequestOrBuilder extends
   io.tenure.v1.ReadOptions getRead();
   /**
    * <pre>
-   * How fresh.
+   * How fresh the read must be; unset: linearizable.
    * </pre>
    *
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>

@@ -10,7 +10,7 @@ public interface ListSessionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface ListSessionsResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface ListSessionsResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -81,7 +81,7 @@ public interface ListSessionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on; empty at the end.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 3 [json_name = "nextPageToken"];</code>
@@ -90,7 +90,7 @@ public interface ListSessionsResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Where to go on; empty at the end.
+   * page_token of the next page; empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 3 [json_name = "nextPageToken"];</code>

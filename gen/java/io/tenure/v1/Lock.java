@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Lock is a lock as it is.
+ * Lock is the current state of a lock.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Lock}
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * Limit of permits; SEMAPHORE only.
+   * Total number of permits; SEMAPHORE only.
    * </pre>
    *
    * <code>uint32 limit = 3 [json_name = "limit"];</code>
@@ -141,8 +141,8 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
-   * with locks that nobody uses and that have no key; the fencing token never does.
+   * Number of the last hold; zero if the lock was never held. It restarts at 1 after the lock was forgotten: compaction
+   * forgets unused locks that have no key. The fencing token never restarts.
    * </pre>
    *
    * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Hold> holds_;
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -181,7 +181,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -203,7 +203,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Place> places_;
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -242,7 +242,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -253,7 +253,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -264,7 +264,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Hold> delayed_;
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -291,7 +291,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -303,7 +303,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -314,7 +314,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -325,7 +325,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -340,7 +340,7 @@ private static final long serialVersionUID = 0L;
   private int holders_ = 0;
   /**
    * <pre>
-   * All holders.
+   * Number of all holders.
    * </pre>
    *
    * <code>uint32 holders = 8 [json_name = "holders"];</code>
@@ -355,7 +355,7 @@ private static final long serialVersionUID = 0L;
   private int waiters_ = 0;
   /**
    * <pre>
-   * All waiters.
+   * Number of all waiters.
    * </pre>
    *
    * <code>uint32 waiters = 9 [json_name = "waiters"];</code>
@@ -370,7 +370,7 @@ private static final long serialVersionUID = 0L;
   private int delayedHolds_ = 0;
   /**
    * <pre>
-   * All delayed holds.
+   * Number of all delayed holds.
    * </pre>
    *
    * <code>uint32 delayed_holds = 10 [json_name = "delayedHolds"];</code>
@@ -386,7 +386,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.PastHold> past_;
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -397,7 +397,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -409,7 +409,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -420,7 +420,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -431,7 +431,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -446,7 +446,7 @@ private static final long serialVersionUID = 0L;
   private boolean frozen_ = false;
   /**
    * <pre>
-   * Whether nothing is granted for the time being, because the cluster was restored.
+   * Whether no lock is granted for now, because the cluster was restored.
    * </pre>
    *
    * <code>bool frozen = 12 [json_name = "frozen"];</code>
@@ -745,7 +745,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lock is a lock as it is.
+   * Lock is the current state of a lock.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Lock}
@@ -1393,7 +1393,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only.
+     * Total number of permits; SEMAPHORE only.
      * </pre>
      *
      * <code>uint32 limit = 3 [json_name = "limit"];</code>
@@ -1405,7 +1405,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only.
+     * Total number of permits; SEMAPHORE only.
      * </pre>
      *
      * <code>uint32 limit = 3 [json_name = "limit"];</code>
@@ -1421,7 +1421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only.
+     * Total number of permits; SEMAPHORE only.
      * </pre>
      *
      * <code>uint32 limit = 3 [json_name = "limit"];</code>
@@ -1437,8 +1437,8 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
-     * with locks that nobody uses and that have no key; the fencing token never does.
+     * Number of the last hold; zero if the lock was never held. It restarts at 1 after the lock was forgotten: compaction
+     * forgets unused locks that have no key. The fencing token never restarts.
      * </pre>
      *
      * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -1450,8 +1450,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
-     * with locks that nobody uses and that have no key; the fencing token never does.
+     * Number of the last hold; zero if the lock was never held. It restarts at 1 after the lock was forgotten: compaction
+     * forgets unused locks that have no key. The fencing token never restarts.
      * </pre>
      *
      * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -1467,8 +1467,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
-     * with locks that nobody uses and that have no key; the fencing token never does.
+     * Number of the last hold; zero if the lock was never held. It restarts at 1 after the lock was forgotten: compaction
+     * forgets unused locks that have no key. The fencing token never restarts.
      * </pre>
      *
      * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -1495,7 +1495,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1509,7 +1509,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1523,7 +1523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1537,7 +1537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1558,7 +1558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1576,7 +1576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1596,7 +1596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1617,7 +1617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1635,7 +1635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1653,7 +1653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1672,7 +1672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1689,7 +1689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1706,7 +1706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1717,7 +1717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1731,7 +1731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1746,7 +1746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1757,7 +1757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1769,7 +1769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Valid holds, at most 100 (8 in answers to an acquire).
+     * Valid holds, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -1807,7 +1807,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1821,7 +1821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1835,7 +1835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1849,7 +1849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1870,7 +1870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1888,7 +1888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1908,7 +1908,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1929,7 +1929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1947,7 +1947,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1965,7 +1965,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -1984,7 +1984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2001,7 +2001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2018,7 +2018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2029,7 +2029,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2043,7 +2043,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2058,7 +2058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2069,7 +2069,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2081,7 +2081,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, first one first, at most 100; left out in answers to an acquire.
+     * Waiters in queue order, at most 100; left out in responses to an acquire.
      * </pre>
      *
      * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -2119,7 +2119,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2133,7 +2133,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2147,7 +2147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2161,7 +2161,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2182,7 +2182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2200,7 +2200,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2220,7 +2220,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2241,7 +2241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2259,7 +2259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2277,7 +2277,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2296,7 +2296,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2313,7 +2313,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2330,7 +2330,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2341,7 +2341,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2355,7 +2355,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2370,7 +2370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2381,7 +2381,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2393,7 +2393,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lost holds that still count, at most 100 (8 in answers to an acquire).
+     * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
      * </pre>
      *
      * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -2420,7 +2420,7 @@ private static final long serialVersionUID = 0L;
     private int holders_ ;
     /**
      * <pre>
-     * All holders.
+     * Number of all holders.
      * </pre>
      *
      * <code>uint32 holders = 8 [json_name = "holders"];</code>
@@ -2432,7 +2432,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders.
+     * Number of all holders.
      * </pre>
      *
      * <code>uint32 holders = 8 [json_name = "holders"];</code>
@@ -2448,7 +2448,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders.
+     * Number of all holders.
      * </pre>
      *
      * <code>uint32 holders = 8 [json_name = "holders"];</code>
@@ -2464,7 +2464,7 @@ private static final long serialVersionUID = 0L;
     private int waiters_ ;
     /**
      * <pre>
-     * All waiters.
+     * Number of all waiters.
      * </pre>
      *
      * <code>uint32 waiters = 9 [json_name = "waiters"];</code>
@@ -2476,7 +2476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All waiters.
+     * Number of all waiters.
      * </pre>
      *
      * <code>uint32 waiters = 9 [json_name = "waiters"];</code>
@@ -2492,7 +2492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All waiters.
+     * Number of all waiters.
      * </pre>
      *
      * <code>uint32 waiters = 9 [json_name = "waiters"];</code>
@@ -2508,7 +2508,7 @@ private static final long serialVersionUID = 0L;
     private int delayedHolds_ ;
     /**
      * <pre>
-     * All delayed holds.
+     * Number of all delayed holds.
      * </pre>
      *
      * <code>uint32 delayed_holds = 10 [json_name = "delayedHolds"];</code>
@@ -2520,7 +2520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All delayed holds.
+     * Number of all delayed holds.
      * </pre>
      *
      * <code>uint32 delayed_holds = 10 [json_name = "delayedHolds"];</code>
@@ -2536,7 +2536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All delayed holds.
+     * Number of all delayed holds.
      * </pre>
      *
      * <code>uint32 delayed_holds = 10 [json_name = "delayedHolds"];</code>
@@ -2563,7 +2563,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2577,7 +2577,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2591,7 +2591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2605,7 +2605,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2626,7 +2626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2644,7 +2644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2664,7 +2664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2685,7 +2685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2703,7 +2703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2721,7 +2721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2740,7 +2740,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2757,7 +2757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2774,7 +2774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2785,7 +2785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2799,7 +2799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2814,7 +2814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2825,7 +2825,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2837,7 +2837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last holds that ended, newest last, at most 8; only GetLock fills it.
+     * Most recent holds that ended, newest last, at most 8; only set by GetLock.
      * </pre>
      *
      * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -2864,7 +2864,7 @@ private static final long serialVersionUID = 0L;
     private boolean frozen_ ;
     /**
      * <pre>
-     * Whether nothing is granted for the time being, because the cluster was restored.
+     * Whether no lock is granted for now, because the cluster was restored.
      * </pre>
      *
      * <code>bool frozen = 12 [json_name = "frozen"];</code>
@@ -2876,7 +2876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether nothing is granted for the time being, because the cluster was restored.
+     * Whether no lock is granted for now, because the cluster was restored.
      * </pre>
      *
      * <code>bool frozen = 12 [json_name = "frozen"];</code>
@@ -2892,7 +2892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether nothing is granted for the time being, because the cluster was restored.
+     * Whether no lock is granted for now, because the cluster was restored.
      * </pre>
      *
      * <code>bool frozen = 12 [json_name = "frozen"];</code>

@@ -6,7 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * LockMode is how a lock is shared. Modes do not mix while anyone holds, waits or is delayed: SEMAPHORE against the others.
+ * LockMode determines how a lock is shared. As long as a lock has a holder, a waiter or a delayed hold, SEMAPHORE
+ * cannot be mixed with the other modes.
  * </pre>
  *
  * Protobuf enum {@code tenure.v1.LockMode}
@@ -15,7 +16,7 @@ public enum LockMode
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Means EXCLUSIVE in a request; no mode (free) in a response.
+   * In a request: EXCLUSIVE. In a response: no mode, because the lock is free.
    * </pre>
    *
    * <code>LOCK_MODE_UNSPECIFIED = 0;</code>
@@ -39,7 +40,7 @@ public enum LockMode
   LOCK_MODE_SHARED(2),
   /**
    * <pre>
-   * Holders take permits of a limit fixed by the first.
+   * Holders take permits; the first request fixes the total number.
    * </pre>
    *
    * <code>LOCK_MODE_SEMAPHORE = 3;</code>
@@ -50,7 +51,7 @@ public enum LockMode
 
   /**
    * <pre>
-   * Means EXCLUSIVE in a request; no mode (free) in a response.
+   * In a request: EXCLUSIVE. In a response: no mode, because the lock is free.
    * </pre>
    *
    * <code>LOCK_MODE_UNSPECIFIED = 0;</code>
@@ -74,7 +75,7 @@ public enum LockMode
   public static final int LOCK_MODE_SHARED_VALUE = 2;
   /**
    * <pre>
-   * Holders take permits of a limit fixed by the first.
+   * Holders take permits; the first request fixes the total number.
    * </pre>
    *
    * <code>LOCK_MODE_SEMAPHORE = 3;</code>

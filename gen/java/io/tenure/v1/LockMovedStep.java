@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * LockMovedStep tells the new position.
+ * LockMovedStep reports the new position in the queue.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.LockMovedStep}
@@ -217,7 +217,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * LockMovedStep tells the new position.
+   * LockMovedStep reports the new position in the queue.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.LockMovedStep}

@@ -49,7 +49,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Limit of permits; SEMAPHORE only.
+   * Total number of permits; SEMAPHORE only.
    * </pre>
    *
    * <code>uint32 limit = 3 [json_name = "limit"];</code>
@@ -59,8 +59,8 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Number of the last hold; zero when it was never held. It begins again after the lock was forgotten, which compaction does
-   * with locks that nobody uses and that have no key; the fencing token never does.
+   * Number of the last hold; zero if the lock was never held. It restarts at 1 after the lock was forgotten: compaction
+   * forgets unused locks that have no key. The fencing token never restarts.
    * </pre>
    *
    * <code>uint64 lock_index = 4 [json_name = "lockIndex"];</code>
@@ -70,7 +70,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -79,7 +79,7 @@ public interface LockOrBuilder extends
       getHoldsList();
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -87,7 +87,7 @@ public interface LockOrBuilder extends
   io.tenure.v1.Hold getHolds(int index);
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -95,7 +95,7 @@ public interface LockOrBuilder extends
   int getHoldsCount();
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -104,7 +104,7 @@ public interface LockOrBuilder extends
       getHoldsOrBuilderList();
   /**
    * <pre>
-   * Valid holds, at most 100 (8 in answers to an acquire).
+   * Valid holds, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold holds = 5 [json_name = "holds"];</code>
@@ -114,7 +114,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -123,7 +123,7 @@ public interface LockOrBuilder extends
       getPlacesList();
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -131,7 +131,7 @@ public interface LockOrBuilder extends
   io.tenure.v1.Place getPlaces(int index);
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -139,7 +139,7 @@ public interface LockOrBuilder extends
   int getPlacesCount();
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -148,7 +148,7 @@ public interface LockOrBuilder extends
       getPlacesOrBuilderList();
   /**
    * <pre>
-   * Waiters, first one first, at most 100; left out in answers to an acquire.
+   * Waiters in queue order, at most 100; left out in responses to an acquire.
    * </pre>
    *
    * <code>repeated .tenure.v1.Place places = 6 [json_name = "places"];</code>
@@ -158,7 +158,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -167,7 +167,7 @@ public interface LockOrBuilder extends
       getDelayedList();
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -175,7 +175,7 @@ public interface LockOrBuilder extends
   io.tenure.v1.Hold getDelayed(int index);
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -183,7 +183,7 @@ public interface LockOrBuilder extends
   int getDelayedCount();
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -192,7 +192,7 @@ public interface LockOrBuilder extends
       getDelayedOrBuilderList();
   /**
    * <pre>
-   * Lost holds that still count, at most 100 (8 in answers to an acquire).
+   * Lost holds whose lock-delay still runs, at most 100 (8 in responses to an acquire).
    * </pre>
    *
    * <code>repeated .tenure.v1.Hold delayed = 7 [json_name = "delayed"];</code>
@@ -202,7 +202,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * All holders.
+   * Number of all holders.
    * </pre>
    *
    * <code>uint32 holders = 8 [json_name = "holders"];</code>
@@ -212,7 +212,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * All waiters.
+   * Number of all waiters.
    * </pre>
    *
    * <code>uint32 waiters = 9 [json_name = "waiters"];</code>
@@ -222,7 +222,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * All delayed holds.
+   * Number of all delayed holds.
    * </pre>
    *
    * <code>uint32 delayed_holds = 10 [json_name = "delayedHolds"];</code>
@@ -232,7 +232,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -241,7 +241,7 @@ public interface LockOrBuilder extends
       getPastList();
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -249,7 +249,7 @@ public interface LockOrBuilder extends
   io.tenure.v1.PastHold getPast(int index);
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -257,7 +257,7 @@ public interface LockOrBuilder extends
   int getPastCount();
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -266,7 +266,7 @@ public interface LockOrBuilder extends
       getPastOrBuilderList();
   /**
    * <pre>
-   * Last holds that ended, newest last, at most 8; only GetLock fills it.
+   * Most recent holds that ended, newest last, at most 8; only set by GetLock.
    * </pre>
    *
    * <code>repeated .tenure.v1.PastHold past = 11 [json_name = "past"];</code>
@@ -276,7 +276,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Whether nothing is granted for the time being, because the cluster was restored.
+   * Whether no lock is granted for now, because the cluster was restored.
    * </pre>
    *
    * <code>bool frozen = 12 [json_name = "frozen"];</code>

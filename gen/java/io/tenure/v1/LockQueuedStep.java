@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * LockQueuedStep tells where the caller waits and who holds.
+ * LockQueuedStep reports the caller's place in the queue and the holders.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.LockQueuedStep}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Place place_;
   /**
    * <pre>
-   * Where.
+   * The caller's place.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where.
+   * The caller's place.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where.
+   * The caller's place.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Lock lock_;
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -110,7 +110,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -300,7 +300,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * LockQueuedStep tells where the caller waits and who holds.
+   * LockQueuedStep reports the caller's place in the queue and the holders.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.LockQueuedStep}
@@ -514,7 +514,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Place, io.tenure.v1.Place.Builder, io.tenure.v1.PlaceOrBuilder> placeBuilder_;
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -540,7 +540,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -603,7 +603,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -620,7 +620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -647,7 +647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where.
+     * The caller's place.
      * </pre>
      *
      * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Lock, io.tenure.v1.Lock.Builder, io.tenure.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -697,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -717,7 +717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -760,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>

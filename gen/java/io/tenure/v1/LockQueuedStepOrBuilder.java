@@ -10,7 +10,7 @@ public interface LockQueuedStepOrBuilder extends
 
   /**
    * <pre>
-   * Where.
+   * The caller's place.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -19,7 +19,7 @@ public interface LockQueuedStepOrBuilder extends
   boolean hasPlace();
   /**
    * <pre>
-   * Where.
+   * The caller's place.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -28,7 +28,7 @@ public interface LockQueuedStepOrBuilder extends
   io.tenure.v1.Place getPlace();
   /**
    * <pre>
-   * Where.
+   * The caller's place.
    * </pre>
    *
    * <code>.tenure.v1.Place place = 1 [json_name = "place"];</code>
@@ -37,7 +37,7 @@ public interface LockQueuedStepOrBuilder extends
 
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -46,7 +46,7 @@ public interface LockQueuedStepOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>
@@ -55,7 +55,7 @@ public interface LockQueuedStepOrBuilder extends
   io.tenure.v1.Lock getLock();
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 2 [json_name = "lock"];</code>

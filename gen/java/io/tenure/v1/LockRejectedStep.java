@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * LockRejectedStep tells why the wait ended.
+ * LockRejectedStep reports why the wait ended without a grant.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.LockRejectedStep}
@@ -50,7 +50,8 @@ private static final long serialVersionUID = 0L;
   private int cause_ = 0;
   /**
    * <pre>
-   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+   * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+   * and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -61,7 +62,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+   * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+   * and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -77,7 +79,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Operator's reason, if any; where the cause is unspecified, what is known.
+   * The operator's reason, if there was one. If the cause is unspecified: what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -98,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operator's reason, if any; where the cause is unspecified, what is known.
+   * The operator's reason, if there was one. If the cause is unspecified: what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -123,7 +125,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Lock lock_;
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -135,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -147,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -341,7 +343,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * LockRejectedStep tells why the wait ended.
+   * LockRejectedStep reports why the wait ended without a grant.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.LockRejectedStep}
@@ -557,7 +559,8 @@ private static final long serialVersionUID = 0L;
     private int cause_ = 0;
     /**
      * <pre>
-     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+     * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+     * and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -568,7 +571,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+     * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+     * and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -583,7 +587,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+     * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+     * and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -596,7 +601,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+     * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+     * and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -614,7 +620,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+     * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+     * and lost again.
      * </pre>
      *
      * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -630,7 +637,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Operator's reason, if any; where the cause is unspecified, what is known.
+     * The operator's reason, if there was one. If the cause is unspecified: what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -650,7 +657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any; where the cause is unspecified, what is known.
+     * The operator's reason, if there was one. If the cause is unspecified: what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -671,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any; where the cause is unspecified, what is known.
+     * The operator's reason, if there was one. If the cause is unspecified: what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -688,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any; where the cause is unspecified, what is known.
+     * The operator's reason, if there was one. If the cause is unspecified: what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -702,7 +709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any; where the cause is unspecified, what is known.
+     * The operator's reason, if there was one. If the cause is unspecified: what is known.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -724,7 +731,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Lock, io.tenure.v1.Lock.Builder, io.tenure.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -735,7 +742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -750,7 +757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -770,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -788,7 +795,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -813,7 +820,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -830,7 +837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -842,7 +849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -857,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is.
+     * Current state of the lock.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>

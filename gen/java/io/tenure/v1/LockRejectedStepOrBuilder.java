@@ -10,7 +10,8 @@ public interface LockRejectedStepOrBuilder extends
 
   /**
    * <pre>
-   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+   * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+   * and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -19,7 +20,8 @@ public interface LockRejectedStepOrBuilder extends
   int getCauseValue();
   /**
    * <pre>
-   * Why; unspecified where the place is gone and history does not say why any more, or where the lock was granted and lost again.
+   * Why the wait ended. Unspecified if the place is gone and history no longer shows why, or if the lock was granted
+   * and lost again.
    * </pre>
    *
    * <code>.tenure.v1.WaitEndCause cause = 1 [json_name = "cause"];</code>
@@ -29,7 +31,7 @@ public interface LockRejectedStepOrBuilder extends
 
   /**
    * <pre>
-   * Operator's reason, if any; where the cause is unspecified, what is known.
+   * The operator's reason, if there was one. If the cause is unspecified: what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -38,7 +40,7 @@ public interface LockRejectedStepOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Operator's reason, if any; where the cause is unspecified, what is known.
+   * The operator's reason, if there was one. If the cause is unspecified: what is known.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -49,7 +51,7 @@ public interface LockRejectedStepOrBuilder extends
 
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -58,7 +60,7 @@ public interface LockRejectedStepOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>
@@ -67,7 +69,7 @@ public interface LockRejectedStepOrBuilder extends
   io.tenure.v1.Lock getLock();
   /**
    * <pre>
-   * The lock as it is.
+   * Current state of the lock.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 3 [json_name = "lock"];</code>

@@ -4,8 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
- * waiters. Losing a lock race is an answer, not an error.
+ * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+ * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -325,18 +325,19 @@ public final class LockServiceGrpc {
 
   /**
    * <pre>
-   * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-   * waiters. Losing a lock race is an answer, not an error.
+   * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+   * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-     * after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-     * LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+     * AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+     * Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+     * with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+     * guards.
      * </pre>
      */
     default void acquireLock(io.tenure.v1.AcquireLockRequest request,
@@ -346,8 +347,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-     * long and answers once. Errors: those of AcquireLock.
+     * TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+     * queues for at most that time and responds once. Errors: those of AcquireLock.
      * </pre>
      */
     default void tryAcquireLock(io.tenure.v1.TryAcquireLockRequest request,
@@ -357,8 +358,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     default void cancelWait(io.tenure.v1.CancelWaitRequest request,
@@ -368,8 +369,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-     * Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     default void releaseLock(io.tenure.v1.ReleaseLockRequest request,
@@ -401,8 +402,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-     * Errors: INVALID_ARGUMENT without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+     * without reason.
      * </pre>
      */
     default void breakLock(io.tenure.v1.BreakLockRequest request,
@@ -412,8 +413,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-     * Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+     * CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+     * SEQUENCER_INVALID, HISTORY_CHANGED.
      * </pre>
      */
     default void checkSequencer(io.tenure.v1.CheckSequencerRequest request,
@@ -425,8 +426,8 @@ public final class LockServiceGrpc {
   /**
    * Base class for the server implementation of the service LockService.
    * <pre>
-   * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-   * waiters. Losing a lock race is an answer, not an error.
+   * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+   * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
    * </pre>
    */
   public static abstract class LockServiceImplBase
@@ -440,8 +441,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service LockService.
    * <pre>
-   * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-   * waiters. Losing a lock race is an answer, not an error.
+   * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+   * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
    * </pre>
    */
   public static final class LockServiceStub
@@ -459,10 +460,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-     * after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-     * LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+     * AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+     * Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+     * with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+     * guards.
      * </pre>
      */
     public void acquireLock(io.tenure.v1.AcquireLockRequest request,
@@ -473,8 +475,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-     * long and answers once. Errors: those of AcquireLock.
+     * TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+     * queues for at most that time and responds once. Errors: those of AcquireLock.
      * </pre>
      */
     public void tryAcquireLock(io.tenure.v1.TryAcquireLockRequest request,
@@ -485,8 +487,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public void cancelWait(io.tenure.v1.CancelWaitRequest request,
@@ -497,8 +499,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-     * Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public void releaseLock(io.tenure.v1.ReleaseLockRequest request,
@@ -533,8 +535,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-     * Errors: INVALID_ARGUMENT without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+     * without reason.
      * </pre>
      */
     public void breakLock(io.tenure.v1.BreakLockRequest request,
@@ -545,8 +547,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-     * Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+     * CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+     * SEQUENCER_INVALID, HISTORY_CHANGED.
      * </pre>
      */
     public void checkSequencer(io.tenure.v1.CheckSequencerRequest request,
@@ -559,8 +561,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service LockService.
    * <pre>
-   * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-   * waiters. Losing a lock race is an answer, not an error.
+   * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+   * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
    * </pre>
    */
   public static final class LockServiceBlockingV2Stub
@@ -578,10 +580,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-     * after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-     * LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+     * AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+     * Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+     * with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+     * guards.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -593,8 +596,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-     * long and answers once. Errors: those of AcquireLock.
+     * TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+     * queues for at most that time and responds once. Errors: those of AcquireLock.
      * </pre>
      */
     public io.tenure.v1.TryAcquireLockResponse tryAcquireLock(io.tenure.v1.TryAcquireLockRequest request) throws io.grpc.StatusException {
@@ -604,8 +607,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public io.tenure.v1.CancelWaitResponse cancelWait(io.tenure.v1.CancelWaitRequest request) throws io.grpc.StatusException {
@@ -615,8 +618,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-     * Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.ReleaseLockResponse releaseLock(io.tenure.v1.ReleaseLockRequest request) throws io.grpc.StatusException {
@@ -648,8 +651,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-     * Errors: INVALID_ARGUMENT without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+     * without reason.
      * </pre>
      */
     public io.tenure.v1.BreakLockResponse breakLock(io.tenure.v1.BreakLockRequest request) throws io.grpc.StatusException {
@@ -659,8 +662,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-     * Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+     * CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+     * SEQUENCER_INVALID, HISTORY_CHANGED.
      * </pre>
      */
     public io.tenure.v1.CheckSequencerResponse checkSequencer(io.tenure.v1.CheckSequencerRequest request) throws io.grpc.StatusException {
@@ -672,8 +675,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service LockService.
    * <pre>
-   * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-   * waiters. Losing a lock race is an answer, not an error.
+   * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+   * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
    * </pre>
    */
   public static final class LockServiceBlockingStub
@@ -691,10 +694,11 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * AcquireLock takes a lock or queues for it, and tells what happens: queued, moved, granted or rejected. The stream ends
-     * after granted or rejected. A broken stream alone keeps the place; call again with the same session and owner to find it.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH,
-     * LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, guards' errors.
+     * AcquireLock acquires a lock or waits in its queue. It streams queued, moved, then granted or rejected, and ends.
+     * Unless leave_on_disconnect applies, a broken stream does not lose the place in the queue; to resume, call again
+     * with the same session and owner. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, LOCK_MODE_MISMATCH, LIMIT_EXCEEDED, KEY_EMPTY, KEY_TOO_LONG, TOO_LARGE, and the errors of
+     * guards.
      * </pre>
      */
     public java.util.Iterator<io.tenure.v1.AcquireLockResponse> acquireLock(
@@ -705,8 +709,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-     * long and answers once. Errors: those of AcquireLock.
+     * TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+     * queues for at most that time and responds once. Errors: those of AcquireLock.
      * </pre>
      */
     public io.tenure.v1.TryAcquireLockResponse tryAcquireLock(io.tenure.v1.TryAcquireLockRequest request) {
@@ -716,8 +720,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public io.tenure.v1.CancelWaitResponse cancelWait(io.tenure.v1.CancelWaitRequest request) {
@@ -727,8 +731,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-     * Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.ReleaseLockResponse releaseLock(io.tenure.v1.ReleaseLockRequest request) {
@@ -760,8 +764,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-     * Errors: INVALID_ARGUMENT without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+     * without reason.
      * </pre>
      */
     public io.tenure.v1.BreakLockResponse breakLock(io.tenure.v1.BreakLockRequest request) {
@@ -771,8 +775,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-     * Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+     * CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+     * SEQUENCER_INVALID, HISTORY_CHANGED.
      * </pre>
      */
     public io.tenure.v1.CheckSequencerResponse checkSequencer(io.tenure.v1.CheckSequencerRequest request) {
@@ -784,8 +788,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
    * <pre>
-   * LockService takes and gives back locks. A lock is a key; beside the value it has holders and a replicated FIFO queue of
-   * waiters. Losing a lock race is an answer, not an error.
+   * LockService acquires and releases locks. A lock is a key. Besides its value, the key then has holders and a
+   * replicated FIFO queue of waiters. Losing a race for a lock is a normal response, not an error.
    * </pre>
    */
   public static final class LockServiceFutureStub
@@ -803,8 +807,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * TryAcquireLock takes a lock if it is free and nobody waits, or tells who holds it. With wait it queues for at most that
-     * long and answers once. Errors: those of AcquireLock.
+     * TryAcquireLock acquires a lock if it is free and no client waits; otherwise it returns the holders. With wait, it
+     * queues for at most that time and responds once. Errors: those of AcquireLock.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.TryAcquireLockResponse> tryAcquireLock(
@@ -815,8 +819,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CancelWait gives up a place in a queue. If the grant came first, the answer carries the hold.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CancelWaitResponse> cancelWait(
@@ -827,8 +831,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock gives a lock back; the next waiters are granted in the same step. Releasing what is not held is an answer.
-     * Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, guards' errors.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
+     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ReleaseLockResponse> releaseLock(
@@ -863,8 +867,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders, for operators. Lock-delay applies.
-     * Errors: INVALID_ARGUMENT without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
+     * without reason.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.BreakLockResponse> breakLock(
@@ -875,8 +879,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * CheckSequencer tells whether a sequencer still holds. It is linearizable and compares tokens.
-     * Errors: SEQUENCER_INVALID, HISTORY_CHANGED.
+     * CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
+     * SEQUENCER_INVALID, HISTORY_CHANGED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CheckSequencerResponse> checkSequencer(

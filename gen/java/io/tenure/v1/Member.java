@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private long id_ = 0L;
   /**
    * <pre>
-   * Its id; random, never reused. In JSON a string of digits.
+   * Its id: random, never reused. In JSON it is a string of digits.
    * </pre>
    *
    * <code>uint64 id = 1 [json_name = "id"];</code>
@@ -117,7 +117,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object clientAddress_ = "";
   /**
    * <pre>
-   * host:port for gRPC clients, as advertised.
+   * Advertised host:port for gRPC clients.
    * </pre>
    *
    * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * host:port for gRPC clients, as advertised.
+   * Advertised host:port for gRPC clients.
    * </pre>
    *
    * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object httpAddress_ = "";
   /**
    * <pre>
-   * host:port for HTTP clients, as advertised.
+   * Advertised host:port for HTTP clients.
    * </pre>
    *
    * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -185,7 +185,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * host:port for HTTP clients, as advertised.
+   * Advertised host:port for HTTP clients.
    * </pre>
    *
    * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -211,7 +211,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object peerAddress_ = "";
   /**
    * <pre>
-   * host:port for other members, as advertised.
+   * Advertised host:port for other members.
    * </pre>
    *
    * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * host:port for other members, as advertised.
+   * Advertised host:port for other members.
    * </pre>
    *
    * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -257,7 +257,7 @@ private static final long serialVersionUID = 0L;
   private boolean learner_ = false;
   /**
    * <pre>
-   * Whether it does not vote.
+   * Whether it is a learner, which does not vote.
    * </pre>
    *
    * <code>bool learner = 6 [json_name = "learner"];</code>
@@ -272,7 +272,7 @@ private static final long serialVersionUID = 0L;
   private boolean leader_ = false;
   /**
    * <pre>
-   * Whether it leads.
+   * Whether it is the leader.
    * </pre>
    *
    * <code>bool leader = 7 [json_name = "leader"];</code>
@@ -335,7 +335,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object version_ = "";
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 9 [json_name = "version"];</code>
@@ -356,7 +356,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 9 [json_name = "version"];</code>
@@ -381,7 +381,7 @@ private static final long serialVersionUID = 0L;
   private boolean reachable_ = false;
   /**
    * <pre>
-   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * Whether the answering member can reach it. Unset for itself, or if not known.
    * </pre>
    *
    * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -393,7 +393,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * Whether the answering member can reach it. Unset for itself, or if not known.
    * </pre>
    *
    * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -408,7 +408,7 @@ private static final long serialVersionUID = 0L;
   private long lag_ = 0L;
   /**
    * <pre>
-   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
    * </pre>
    *
    * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
@@ -420,7 +420,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
    * </pre>
    *
    * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
@@ -1018,7 +1018,7 @@ private static final long serialVersionUID = 0L;
     private long id_ ;
     /**
      * <pre>
-     * Its id; random, never reused. In JSON a string of digits.
+     * Its id: random, never reused. In JSON it is a string of digits.
      * </pre>
      *
      * <code>uint64 id = 1 [json_name = "id"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id; random, never reused. In JSON a string of digits.
+     * Its id: random, never reused. In JSON it is a string of digits.
      * </pre>
      *
      * <code>uint64 id = 1 [json_name = "id"];</code>
@@ -1046,7 +1046,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id; random, never reused. In JSON a string of digits.
+     * Its id: random, never reused. In JSON it is a string of digits.
      * </pre>
      *
      * <code>uint64 id = 1 [json_name = "id"];</code>
@@ -1154,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object clientAddress_ = "";
     /**
      * <pre>
-     * host:port for gRPC clients, as advertised.
+     * Advertised host:port for gRPC clients.
      * </pre>
      *
      * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -1174,7 +1174,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for gRPC clients, as advertised.
+     * Advertised host:port for gRPC clients.
      * </pre>
      *
      * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -1195,7 +1195,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for gRPC clients, as advertised.
+     * Advertised host:port for gRPC clients.
      * </pre>
      *
      * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -1212,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for gRPC clients, as advertised.
+     * Advertised host:port for gRPC clients.
      * </pre>
      *
      * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -1226,7 +1226,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for gRPC clients, as advertised.
+     * Advertised host:port for gRPC clients.
      * </pre>
      *
      * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object httpAddress_ = "";
     /**
      * <pre>
-     * host:port for HTTP clients, as advertised.
+     * Advertised host:port for HTTP clients.
      * </pre>
      *
      * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -1266,7 +1266,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for HTTP clients, as advertised.
+     * Advertised host:port for HTTP clients.
      * </pre>
      *
      * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -1287,7 +1287,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for HTTP clients, as advertised.
+     * Advertised host:port for HTTP clients.
      * </pre>
      *
      * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for HTTP clients, as advertised.
+     * Advertised host:port for HTTP clients.
      * </pre>
      *
      * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -1318,7 +1318,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for HTTP clients, as advertised.
+     * Advertised host:port for HTTP clients.
      * </pre>
      *
      * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -1338,7 +1338,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object peerAddress_ = "";
     /**
      * <pre>
-     * host:port for other members, as advertised.
+     * Advertised host:port for other members.
      * </pre>
      *
      * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -1358,7 +1358,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members, as advertised.
+     * Advertised host:port for other members.
      * </pre>
      *
      * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -1379,7 +1379,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members, as advertised.
+     * Advertised host:port for other members.
      * </pre>
      *
      * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -1396,7 +1396,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members, as advertised.
+     * Advertised host:port for other members.
      * </pre>
      *
      * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -1410,7 +1410,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * host:port for other members, as advertised.
+     * Advertised host:port for other members.
      * </pre>
      *
      * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -1430,7 +1430,7 @@ private static final long serialVersionUID = 0L;
     private boolean learner_ ;
     /**
      * <pre>
-     * Whether it does not vote.
+     * Whether it is a learner, which does not vote.
      * </pre>
      *
      * <code>bool learner = 6 [json_name = "learner"];</code>
@@ -1442,7 +1442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it does not vote.
+     * Whether it is a learner, which does not vote.
      * </pre>
      *
      * <code>bool learner = 6 [json_name = "learner"];</code>
@@ -1458,7 +1458,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it does not vote.
+     * Whether it is a learner, which does not vote.
      * </pre>
      *
      * <code>bool learner = 6 [json_name = "learner"];</code>
@@ -1474,7 +1474,7 @@ private static final long serialVersionUID = 0L;
     private boolean leader_ ;
     /**
      * <pre>
-     * Whether it leads.
+     * Whether it is the leader.
      * </pre>
      *
      * <code>bool leader = 7 [json_name = "leader"];</code>
@@ -1486,7 +1486,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it leads.
+     * Whether it is the leader.
      * </pre>
      *
      * <code>bool leader = 7 [json_name = "leader"];</code>
@@ -1502,7 +1502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it leads.
+     * Whether it is the leader.
      * </pre>
      *
      * <code>bool leader = 7 [json_name = "leader"];</code>
@@ -1610,7 +1610,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object version_ = "";
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 9 [json_name = "version"];</code>
@@ -1630,7 +1630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 9 [json_name = "version"];</code>
@@ -1651,7 +1651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 9 [json_name = "version"];</code>
@@ -1668,7 +1668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 9 [json_name = "version"];</code>
@@ -1682,7 +1682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Version of its program.
+     * Version of its binary.
      * </pre>
      *
      * <code>string version = 9 [json_name = "version"];</code>
@@ -1702,7 +1702,7 @@ private static final long serialVersionUID = 0L;
     private boolean reachable_ ;
     /**
      * <pre>
-     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * Whether the answering member can reach it. Unset for itself, or if not known.
      * </pre>
      *
      * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -1714,7 +1714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * Whether the answering member can reach it. Unset for itself, or if not known.
      * </pre>
      *
      * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -1726,7 +1726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * Whether the answering member can reach it. Unset for itself, or if not known.
      * </pre>
      *
      * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -1742,7 +1742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the answering member reaches it. Unset for itself, and where it does not know.
+     * Whether the answering member can reach it. Unset for itself, or if not known.
      * </pre>
      *
      * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -1758,7 +1758,7 @@ private static final long serialVersionUID = 0L;
     private long lag_ ;
     /**
      * <pre>
-     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
      * </pre>
      *
      * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
@@ -1770,7 +1770,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
      * </pre>
      *
      * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
@@ -1782,7 +1782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
      * </pre>
      *
      * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
@@ -1798,7 +1798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+     * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
      * </pre>
      *
      * <code>optional uint64 lag = 11 [json_name = "lag"];</code>

@@ -10,7 +10,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * Its id; random, never reused. In JSON a string of digits.
+   * Its id: random, never reused. In JSON it is a string of digits.
    * </pre>
    *
    * <code>uint64 id = 1 [json_name = "id"];</code>
@@ -40,7 +40,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * host:port for gRPC clients, as advertised.
+   * Advertised host:port for gRPC clients.
    * </pre>
    *
    * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -49,7 +49,7 @@ public interface MemberOrBuilder extends
   java.lang.String getClientAddress();
   /**
    * <pre>
-   * host:port for gRPC clients, as advertised.
+   * Advertised host:port for gRPC clients.
    * </pre>
    *
    * <code>string client_address = 3 [json_name = "clientAddress"];</code>
@@ -60,7 +60,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * host:port for HTTP clients, as advertised.
+   * Advertised host:port for HTTP clients.
    * </pre>
    *
    * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -69,7 +69,7 @@ public interface MemberOrBuilder extends
   java.lang.String getHttpAddress();
   /**
    * <pre>
-   * host:port for HTTP clients, as advertised.
+   * Advertised host:port for HTTP clients.
    * </pre>
    *
    * <code>string http_address = 4 [json_name = "httpAddress"];</code>
@@ -80,7 +80,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * host:port for other members, as advertised.
+   * Advertised host:port for other members.
    * </pre>
    *
    * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -89,7 +89,7 @@ public interface MemberOrBuilder extends
   java.lang.String getPeerAddress();
   /**
    * <pre>
-   * host:port for other members, as advertised.
+   * Advertised host:port for other members.
    * </pre>
    *
    * <code>string peer_address = 5 [json_name = "peerAddress"];</code>
@@ -100,7 +100,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * Whether it does not vote.
+   * Whether it is a learner, which does not vote.
    * </pre>
    *
    * <code>bool learner = 6 [json_name = "learner"];</code>
@@ -110,7 +110,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * Whether it leads.
+   * Whether it is the leader.
    * </pre>
    *
    * <code>bool leader = 7 [json_name = "leader"];</code>
@@ -140,7 +140,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 9 [json_name = "version"];</code>
@@ -149,7 +149,7 @@ public interface MemberOrBuilder extends
   java.lang.String getVersion();
   /**
    * <pre>
-   * Version of its program.
+   * Version of its binary.
    * </pre>
    *
    * <code>string version = 9 [json_name = "version"];</code>
@@ -160,7 +160,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * Whether the answering member can reach it. Unset for itself, or if not known.
    * </pre>
    *
    * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -169,7 +169,7 @@ public interface MemberOrBuilder extends
   boolean hasReachable();
   /**
    * <pre>
-   * Whether the answering member reaches it. Unset for itself, and where it does not know.
+   * Whether the answering member can reach it. Unset for itself, or if not known.
    * </pre>
    *
    * <code>optional bool reachable = 10 [json_name = "reachable"];</code>
@@ -179,7 +179,7 @@ public interface MemberOrBuilder extends
 
   /**
    * <pre>
-   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
    * </pre>
    *
    * <code>optional uint64 lag = 11 [json_name = "lag"];</code>
@@ -188,7 +188,7 @@ public interface MemberOrBuilder extends
   boolean hasLag();
   /**
    * <pre>
-   * How many entries of the log it lacks, as the leader knows. Unset in answers of other members.
+   * Number of log entries that it lacks. Only the leader knows it; unset in responses of other members.
    * </pre>
    *
    * <code>optional uint64 lag = 11 [json_name = "lag"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ObserveRequest names the election.
+ * ObserveRequest identifies the election.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ObserveRequest}
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ObserveRequest names the election.
+   * ObserveRequest identifies the election.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ObserveRequest}

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ObserveResponse tells who leads now.
+ * ObserveResponse reports the current leader.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ObserveResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Leader leader_;
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -110,7 +110,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -327,7 +327,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ObserveResponse tells who leads now.
+   * ObserveResponse reports the current leader.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ObserveResponse}
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -599,7 +599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -710,7 +710,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Leader, io.tenure.v1.Leader.Builder, io.tenure.v1.LeaderOrBuilder> leaderBuilder_;
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -721,7 +721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -736,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -816,7 +816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -828,7 +828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leader; unset when there is none.
+     * The leader; unset if there is none.
      * </pre>
      *
      * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>

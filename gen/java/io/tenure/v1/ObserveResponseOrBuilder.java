@@ -10,7 +10,7 @@ public interface ObserveResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface ObserveResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface ObserveResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface ObserveResponseOrBuilder extends
 
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -46,7 +46,7 @@ public interface ObserveResponseOrBuilder extends
   boolean hasLeader();
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>
@@ -55,7 +55,7 @@ public interface ObserveResponseOrBuilder extends
   io.tenure.v1.Leader getLeader();
   /**
    * <pre>
-   * The leader; unset when there is none.
+   * The leader; unset if there is none.
    * </pre>
    *
    * <code>.tenure.v1.Leader leader = 2 [json_name = "leader"];</code>

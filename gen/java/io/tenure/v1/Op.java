@@ -6,7 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Op is one operation of a transaction. The nested requests' own options must not carry request ids, keys or guards.
+ * Op is one operation of a transaction. The options of the nested requests must not contain request ids, idempotency
+ * keys or guards.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Op}
@@ -100,7 +101,7 @@ private static final long serialVersionUID = 0L;
   public static final int GET_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Reads a key; a missing one is an answer.
+   * Reads a key; a missing key is not an error.
    * </pre>
    *
    * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -112,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reads a key; a missing one is an answer.
+   * Reads a key; a missing key is not an error.
    * </pre>
    *
    * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -127,7 +128,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reads a key; a missing one is an answer.
+   * Reads a key; a missing key is not an error.
    * </pre>
    *
    * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -315,7 +316,7 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_LOCK_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * Takes a lock without waiting; must succeed.
+   * Acquires a lock without waiting; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -327,7 +328,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Takes a lock without waiting; must succeed.
+   * Acquires a lock without waiting; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -342,7 +343,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Takes a lock without waiting; must succeed.
+   * Acquires a lock without waiting; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -358,7 +359,7 @@ private static final long serialVersionUID = 0L;
   public static final int RELEASE_LOCK_FIELD_NUMBER = 7;
   /**
    * <pre>
-   * Gives a lock back; must succeed.
+   * Releases a lock; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -370,7 +371,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Gives a lock back; must succeed.
+   * Releases a lock; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -385,7 +386,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Gives a lock back; must succeed.
+   * Releases a lock; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -718,7 +719,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Op is one operation of a transaction. The nested requests' own options must not carry request ids, keys or guards.
+   * Op is one operation of a transaction. The options of the nested requests must not contain request ids, idempotency
+   * keys or guards.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Op}
@@ -1052,7 +1054,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.GetRequest, io.tenure.v1.GetRequest.Builder, io.tenure.v1.GetRequestOrBuilder> getBuilder_;
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1064,7 +1066,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1086,7 +1088,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1106,7 +1108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1124,7 +1126,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1151,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1174,7 +1176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1184,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1202,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reads a key; a missing one is an answer.
+     * Reads a key; a missing key is not an error.
      * </pre>
      *
      * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -1942,7 +1944,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.TryAcquireLockRequest, io.tenure.v1.TryAcquireLockRequest.Builder, io.tenure.v1.TryAcquireLockRequestOrBuilder> acquireLockBuilder_;
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1954,7 +1956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1976,7 +1978,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1996,7 +1998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2014,7 +2016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2041,7 +2043,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2064,7 +2066,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2074,7 +2076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2092,7 +2094,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Takes a lock without waiting; must succeed.
+     * Acquires a lock without waiting; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2120,7 +2122,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReleaseLockRequest, io.tenure.v1.ReleaseLockRequest.Builder, io.tenure.v1.ReleaseLockRequestOrBuilder> releaseLockBuilder_;
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2132,7 +2134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2154,7 +2156,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2174,7 +2176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2192,7 +2194,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2219,7 +2221,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2242,7 +2244,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2252,7 +2254,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2270,7 +2272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Gives a lock back; must succeed.
+     * Releases a lock; must succeed.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>

@@ -10,7 +10,7 @@ public interface OpOrBuilder extends
 
   /**
    * <pre>
-   * Reads a key; a missing one is an answer.
+   * Reads a key; a missing key is not an error.
    * </pre>
    *
    * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -19,7 +19,7 @@ public interface OpOrBuilder extends
   boolean hasGet();
   /**
    * <pre>
-   * Reads a key; a missing one is an answer.
+   * Reads a key; a missing key is not an error.
    * </pre>
    *
    * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -28,7 +28,7 @@ public interface OpOrBuilder extends
   io.tenure.v1.GetRequest getGet();
   /**
    * <pre>
-   * Reads a key; a missing one is an answer.
+   * Reads a key; a missing key is not an error.
    * </pre>
    *
    * <code>.tenure.v1.GetRequest get = 1 [json_name = "get"];</code>
@@ -145,7 +145,7 @@ public interface OpOrBuilder extends
 
   /**
    * <pre>
-   * Takes a lock without waiting; must succeed.
+   * Acquires a lock without waiting; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -154,7 +154,7 @@ public interface OpOrBuilder extends
   boolean hasAcquireLock();
   /**
    * <pre>
-   * Takes a lock without waiting; must succeed.
+   * Acquires a lock without waiting; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -163,7 +163,7 @@ public interface OpOrBuilder extends
   io.tenure.v1.TryAcquireLockRequest getAcquireLock();
   /**
    * <pre>
-   * Takes a lock without waiting; must succeed.
+   * Acquires a lock without waiting; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockRequest acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -172,7 +172,7 @@ public interface OpOrBuilder extends
 
   /**
    * <pre>
-   * Gives a lock back; must succeed.
+   * Releases a lock; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -181,7 +181,7 @@ public interface OpOrBuilder extends
   boolean hasReleaseLock();
   /**
    * <pre>
-   * Gives a lock back; must succeed.
+   * Releases a lock; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>
@@ -190,7 +190,7 @@ public interface OpOrBuilder extends
   io.tenure.v1.ReleaseLockRequest getReleaseLock();
   /**
    * <pre>
-   * Gives a lock back; must succeed.
+   * Releases a lock; must succeed.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockRequest release_lock = 7 [json_name = "releaseLock"];</code>

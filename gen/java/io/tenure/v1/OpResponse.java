@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * OpResponse is what one operation returned. Nested headers are unset.
+ * OpResponse is the response of one operation. Nested headers are unset.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.OpResponse}
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   public static final int GET_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Get's; kv is unset when the key is missing.
+   * Of Get; kv is unset if the key does not exist.
    * </pre>
    *
    * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -110,7 +110,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Get's; kv is unset when the key is missing.
+   * Of Get; kv is unset if the key does not exist.
    * </pre>
    *
    * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Get's; kv is unset when the key is missing.
+   * Of Get; kv is unset if the key does not exist.
    * </pre>
    *
    * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   public static final int LIST_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * List's; next_page_token is set when there is more, and empty otherwise.
+   * Of List; next_page_token is set if there are more keys.
    * </pre>
    *
    * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * List's; next_page_token is set when there is more, and empty otherwise.
+   * Of List; next_page_token is set if there are more keys.
    * </pre>
    *
    * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * List's; next_page_token is set when there is more, and empty otherwise.
+   * Of List; next_page_token is set if there are more keys.
    * </pre>
    *
    * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   public static final int PUT_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Put's.
+   * Of Put.
    * </pre>
    *
    * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -196,7 +196,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Put's.
+   * Of Put.
    * </pre>
    *
    * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -211,7 +211,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Put's.
+   * Of Put.
    * </pre>
    *
    * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -227,7 +227,7 @@ private static final long serialVersionUID = 0L;
   public static final int DELETE_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Delete's.
+   * Of Delete.
    * </pre>
    *
    * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -239,7 +239,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Delete's.
+   * Of Delete.
    * </pre>
    *
    * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -254,7 +254,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Delete's.
+   * Of Delete.
    * </pre>
    *
    * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -270,7 +270,7 @@ private static final long serialVersionUID = 0L;
   public static final int DELETE_PREFIX_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * DeletePrefix's.
+   * Of DeletePrefix.
    * </pre>
    *
    * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -282,7 +282,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * DeletePrefix's.
+   * Of DeletePrefix.
    * </pre>
    *
    * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -297,7 +297,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * DeletePrefix's.
+   * Of DeletePrefix.
    * </pre>
    *
    * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -313,7 +313,7 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_LOCK_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * TryAcquireLock's.
+   * Of TryAcquireLock.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -325,7 +325,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * TryAcquireLock's.
+   * Of TryAcquireLock.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -340,7 +340,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * TryAcquireLock's.
+   * Of TryAcquireLock.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -356,7 +356,7 @@ private static final long serialVersionUID = 0L;
   public static final int RELEASE_LOCK_FIELD_NUMBER = 7;
   /**
    * <pre>
-   * ReleaseLock's.
+   * Of ReleaseLock.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -368,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReleaseLock's.
+   * Of ReleaseLock.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -383,7 +383,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReleaseLock's.
+   * Of ReleaseLock.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -658,7 +658,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OpResponse is what one operation returned. Nested headers are unset.
+   * OpResponse is the response of one operation. Nested headers are unset.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.OpResponse}
@@ -974,7 +974,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.GetResponse, io.tenure.v1.GetResponse.Builder, io.tenure.v1.GetResponseOrBuilder> getBuilder_;
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1008,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1046,7 +1046,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1073,7 +1073,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1096,7 +1096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1106,7 +1106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1124,7 +1124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Get's; kv is unset when the key is missing.
+     * Of Get; kv is unset if the key does not exist.
      * </pre>
      *
      * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -1152,7 +1152,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ListResponse, io.tenure.v1.ListResponse.Builder, io.tenure.v1.ListResponseOrBuilder> listBuilder_;
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1164,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1186,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1206,7 +1206,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1224,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1251,7 +1251,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1274,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1284,7 +1284,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1302,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * List's; next_page_token is set when there is more, and empty otherwise.
+     * Of List; next_page_token is set if there are more keys.
      * </pre>
      *
      * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -1330,7 +1330,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.PutResponse, io.tenure.v1.PutResponse.Builder, io.tenure.v1.PutResponseOrBuilder> putBuilder_;
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1342,7 +1342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1364,7 +1364,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1384,7 +1384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1402,7 +1402,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1429,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1452,7 +1452,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1462,7 +1462,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1480,7 +1480,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Put's.
+     * Of Put.
      * </pre>
      *
      * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -1508,7 +1508,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.DeleteResponse, io.tenure.v1.DeleteResponse.Builder, io.tenure.v1.DeleteResponseOrBuilder> deleteBuilder_;
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1520,7 +1520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1542,7 +1542,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1562,7 +1562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1580,7 +1580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1607,7 +1607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1630,7 +1630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1640,7 +1640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1658,7 +1658,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete's.
+     * Of Delete.
      * </pre>
      *
      * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -1686,7 +1686,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.DeletePrefixResponse, io.tenure.v1.DeletePrefixResponse.Builder, io.tenure.v1.DeletePrefixResponseOrBuilder> deletePrefixBuilder_;
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1698,7 +1698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1720,7 +1720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1740,7 +1740,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1758,7 +1758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1785,7 +1785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1808,7 +1808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1818,7 +1818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1836,7 +1836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * DeletePrefix's.
+     * Of DeletePrefix.
      * </pre>
      *
      * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -1864,7 +1864,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.TryAcquireLockResponse, io.tenure.v1.TryAcquireLockResponse.Builder, io.tenure.v1.TryAcquireLockResponseOrBuilder> acquireLockBuilder_;
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1876,7 +1876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1898,7 +1898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1918,7 +1918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1936,7 +1936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1963,7 +1963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1986,7 +1986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -1996,7 +1996,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2014,7 +2014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * TryAcquireLock's.
+     * Of TryAcquireLock.
      * </pre>
      *
      * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -2042,7 +2042,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ReleaseLockResponse, io.tenure.v1.ReleaseLockResponse.Builder, io.tenure.v1.ReleaseLockResponseOrBuilder> releaseLockBuilder_;
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2054,7 +2054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2076,7 +2076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2096,7 +2096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2114,7 +2114,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2141,7 +2141,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2164,7 +2164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2174,7 +2174,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -2192,7 +2192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ReleaseLock's.
+     * Of ReleaseLock.
      * </pre>
      *
      * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>

@@ -10,7 +10,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * Get's; kv is unset when the key is missing.
+   * Of Get; kv is unset if the key does not exist.
    * </pre>
    *
    * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -19,7 +19,7 @@ public interface OpResponseOrBuilder extends
   boolean hasGet();
   /**
    * <pre>
-   * Get's; kv is unset when the key is missing.
+   * Of Get; kv is unset if the key does not exist.
    * </pre>
    *
    * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -28,7 +28,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.GetResponse getGet();
   /**
    * <pre>
-   * Get's; kv is unset when the key is missing.
+   * Of Get; kv is unset if the key does not exist.
    * </pre>
    *
    * <code>.tenure.v1.GetResponse get = 1 [json_name = "get"];</code>
@@ -37,7 +37,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * List's; next_page_token is set when there is more, and empty otherwise.
+   * Of List; next_page_token is set if there are more keys.
    * </pre>
    *
    * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -46,7 +46,7 @@ public interface OpResponseOrBuilder extends
   boolean hasList();
   /**
    * <pre>
-   * List's; next_page_token is set when there is more, and empty otherwise.
+   * Of List; next_page_token is set if there are more keys.
    * </pre>
    *
    * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -55,7 +55,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.ListResponse getList();
   /**
    * <pre>
-   * List's; next_page_token is set when there is more, and empty otherwise.
+   * Of List; next_page_token is set if there are more keys.
    * </pre>
    *
    * <code>.tenure.v1.ListResponse list = 2 [json_name = "list"];</code>
@@ -64,7 +64,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * Put's.
+   * Of Put.
    * </pre>
    *
    * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -73,7 +73,7 @@ public interface OpResponseOrBuilder extends
   boolean hasPut();
   /**
    * <pre>
-   * Put's.
+   * Of Put.
    * </pre>
    *
    * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -82,7 +82,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.PutResponse getPut();
   /**
    * <pre>
-   * Put's.
+   * Of Put.
    * </pre>
    *
    * <code>.tenure.v1.PutResponse put = 3 [json_name = "put"];</code>
@@ -91,7 +91,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * Delete's.
+   * Of Delete.
    * </pre>
    *
    * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -100,7 +100,7 @@ public interface OpResponseOrBuilder extends
   boolean hasDelete();
   /**
    * <pre>
-   * Delete's.
+   * Of Delete.
    * </pre>
    *
    * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -109,7 +109,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.DeleteResponse getDelete();
   /**
    * <pre>
-   * Delete's.
+   * Of Delete.
    * </pre>
    *
    * <code>.tenure.v1.DeleteResponse delete = 4 [json_name = "delete"];</code>
@@ -118,7 +118,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * DeletePrefix's.
+   * Of DeletePrefix.
    * </pre>
    *
    * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -127,7 +127,7 @@ public interface OpResponseOrBuilder extends
   boolean hasDeletePrefix();
   /**
    * <pre>
-   * DeletePrefix's.
+   * Of DeletePrefix.
    * </pre>
    *
    * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -136,7 +136,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.DeletePrefixResponse getDeletePrefix();
   /**
    * <pre>
-   * DeletePrefix's.
+   * Of DeletePrefix.
    * </pre>
    *
    * <code>.tenure.v1.DeletePrefixResponse delete_prefix = 5 [json_name = "deletePrefix"];</code>
@@ -145,7 +145,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * TryAcquireLock's.
+   * Of TryAcquireLock.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -154,7 +154,7 @@ public interface OpResponseOrBuilder extends
   boolean hasAcquireLock();
   /**
    * <pre>
-   * TryAcquireLock's.
+   * Of TryAcquireLock.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -163,7 +163,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.TryAcquireLockResponse getAcquireLock();
   /**
    * <pre>
-   * TryAcquireLock's.
+   * Of TryAcquireLock.
    * </pre>
    *
    * <code>.tenure.v1.TryAcquireLockResponse acquire_lock = 6 [json_name = "acquireLock"];</code>
@@ -172,7 +172,7 @@ public interface OpResponseOrBuilder extends
 
   /**
    * <pre>
-   * ReleaseLock's.
+   * Of ReleaseLock.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -181,7 +181,7 @@ public interface OpResponseOrBuilder extends
   boolean hasReleaseLock();
   /**
    * <pre>
-   * ReleaseLock's.
+   * Of ReleaseLock.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>
@@ -190,7 +190,7 @@ public interface OpResponseOrBuilder extends
   io.tenure.v1.ReleaseLockResponse getReleaseLock();
   /**
    * <pre>
-   * ReleaseLock's.
+   * Of ReleaseLock.
    * </pre>
    *
    * <code>.tenure.v1.ReleaseLockResponse release_lock = 7 [json_name = "releaseLock"];</code>

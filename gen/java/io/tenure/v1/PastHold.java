@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * PastHold tells why a holder is one no more.
+ * PastHold describes a hold that has ended.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.PastHold}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Session that held: a UUID.
+   * Session that held the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session that held: a UUID.
+   * Session that held the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -251,7 +251,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Operator's reason, if any.
+   * The operator's reason, if there was one.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -272,7 +272,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operator's reason, if any.
+   * The operator's reason, if there was one.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -297,7 +297,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp grantTime_;
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -309,7 +309,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -321,7 +321,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -335,7 +335,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp endTime_;
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -347,7 +347,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -359,7 +359,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -623,7 +623,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * PastHold tells why a holder is one no more.
+   * PastHold describes a hold that has ended.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.PastHold}
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Session that held: a UUID.
+     * Session that held the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -947,7 +947,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that held: a UUID.
+     * Session that held the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -968,7 +968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that held: a UUID.
+     * Session that held the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -985,7 +985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that held: a UUID.
+     * Session that held the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -999,7 +999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that held: a UUID.
+     * Session that held the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -1364,7 +1364,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Operator's reason, if any.
+     * The operator's reason, if there was one.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1384,7 +1384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * The operator's reason, if there was one.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1405,7 +1405,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * The operator's reason, if there was one.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1422,7 +1422,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * The operator's reason, if there was one.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1436,7 +1436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator's reason, if any.
+     * The operator's reason, if there was one.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1458,7 +1458,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> grantTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1469,7 +1469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1484,7 +1484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1504,7 +1504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1522,7 +1522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1547,7 +1547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1564,7 +1564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1576,7 +1576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1591,7 +1591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the grant, for people.
+     * Wall-clock time of the grant, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -1615,7 +1615,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> endTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1626,7 +1626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1641,7 +1641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1661,7 +1661,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1679,7 +1679,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1704,7 +1704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1721,7 +1721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1733,7 +1733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -1748,7 +1748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>

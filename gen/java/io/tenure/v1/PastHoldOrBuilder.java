@@ -10,7 +10,7 @@ public interface PastHoldOrBuilder extends
 
   /**
    * <pre>
-   * Session that held: a UUID.
+   * Session that held the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -19,7 +19,7 @@ public interface PastHoldOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Session that held: a UUID.
+   * Session that held the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 1 [json_name = "sessionId"];</code>
@@ -109,7 +109,7 @@ public interface PastHoldOrBuilder extends
 
   /**
    * <pre>
-   * Operator's reason, if any.
+   * The operator's reason, if there was one.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -118,7 +118,7 @@ public interface PastHoldOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Operator's reason, if any.
+   * The operator's reason, if there was one.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -129,7 +129,7 @@ public interface PastHoldOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -138,7 +138,7 @@ public interface PastHoldOrBuilder extends
   boolean hasGrantTime();
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -147,7 +147,7 @@ public interface PastHoldOrBuilder extends
   com.google.protobuf.Timestamp getGrantTime();
   /**
    * <pre>
-   * Wall clock of the grant, for people.
+   * Wall-clock time of the grant, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp grant_time = 8 [json_name = "grantTime"];</code>
@@ -156,7 +156,7 @@ public interface PastHoldOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -165,7 +165,7 @@ public interface PastHoldOrBuilder extends
   boolean hasEndTime();
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>
@@ -174,7 +174,7 @@ public interface PastHoldOrBuilder extends
   com.google.protobuf.Timestamp getEndTime();
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp end_time = 9 [json_name = "endTime"];</code>

@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private long place_ = 0L;
   /**
    * <pre>
-   * Number of the place; grows in each queue, never reused.
+   * Number of the place; it increases within a queue and is never reused.
    * </pre>
    *
    * <code>uint64 place = 2 [json_name = "place"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   private int position_ = 0;
   /**
    * <pre>
-   * Waiters before it.
+   * Number of waiters before it.
    * </pre>
    *
    * <code>uint32 position = 3 [json_name = "position"];</code>
@@ -225,7 +225,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object owner_ = "";
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -271,7 +271,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * Wanted mode.
+   * Requested mode.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -282,7 +282,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wanted mode.
+   * Requested mode.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -297,7 +297,7 @@ private static final long serialVersionUID = 0L;
   private int permits_ = 0;
   /**
    * <pre>
-   * Wanted permits; SEMAPHORE only.
+   * Requested permits; SEMAPHORE only.
    * </pre>
    *
    * <code>uint32 permits = 8 [json_name = "permits"];</code>
@@ -312,7 +312,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp queueTime_;
   /**
    * <pre>
-   * Wall clock of the queueing, for people.
+   * Wall-clock time when it was queued, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -324,7 +324,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the queueing, for people.
+   * Wall-clock time when it was queued, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -336,7 +336,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the queueing, for people.
+   * Wall-clock time when it was queued, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -980,7 +980,7 @@ private static final long serialVersionUID = 0L;
     private long place_ ;
     /**
      * <pre>
-     * Number of the place; grows in each queue, never reused.
+     * Number of the place; it increases within a queue and is never reused.
      * </pre>
      *
      * <code>uint64 place = 2 [json_name = "place"];</code>
@@ -992,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the place; grows in each queue, never reused.
+     * Number of the place; it increases within a queue and is never reused.
      * </pre>
      *
      * <code>uint64 place = 2 [json_name = "place"];</code>
@@ -1008,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the place; grows in each queue, never reused.
+     * Number of the place; it increases within a queue and is never reused.
      * </pre>
      *
      * <code>uint64 place = 2 [json_name = "place"];</code>
@@ -1024,7 +1024,7 @@ private static final long serialVersionUID = 0L;
     private int position_ ;
     /**
      * <pre>
-     * Waiters before it.
+     * Number of waiters before it.
      * </pre>
      *
      * <code>uint32 position = 3 [json_name = "position"];</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters before it.
+     * Number of waiters before it.
      * </pre>
      *
      * <code>uint32 position = 3 [json_name = "position"];</code>
@@ -1052,7 +1052,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters before it.
+     * Number of waiters before it.
      * </pre>
      *
      * <code>uint32 position = 3 [json_name = "position"];</code>
@@ -1252,7 +1252,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object owner_ = "";
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1272,7 +1272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1293,7 +1293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1310,7 +1310,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1324,7 +1324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it within the session.
+     * Name within the session.
      * </pre>
      *
      * <code>string owner = 6 [json_name = "owner"];</code>
@@ -1344,7 +1344,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * Wanted mode.
+     * Requested mode.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1355,7 +1355,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mode.
+     * Requested mode.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1370,7 +1370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mode.
+     * Requested mode.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1383,7 +1383,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mode.
+     * Requested mode.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1401,7 +1401,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted mode.
+     * Requested mode.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1417,7 +1417,7 @@ private static final long serialVersionUID = 0L;
     private int permits_ ;
     /**
      * <pre>
-     * Wanted permits; SEMAPHORE only.
+     * Requested permits; SEMAPHORE only.
      * </pre>
      *
      * <code>uint32 permits = 8 [json_name = "permits"];</code>
@@ -1429,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted permits; SEMAPHORE only.
+     * Requested permits; SEMAPHORE only.
      * </pre>
      *
      * <code>uint32 permits = 8 [json_name = "permits"];</code>
@@ -1445,7 +1445,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wanted permits; SEMAPHORE only.
+     * Requested permits; SEMAPHORE only.
      * </pre>
      *
      * <code>uint32 permits = 8 [json_name = "permits"];</code>
@@ -1463,7 +1463,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> queueTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1474,7 +1474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1489,7 +1489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1509,7 +1509,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1527,7 +1527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1552,7 +1552,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1569,7 +1569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1581,7 +1581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -1596,7 +1596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the queueing, for people.
+     * Wall-clock time when it was queued, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>

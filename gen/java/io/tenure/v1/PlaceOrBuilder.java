@@ -30,7 +30,7 @@ public interface PlaceOrBuilder extends
 
   /**
    * <pre>
-   * Number of the place; grows in each queue, never reused.
+   * Number of the place; it increases within a queue and is never reused.
    * </pre>
    *
    * <code>uint64 place = 2 [json_name = "place"];</code>
@@ -40,7 +40,7 @@ public interface PlaceOrBuilder extends
 
   /**
    * <pre>
-   * Waiters before it.
+   * Number of waiters before it.
    * </pre>
    *
    * <code>uint32 position = 3 [json_name = "position"];</code>
@@ -90,7 +90,7 @@ public interface PlaceOrBuilder extends
 
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -99,7 +99,7 @@ public interface PlaceOrBuilder extends
   java.lang.String getOwner();
   /**
    * <pre>
-   * Names it within the session.
+   * Name within the session.
    * </pre>
    *
    * <code>string owner = 6 [json_name = "owner"];</code>
@@ -110,7 +110,7 @@ public interface PlaceOrBuilder extends
 
   /**
    * <pre>
-   * Wanted mode.
+   * Requested mode.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -119,7 +119,7 @@ public interface PlaceOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * Wanted mode.
+   * Requested mode.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -129,7 +129,7 @@ public interface PlaceOrBuilder extends
 
   /**
    * <pre>
-   * Wanted permits; SEMAPHORE only.
+   * Requested permits; SEMAPHORE only.
    * </pre>
    *
    * <code>uint32 permits = 8 [json_name = "permits"];</code>
@@ -139,7 +139,7 @@ public interface PlaceOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the queueing, for people.
+   * Wall-clock time when it was queued, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -148,7 +148,7 @@ public interface PlaceOrBuilder extends
   boolean hasQueueTime();
   /**
    * <pre>
-   * Wall clock of the queueing, for people.
+   * Wall-clock time when it was queued, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>
@@ -157,7 +157,7 @@ public interface PlaceOrBuilder extends
   com.google.protobuf.Timestamp getQueueTime();
   /**
    * <pre>
-   * Wall clock of the queueing, for people.
+   * Wall-clock time when it was queued, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp queue_time = 9 [json_name = "queueTime"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ProclaimRequest carries the new value.
+ * ProclaimRequest contains the new value.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ProclaimRequest}
@@ -269,7 +269,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and guards are used.
+   * Advanced; session_secret, epoch, request_id and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -281,7 +281,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and guards are used.
+   * Advanced; session_secret, epoch, request_id and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -293,7 +293,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and guards are used.
+   * Advanced; session_secret, epoch, request_id and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ProclaimRequest carries the new value.
+   * ProclaimRequest contains the new value.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ProclaimRequest}
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1245,7 +1245,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1260,7 +1260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1280,7 +1280,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1298,7 +1298,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1323,7 +1323,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1340,7 +1340,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1352,7 +1352,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1367,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id and guards are used.
+     * Advanced; session_secret, epoch, request_id and guards apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>

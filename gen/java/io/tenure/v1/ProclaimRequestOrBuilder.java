@@ -105,7 +105,7 @@ public interface ProclaimRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and guards are used.
+   * Advanced; session_secret, epoch, request_id and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -114,7 +114,7 @@ public interface ProclaimRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and guards are used.
+   * Advanced; session_secret, epoch, request_id and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -123,7 +123,7 @@ public interface ProclaimRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id and guards are used.
+   * Advanced; session_secret, epoch, request_id and guards apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>

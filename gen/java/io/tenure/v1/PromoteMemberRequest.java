@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * PromoteMemberRequest names the learner.
+ * PromoteMemberRequest identifies the learner.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.PromoteMemberRequest}
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Promotes it even if it has not caught up.
+   * Promote it even if it has not caught up.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>
@@ -245,7 +245,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * PromoteMemberRequest names the learner.
+   * PromoteMemberRequest identifies the learner.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.PromoteMemberRequest}
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Promotes it even if it has not caught up.
+     * Promote it even if it has not caught up.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -486,7 +486,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Promotes it even if it has not caught up.
+     * Promote it even if it has not caught up.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Promotes it even if it has not caught up.
+     * Promote it even if it has not caught up.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>

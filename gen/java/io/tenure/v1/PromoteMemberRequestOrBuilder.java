@@ -20,7 +20,7 @@ public interface PromoteMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Promotes it even if it has not caught up.
+   * Promote it even if it has not caught up.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * PutRequest says what to write.
+ * PutRequest describes the write.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.PutRequest}
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   public static final int TEXT_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * As text, for people who type; stored as its UTF-8 bytes.
+   * As text, convenient for typing; stored as its UTF-8 bytes.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As text, for people who type; stored as its UTF-8 bytes.
+   * As text, convenient for typing; stored as its UTF-8 bytes.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -205,7 +205,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As text, for people who type; stored as its UTF-8 bytes.
+   * As text, convenient for typing; stored as its UTF-8 bytes.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -234,7 +234,7 @@ private static final long serialVersionUID = 0L;
   private long flags_ = 0L;
   /**
    * <pre>
-   * A number for the user's own purposes.
+   * A number that Tenure stores and does not interpret.
    * </pre>
    *
    * <code>uint64 flags = 4 [json_name = "flags"];</code>
@@ -249,7 +249,8 @@ private static final long serialVersionUID = 0L;
   private long ifRevision_ = 0L;
   /**
    * <pre>
-   * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+   * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+   * COMPARE_FAILED.
    * </pre>
    *
    * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -261,7 +262,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+   * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+   * COMPARE_FAILED.
    * </pre>
    *
    * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -277,8 +279,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object acquire_ = "";
   /**
    * <pre>
-   * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-   * with release or if_revision.
+   * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+   * be combined with release or if_revision.
    * </pre>
    *
    * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -299,8 +301,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-   * with release or if_revision.
+   * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+   * be combined with release or if_revision.
    * </pre>
    *
    * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -326,7 +328,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object release_ = "";
   /**
    * <pre>
-   * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+   * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
    * </pre>
    *
    * <code>string release = 7 [json_name = "release"];</code>
@@ -347,7 +349,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+   * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
    * </pre>
    *
    * <code>string release = 7 [json_name = "release"];</code>
@@ -373,7 +375,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object bindSession_ = "";
   /**
    * <pre>
-   * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+   * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+   * key's owner.
    * </pre>
    *
    * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -394,7 +397,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+   * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+   * key's owner.
    * </pre>
    *
    * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -419,7 +423,7 @@ private static final long serialVersionUID = 0L;
   private boolean sequential_ = false;
   /**
    * <pre>
-   * Whether 20 digits of revision and 3 of operation index are appended to the key.
+   * Whether to append 20 digits of the revision and 3 digits of the operation's index to the key.
    * </pre>
    *
    * <code>bool sequential = 9 [json_name = "sequential"];</code>
@@ -434,7 +438,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; all fields but owner are used.
+   * Advanced; all fields except owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -446,7 +450,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but owner are used.
+   * Advanced; all fields except owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -458,7 +462,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but owner are used.
+   * Advanced; all fields except owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -753,7 +757,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * PutRequest says what to write.
+   * PutRequest describes the write.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.PutRequest}
@@ -1234,7 +1238,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * As text, for people who type; stored as its UTF-8 bytes.
+     * As text, convenient for typing; stored as its UTF-8 bytes.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -1246,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, for people who type; stored as its UTF-8 bytes.
+     * As text, convenient for typing; stored as its UTF-8 bytes.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -1272,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, for people who type; stored as its UTF-8 bytes.
+     * As text, convenient for typing; stored as its UTF-8 bytes.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -1299,7 +1303,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, for people who type; stored as its UTF-8 bytes.
+     * As text, convenient for typing; stored as its UTF-8 bytes.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -1316,7 +1320,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, for people who type; stored as its UTF-8 bytes.
+     * As text, convenient for typing; stored as its UTF-8 bytes.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -1332,7 +1336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As text, for people who type; stored as its UTF-8 bytes.
+     * As text, convenient for typing; stored as its UTF-8 bytes.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -1352,7 +1356,7 @@ private static final long serialVersionUID = 0L;
     private long flags_ ;
     /**
      * <pre>
-     * A number for the user's own purposes.
+     * A number that Tenure stores and does not interpret.
      * </pre>
      *
      * <code>uint64 flags = 4 [json_name = "flags"];</code>
@@ -1364,7 +1368,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A number for the user's own purposes.
+     * A number that Tenure stores and does not interpret.
      * </pre>
      *
      * <code>uint64 flags = 4 [json_name = "flags"];</code>
@@ -1380,7 +1384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A number for the user's own purposes.
+     * A number that Tenure stores and does not interpret.
      * </pre>
      *
      * <code>uint64 flags = 4 [json_name = "flags"];</code>
@@ -1396,7 +1400,8 @@ private static final long serialVersionUID = 0L;
     private long ifRevision_ ;
     /**
      * <pre>
-     * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+     * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+     * COMPARE_FAILED.
      * </pre>
      *
      * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -1408,7 +1413,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+     * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+     * COMPARE_FAILED.
      * </pre>
      *
      * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -1420,7 +1426,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+     * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+     * COMPARE_FAILED.
      * </pre>
      *
      * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -1436,7 +1443,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+     * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+     * COMPARE_FAILED.
      * </pre>
      *
      * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -1452,8 +1460,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object acquire_ = "";
     /**
      * <pre>
-     * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-     * with release or if_revision.
+     * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+     * be combined with release or if_revision.
      * </pre>
      *
      * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -1473,8 +1481,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-     * with release or if_revision.
+     * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+     * be combined with release or if_revision.
      * </pre>
      *
      * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -1495,8 +1503,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-     * with release or if_revision.
+     * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+     * be combined with release or if_revision.
      * </pre>
      *
      * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -1513,8 +1521,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-     * with release or if_revision.
+     * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+     * be combined with release or if_revision.
      * </pre>
      *
      * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -1528,8 +1536,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-     * with release or if_revision.
+     * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+     * be combined with release or if_revision.
      * </pre>
      *
      * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -1549,7 +1557,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object release_ = "";
     /**
      * <pre>
-     * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+     * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
      * </pre>
      *
      * <code>string release = 7 [json_name = "release"];</code>
@@ -1569,7 +1577,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+     * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
      * </pre>
      *
      * <code>string release = 7 [json_name = "release"];</code>
@@ -1590,7 +1598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+     * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
      * </pre>
      *
      * <code>string release = 7 [json_name = "release"];</code>
@@ -1607,7 +1615,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+     * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
      * </pre>
      *
      * <code>string release = 7 [json_name = "release"];</code>
@@ -1621,7 +1629,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+     * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
      * </pre>
      *
      * <code>string release = 7 [json_name = "release"];</code>
@@ -1641,7 +1649,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object bindSession_ = "";
     /**
      * <pre>
-     * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+     * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+     * key's owner.
      * </pre>
      *
      * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -1661,7 +1670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+     * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+     * key's owner.
      * </pre>
      *
      * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -1682,7 +1692,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+     * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+     * key's owner.
      * </pre>
      *
      * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -1699,7 +1710,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+     * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+     * key's owner.
      * </pre>
      *
      * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -1713,7 +1725,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+     * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+     * key's owner.
      * </pre>
      *
      * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -1733,7 +1746,7 @@ private static final long serialVersionUID = 0L;
     private boolean sequential_ ;
     /**
      * <pre>
-     * Whether 20 digits of revision and 3 of operation index are appended to the key.
+     * Whether to append 20 digits of the revision and 3 digits of the operation's index to the key.
      * </pre>
      *
      * <code>bool sequential = 9 [json_name = "sequential"];</code>
@@ -1745,7 +1758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether 20 digits of revision and 3 of operation index are appended to the key.
+     * Whether to append 20 digits of the revision and 3 digits of the operation's index to the key.
      * </pre>
      *
      * <code>bool sequential = 9 [json_name = "sequential"];</code>
@@ -1761,7 +1774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether 20 digits of revision and 3 of operation index are appended to the key.
+     * Whether to append 20 digits of the revision and 3 digits of the operation's index to the key.
      * </pre>
      *
      * <code>bool sequential = 9 [json_name = "sequential"];</code>
@@ -1779,7 +1792,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1790,7 +1803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1805,7 +1818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1825,7 +1838,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1843,7 +1856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1868,7 +1881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1885,7 +1898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1897,7 +1910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -1912,7 +1925,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner are used.
+     * Advanced; all fields except owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>

@@ -49,7 +49,7 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * As text, for people who type; stored as its UTF-8 bytes.
+   * As text, convenient for typing; stored as its UTF-8 bytes.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -58,7 +58,7 @@ public interface PutRequestOrBuilder extends
   boolean hasText();
   /**
    * <pre>
-   * As text, for people who type; stored as its UTF-8 bytes.
+   * As text, convenient for typing; stored as its UTF-8 bytes.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -67,7 +67,7 @@ public interface PutRequestOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * As text, for people who type; stored as its UTF-8 bytes.
+   * As text, convenient for typing; stored as its UTF-8 bytes.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -78,7 +78,7 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * A number for the user's own purposes.
+   * A number that Tenure stores and does not interpret.
    * </pre>
    *
    * <code>uint64 flags = 4 [json_name = "flags"];</code>
@@ -88,7 +88,8 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+   * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+   * COMPARE_FAILED.
    * </pre>
    *
    * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -97,7 +98,8 @@ public interface PutRequestOrBuilder extends
   boolean hasIfRevision();
   /**
    * <pre>
-   * Writes only if the key's mod_revision is this; 0: only if the key does not exist; unset: always. Else COMPARE_FAILED.
+   * Write only if this is the key's mod_revision; 0: only if the key does not exist; unset: always. Otherwise
+   * COMPARE_FAILED.
    * </pre>
    *
    * <code>optional uint64 if_revision = 5 [json_name = "ifRevision"];</code>
@@ -107,8 +109,8 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-   * with release or if_revision.
+   * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+   * be combined with release or if_revision.
    * </pre>
    *
    * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -117,8 +119,8 @@ public interface PutRequestOrBuilder extends
   java.lang.String getAcquire();
   /**
    * <pre>
-   * Acquires the key's lock for this session (a UUID) in the same step, EXCLUSIVE, owner "", without waiting. Not together
-   * with release or if_revision.
+   * Session (a UUID) that acquires the key's lock in the same step: EXCLUSIVE, with owner "", without waiting. Must not
+   * be combined with release or if_revision.
    * </pre>
    *
    * <code>string acquire = 6 [json_name = "acquire"];</code>
@@ -129,7 +131,7 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+   * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
    * </pre>
    *
    * <code>string release = 7 [json_name = "release"];</code>
@@ -138,7 +140,7 @@ public interface PutRequestOrBuilder extends
   java.lang.String getRelease();
   /**
    * <pre>
-   * Releases this session's hold (a UUID) in the same step. Not together with acquire or if_revision.
+   * Session (a UUID) whose hold is released in the same step. Must not be combined with acquire or if_revision.
    * </pre>
    *
    * <code>string release = 7 [json_name = "release"];</code>
@@ -149,7 +151,8 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+   * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+   * key's owner.
    * </pre>
    *
    * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -158,7 +161,8 @@ public interface PutRequestOrBuilder extends
   java.lang.String getBindSession();
   /**
    * <pre>
-   * Makes the key ephemeral: this session's end (a UUID) deletes it. Only a put that says so changes the owner.
+   * Makes the key ephemeral: it is deleted when this session (a UUID) ends. Only a put that sets this field changes the
+   * key's owner.
    * </pre>
    *
    * <code>string bind_session = 8 [json_name = "bindSession"];</code>
@@ -169,7 +173,7 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether 20 digits of revision and 3 of operation index are appended to the key.
+   * Whether to append 20 digits of the revision and 3 digits of the operation's index to the key.
    * </pre>
    *
    * <code>bool sequential = 9 [json_name = "sequential"];</code>
@@ -179,7 +183,7 @@ public interface PutRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; all fields but owner are used.
+   * Advanced; all fields except owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -188,7 +192,7 @@ public interface PutRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; all fields but owner are used.
+   * Advanced; all fields except owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>
@@ -197,7 +201,7 @@ public interface PutRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; all fields but owner are used.
+   * Advanced; all fields except owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 10 [json_name = "options"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * PutResponse says what was written.
+ * PutResponse reports what was written.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.PutResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean acquired_ = false;
   /**
    * <pre>
-   * With acquire: whether the session holds. Else false.
+   * With acquire: whether the session holds the lock. Otherwise false.
    * </pre>
    *
    * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private boolean released_ = false;
   /**
    * <pre>
-   * With release: whether the session held until now. Else false.
+   * With release: whether the session had held the lock. Otherwise false.
    * </pre>
    *
    * <code>bool released = 3 [json_name = "released"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.KeyValue kv_;
   /**
    * <pre>
-   * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+   * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+   * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+   * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Lock lock_;
   /**
    * <pre>
-   * The lock as it is, after an unsuccessful acquire or release.
+   * Current state of the lock, after an unsuccessful acquire or release.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -204,7 +204,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is, after an unsuccessful acquire or release.
+   * Current state of the lock, after an unsuccessful acquire or release.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -216,7 +216,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is, after an unsuccessful acquire or release.
+   * Current state of the lock, after an unsuccessful acquire or release.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -462,7 +462,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * PutResponse says what was written.
+   * PutResponse reports what was written.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.PutResponse}
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -755,7 +755,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -770,7 +770,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -808,7 +808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -850,7 +850,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -899,7 +899,7 @@ private static final long serialVersionUID = 0L;
     private boolean acquired_ ;
     /**
      * <pre>
-     * With acquire: whether the session holds. Else false.
+     * With acquire: whether the session holds the lock. Otherwise false.
      * </pre>
      *
      * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -911,7 +911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With acquire: whether the session holds. Else false.
+     * With acquire: whether the session holds the lock. Otherwise false.
      * </pre>
      *
      * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With acquire: whether the session holds. Else false.
+     * With acquire: whether the session holds the lock. Otherwise false.
      * </pre>
      *
      * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -943,7 +943,7 @@ private static final long serialVersionUID = 0L;
     private boolean released_ ;
     /**
      * <pre>
-     * With release: whether the session held until now. Else false.
+     * With release: whether the session had held the lock. Otherwise false.
      * </pre>
      *
      * <code>bool released = 3 [json_name = "released"];</code>
@@ -955,7 +955,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With release: whether the session held until now. Else false.
+     * With release: whether the session had held the lock. Otherwise false.
      * </pre>
      *
      * <code>bool released = 3 [json_name = "released"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With release: whether the session held until now. Else false.
+     * With release: whether the session had held the lock. Otherwise false.
      * </pre>
      *
      * <code>bool released = 3 [json_name = "released"];</code>
@@ -989,7 +989,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.KeyValue, io.tenure.v1.KeyValue.Builder, io.tenure.v1.KeyValueOrBuilder> kvBuilder_;
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1000,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1078,7 +1078,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1095,7 +1095,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1107,7 +1107,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1122,7 +1122,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+     * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
      * </pre>
      *
      * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -1303,7 +1303,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Lock, io.tenure.v1.Lock.Builder, io.tenure.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1314,7 +1314,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1329,7 +1329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1349,7 +1349,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1367,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1392,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1409,7 +1409,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1421,7 +1421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -1436,7 +1436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, after an unsuccessful acquire or release.
+     * Current state of the lock, after an unsuccessful acquire or release.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>

@@ -10,7 +10,7 @@ public interface PutResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface PutResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface PutResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface PutResponseOrBuilder extends
 
   /**
    * <pre>
-   * With acquire: whether the session holds. Else false.
+   * With acquire: whether the session holds the lock. Otherwise false.
    * </pre>
    *
    * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -47,7 +47,7 @@ public interface PutResponseOrBuilder extends
 
   /**
    * <pre>
-   * With release: whether the session held until now. Else false.
+   * With release: whether the session had held the lock. Otherwise false.
    * </pre>
    *
    * <code>bool released = 3 [json_name = "released"];</code>
@@ -57,7 +57,7 @@ public interface PutResponseOrBuilder extends
 
   /**
    * <pre>
-   * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+   * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -66,7 +66,7 @@ public interface PutResponseOrBuilder extends
   boolean hasKv();
   /**
    * <pre>
-   * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+   * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -75,7 +75,7 @@ public interface PutResponseOrBuilder extends
   io.tenure.v1.KeyValue getKv();
   /**
    * <pre>
-   * The key after the put, without its value. Unset when acquire or release was answered "false": nothing was written.
+   * The key after the put, without its value. Unset if nothing was written, because acquire or release did not succeed.
    * </pre>
    *
    * <code>.tenure.v1.KeyValue kv = 4 [json_name = "kv"];</code>
@@ -111,7 +111,7 @@ public interface PutResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock as it is, after an unsuccessful acquire or release.
+   * Current state of the lock, after an unsuccessful acquire or release.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -120,7 +120,7 @@ public interface PutResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock as it is, after an unsuccessful acquire or release.
+   * Current state of the lock, after an unsuccessful acquire or release.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>
@@ -129,7 +129,7 @@ public interface PutResponseOrBuilder extends
   io.tenure.v1.Lock getLock();
   /**
    * <pre>
-   * The lock as it is, after an unsuccessful acquire or release.
+   * Current state of the lock, after an unsuccessful acquire or release.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 6 [json_name = "lock"];</code>

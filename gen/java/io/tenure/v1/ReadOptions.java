@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ReadOptions choose how fresh a read must be.
+ * ReadOptions determine how fresh a read must be.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ReadOptions}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private boolean stale_ = false;
   /**
    * <pre>
-   * Whether the answering member may answer from what it has, perhaps old, instead of proving that nothing newer was
+   * Whether the member may return its own, possibly old data, instead of confirming first that nothing newer was
    * committed. False: the read is linearizable.
    * </pre>
    *
@@ -64,8 +64,8 @@ private static final long serialVersionUID = 0L;
   private long minRevision_ = 0L;
   /**
    * <pre>
-   * The answer shows this revision or a later one. A stale read waits for it until the deadline; a linearizable one ahead
-   * of the cluster is refused as REVISION_FUTURE. Zero is any.
+   * The response shows this revision or a later one. A stale read waits for it until the deadline. A linearizable read
+   * for a revision ahead of the cluster is refused with REVISION_FUTURE. Zero: any revision.
    * </pre>
    *
    * <code>uint64 min_revision = 2 [json_name = "minRevision"];</code>
@@ -81,7 +81,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object historyId_ = "";
   /**
    * <pre>
-   * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+   * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -102,7 +103,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+   * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -305,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReadOptions choose how fresh a read must be.
+   * ReadOptions determine how fresh a read must be.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ReadOptions}
@@ -504,7 +506,7 @@ private static final long serialVersionUID = 0L;
     private boolean stale_ ;
     /**
      * <pre>
-     * Whether the answering member may answer from what it has, perhaps old, instead of proving that nothing newer was
+     * Whether the member may return its own, possibly old data, instead of confirming first that nothing newer was
      * committed. False: the read is linearizable.
      * </pre>
      *
@@ -517,7 +519,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the answering member may answer from what it has, perhaps old, instead of proving that nothing newer was
+     * Whether the member may return its own, possibly old data, instead of confirming first that nothing newer was
      * committed. False: the read is linearizable.
      * </pre>
      *
@@ -534,7 +536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the answering member may answer from what it has, perhaps old, instead of proving that nothing newer was
+     * Whether the member may return its own, possibly old data, instead of confirming first that nothing newer was
      * committed. False: the read is linearizable.
      * </pre>
      *
@@ -551,8 +553,8 @@ private static final long serialVersionUID = 0L;
     private long minRevision_ ;
     /**
      * <pre>
-     * The answer shows this revision or a later one. A stale read waits for it until the deadline; a linearizable one ahead
-     * of the cluster is refused as REVISION_FUTURE. Zero is any.
+     * The response shows this revision or a later one. A stale read waits for it until the deadline. A linearizable read
+     * for a revision ahead of the cluster is refused with REVISION_FUTURE. Zero: any revision.
      * </pre>
      *
      * <code>uint64 min_revision = 2 [json_name = "minRevision"];</code>
@@ -564,8 +566,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer shows this revision or a later one. A stale read waits for it until the deadline; a linearizable one ahead
-     * of the cluster is refused as REVISION_FUTURE. Zero is any.
+     * The response shows this revision or a later one. A stale read waits for it until the deadline. A linearizable read
+     * for a revision ahead of the cluster is refused with REVISION_FUTURE. Zero: any revision.
      * </pre>
      *
      * <code>uint64 min_revision = 2 [json_name = "minRevision"];</code>
@@ -581,8 +583,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer shows this revision or a later one. A stale read waits for it until the deadline; a linearizable one ahead
-     * of the cluster is refused as REVISION_FUTURE. Zero is any.
+     * The response shows this revision or a later one. A stale read waits for it until the deadline. A linearizable read
+     * for a revision ahead of the cluster is refused with REVISION_FUTURE. Zero: any revision.
      * </pre>
      *
      * <code>uint64 min_revision = 2 [json_name = "minRevision"];</code>
@@ -598,7 +600,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object historyId_ = "";
     /**
      * <pre>
-     * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+     * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -618,7 +621,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+     * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -639,7 +643,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+     * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -656,7 +661,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+     * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -670,7 +676,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+     * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 3 [json_name = "historyId"];</code>

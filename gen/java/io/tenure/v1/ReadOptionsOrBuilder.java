@@ -10,7 +10,7 @@ public interface ReadOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Whether the answering member may answer from what it has, perhaps old, instead of proving that nothing newer was
+   * Whether the member may return its own, possibly old data, instead of confirming first that nothing newer was
    * committed. False: the read is linearizable.
    * </pre>
    *
@@ -21,8 +21,8 @@ public interface ReadOptionsOrBuilder extends
 
   /**
    * <pre>
-   * The answer shows this revision or a later one. A stale read waits for it until the deadline; a linearizable one ahead
-   * of the cluster is refused as REVISION_FUTURE. Zero is any.
+   * The response shows this revision or a later one. A stale read waits for it until the deadline. A linearizable read
+   * for a revision ahead of the cluster is refused with REVISION_FUTURE. Zero: any revision.
    * </pre>
    *
    * <code>uint64 min_revision = 2 [json_name = "minRevision"];</code>
@@ -32,7 +32,8 @@ public interface ReadOptionsOrBuilder extends
 
   /**
    * <pre>
-   * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+   * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 3 [json_name = "historyId"];</code>
@@ -41,7 +42,8 @@ public interface ReadOptionsOrBuilder extends
   java.lang.String getHistoryId();
   /**
    * <pre>
-   * History that min_revision belongs to; another than the cluster's is refused as HISTORY_CHANGED. Empty is not checked.
+   * History that min_revision belongs to. If it is not the cluster's, the read is refused with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 3 [json_name = "historyId"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ReleaseLockRequest names the hold.
+ * ReleaseLockRequest identifies the hold.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ReleaseLockRequest}
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Who holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the hold; zero: whatever session and owner hold.
+   * Number of the hold; zero: the current hold of the session and owner.
    * </pre>
    *
    * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   public static final int PUT_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Writes this value.
+   * Write this value.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Writes this value.
+   * Write this value.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -229,7 +229,7 @@ private static final long serialVersionUID = 0L;
   public static final int DELETE_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * Deletes the key, if true.
+   * Delete the key, if true.
    * </pre>
    *
    * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Deletes the key, if true.
+   * Delete the key, if true.
    * </pre>
    *
    * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -259,7 +259,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; all fields are used.
+   * Advanced; all fields apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -271,7 +271,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields are used.
+   * Advanced; all fields apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -283,7 +283,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields are used.
+   * Advanced; all fields apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReleaseLockRequest names the hold.
+   * ReleaseLockRequest identifies the hold.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ReleaseLockRequest}
@@ -901,7 +901,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Who holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the hold; zero: whatever session and owner hold.
+     * Number of the hold; zero: the current hold of the session and owner.
      * </pre>
      *
      * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -1005,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold; zero: whatever session and owner hold.
+     * Number of the hold; zero: the current hold of the session and owner.
      * </pre>
      *
      * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -1021,7 +1021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold; zero: whatever session and owner hold.
+     * Number of the hold; zero: the current hold of the session and owner.
      * </pre>
      *
      * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Writes this value.
+     * Write this value.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Writes this value.
+     * Write this value.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1061,7 +1061,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Writes this value.
+     * Write this value.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1077,7 +1077,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Writes this value.
+     * Write this value.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1094,7 +1094,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Deletes the key, if true.
+     * Delete the key, if true.
      * </pre>
      *
      * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deletes the key, if true.
+     * Delete the key, if true.
      * </pre>
      *
      * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -1119,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deletes the key, if true.
+     * Delete the key, if true.
      * </pre>
      *
      * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -1135,7 +1135,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deletes the key, if true.
+     * Delete the key, if true.
      * </pre>
      *
      * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1166,7 +1166,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1181,7 +1181,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1201,7 +1201,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1219,7 +1219,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1244,7 +1244,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1261,7 +1261,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1273,7 +1273,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1288,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields are used.
+     * Advanced; all fields apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>

@@ -30,7 +30,7 @@ public interface ReleaseLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface ReleaseLockRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Who holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface ReleaseLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Number of the hold; zero: whatever session and owner hold.
+   * Number of the hold; zero: the current hold of the session and owner.
    * </pre>
    *
    * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -60,7 +60,7 @@ public interface ReleaseLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Writes this value.
+   * Write this value.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -69,7 +69,7 @@ public interface ReleaseLockRequestOrBuilder extends
   boolean hasPut();
   /**
    * <pre>
-   * Writes this value.
+   * Write this value.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -79,7 +79,7 @@ public interface ReleaseLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Deletes the key, if true.
+   * Delete the key, if true.
    * </pre>
    *
    * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -88,7 +88,7 @@ public interface ReleaseLockRequestOrBuilder extends
   boolean hasDelete();
   /**
    * <pre>
-   * Deletes the key, if true.
+   * Delete the key, if true.
    * </pre>
    *
    * <code>bool delete = 5 [json_name = "delete"];</code>
@@ -98,7 +98,7 @@ public interface ReleaseLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; all fields are used.
+   * Advanced; all fields apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -107,7 +107,7 @@ public interface ReleaseLockRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; all fields are used.
+   * Advanced; all fields apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -116,7 +116,7 @@ public interface ReleaseLockRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; all fields are used.
+   * Advanced; all fields apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>

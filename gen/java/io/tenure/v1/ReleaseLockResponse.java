@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ReleaseLockResponse says what was released.
+ * ReleaseLockResponse reports what was released.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ReleaseLockResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean released_ = false;
   /**
    * <pre>
-   * Whether session and owner held until now.
+   * Whether the session and owner had held the lock.
    * </pre>
    *
    * <code>bool released = 2 [json_name = "released"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private int granted_ = 0;
   /**
    * <pre>
-   * Holds granted in the same step.
+   * Number of holds granted in the same step.
    * </pre>
    *
    * <code>uint32 granted = 3 [json_name = "granted"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Lock lock_;
   /**
    * <pre>
-   * The lock as it is, if nothing was released.
+   * Current state of the lock, if nothing was released.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is, if nothing was released.
+   * Current state of the lock, if nothing was released.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is, if nothing was released.
+   * Current state of the lock, if nothing was released.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -353,7 +353,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReleaseLockResponse says what was released.
+   * ReleaseLockResponse reports what was released.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ReleaseLockResponse}
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -697,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -709,7 +709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -724,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     private boolean released_ ;
     /**
      * <pre>
-     * Whether session and owner held until now.
+     * Whether the session and owner had held the lock.
      * </pre>
      *
      * <code>bool released = 2 [json_name = "released"];</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether session and owner held until now.
+     * Whether the session and owner had held the lock.
      * </pre>
      *
      * <code>bool released = 2 [json_name = "released"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether session and owner held until now.
+     * Whether the session and owner had held the lock.
      * </pre>
      *
      * <code>bool released = 2 [json_name = "released"];</code>
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     private int granted_ ;
     /**
      * <pre>
-     * Holds granted in the same step.
+     * Number of holds granted in the same step.
      * </pre>
      *
      * <code>uint32 granted = 3 [json_name = "granted"];</code>
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds granted in the same step.
+     * Number of holds granted in the same step.
      * </pre>
      *
      * <code>uint32 granted = 3 [json_name = "granted"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds granted in the same step.
+     * Number of holds granted in the same step.
      * </pre>
      *
      * <code>uint32 granted = 3 [json_name = "granted"];</code>
@@ -836,7 +836,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Lock, io.tenure.v1.Lock.Builder, io.tenure.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -847,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -882,7 +882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -925,7 +925,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -969,7 +969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if nothing was released.
+     * Current state of the lock, if nothing was released.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>

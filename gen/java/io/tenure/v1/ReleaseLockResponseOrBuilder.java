@@ -10,7 +10,7 @@ public interface ReleaseLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface ReleaseLockResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface ReleaseLockResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface ReleaseLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether session and owner held until now.
+   * Whether the session and owner had held the lock.
    * </pre>
    *
    * <code>bool released = 2 [json_name = "released"];</code>
@@ -47,7 +47,7 @@ public interface ReleaseLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Holds granted in the same step.
+   * Number of holds granted in the same step.
    * </pre>
    *
    * <code>uint32 granted = 3 [json_name = "granted"];</code>
@@ -57,7 +57,7 @@ public interface ReleaseLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock as it is, if nothing was released.
+   * Current state of the lock, if nothing was released.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -66,7 +66,7 @@ public interface ReleaseLockResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock as it is, if nothing was released.
+   * Current state of the lock, if nothing was released.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -75,7 +75,7 @@ public interface ReleaseLockResponseOrBuilder extends
   io.tenure.v1.Lock getLock();
   /**
    * <pre>
-   * The lock as it is, if nothing was released.
+   * Current state of the lock, if nothing was released.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * RemoveMemberRequest names the member.
+ * RemoveMemberRequest identifies the member.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.RemoveMemberRequest}
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Removes it even if that loses the quorum.
+   * Remove it even if the cluster loses its quorum.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>
@@ -245,7 +245,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * RemoveMemberRequest names the member.
+   * RemoveMemberRequest identifies the member.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.RemoveMemberRequest}
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Removes it even if that loses the quorum.
+     * Remove it even if the cluster loses its quorum.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -486,7 +486,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes it even if that loses the quorum.
+     * Remove it even if the cluster loses its quorum.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes it even if that loses the quorum.
+     * Remove it even if the cluster loses its quorum.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>

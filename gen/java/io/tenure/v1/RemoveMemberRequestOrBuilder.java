@@ -20,7 +20,7 @@ public interface RemoveMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Removes it even if that loses the quorum.
+   * Remove it even if the cluster loses its quorum.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * RenewSessionRequest names the session.
+ * RenewSessionRequest identifies the session.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.RenewSessionRequest}
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used.
+   * Advanced; session_secret and epoch apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used.
+   * Advanced; session_secret and epoch apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used.
+   * Advanced; session_secret and epoch apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -304,7 +304,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * RenewSessionRequest names the session.
+   * RenewSessionRequest identifies the session.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.RenewSessionRequest}
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -666,7 +666,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret and epoch are used.
+     * Advanced; session_secret and epoch apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>

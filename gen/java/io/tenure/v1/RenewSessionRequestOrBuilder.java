@@ -30,7 +30,7 @@ public interface RenewSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used.
+   * Advanced; session_secret and epoch apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -39,7 +39,7 @@ public interface RenewSessionRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used.
+   * Advanced; session_secret and epoch apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>
@@ -48,7 +48,7 @@ public interface RenewSessionRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret and epoch are used.
+   * Advanced; session_secret and epoch apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 2 [json_name = "options"];</code>

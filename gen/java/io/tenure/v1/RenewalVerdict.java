@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * RenewalVerdict says what became of one renewal.
+ * RenewalVerdict is the result of one renewal.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.RenewalVerdict}
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private long number_ = 0L;
   /**
    * <pre>
-   * Number of the renewal that is answered.
+   * Number of the renewal.
    * </pre>
    *
    * <code>uint64 number = 2 [json_name = "number"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+   * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+   * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+   * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -150,9 +150,9 @@ private static final long serialVersionUID = 0L;
   private int refused_ = 0;
   /**
    * <pre>
-   * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-   * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-   * when it was renewed.
+   * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+   * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -163,9 +163,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-   * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-   * when it was renewed.
+   * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+   * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -372,7 +372,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * RenewalVerdict says what became of one renewal.
+   * RenewalVerdict is the result of one renewal.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.RenewalVerdict}
@@ -692,7 +692,7 @@ private static final long serialVersionUID = 0L;
     private long number_ ;
     /**
      * <pre>
-     * Number of the renewal that is answered.
+     * Number of the renewal.
      * </pre>
      *
      * <code>uint64 number = 2 [json_name = "number"];</code>
@@ -704,7 +704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the renewal that is answered.
+     * Number of the renewal.
      * </pre>
      *
      * <code>uint64 number = 2 [json_name = "number"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the renewal that is answered.
+     * Number of the renewal.
      * </pre>
      *
      * <code>uint64 number = 2 [json_name = "number"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -784,7 +784,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -844,7 +844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -871,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+     * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -893,9 +893,9 @@ private static final long serialVersionUID = 0L;
     private int refused_ = 0;
     /**
      * <pre>
-     * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-     * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-     * when it was renewed.
+     * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -906,9 +906,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-     * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-     * when it was renewed.
+     * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -923,9 +923,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-     * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-     * when it was renewed.
+     * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -938,9 +938,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-     * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-     * when it was renewed.
+     * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -958,9 +958,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-     * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-     * when it was renewed.
+     * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+     * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>

@@ -30,7 +30,7 @@ public interface RenewalVerdictOrBuilder extends
 
   /**
    * <pre>
-   * Number of the renewal that is answered.
+   * Number of the renewal.
    * </pre>
    *
    * <code>uint64 number = 2 [json_name = "number"];</code>
@@ -40,7 +40,7 @@ public interface RenewalVerdictOrBuilder extends
 
   /**
    * <pre>
-   * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+   * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -49,7 +49,7 @@ public interface RenewalVerdictOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+   * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -58,7 +58,7 @@ public interface RenewalVerdictOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * Granted TTL, counted from when the leader received the renewal. Unset when refused.
+   * Granted TTL, starting when the leader received the renewal. Unset if the renewal was refused.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 3 [json_name = "ttl"];</code>
@@ -67,9 +67,9 @@ public interface RenewalVerdictOrBuilder extends
 
   /**
    * <pre>
-   * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-   * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-   * when it was renewed.
+   * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+   * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -78,9 +78,9 @@ public interface RenewalVerdictOrBuilder extends
   int getRefusedValue();
   /**
    * <pre>
-   * Why it was refused: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, SESSION_ID_INVALID,
-   * all final; LIMIT_EXCEEDED, if the stream renews 131 072 sessions already, and another must be used; or NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, after which the client tries again. Unspecified
-   * when it was renewed.
+   * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
+   * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ReplaceMemberRequest names the old member and describes the new one.
+ * ReplaceMemberRequest identifies the old member and describes the new one.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ReplaceMemberRequest}
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object peerAddress_ = "";
   /**
    * <pre>
-   * Must be empty: the new member says its addresses itself when it joins.
+   * Must be empty: the new member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Must be empty: the new member says its addresses itself when it joins.
+   * Must be empty: the new member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Replaces it even if that endangers the quorum.
+   * Replace it even if the cluster may lose its quorum.
    * </pre>
    *
    * <code>bool force = 4 [json_name = "force"];</code>
@@ -174,7 +174,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -186,7 +187,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -198,7 +200,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -416,7 +419,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ReplaceMemberRequest names the old member and describes the new one.
+   * ReplaceMemberRequest identifies the old member and describes the new one.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ReplaceMemberRequest}
@@ -702,7 +705,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -722,7 +725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -743,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -760,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -774,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -794,7 +797,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object peerAddress_ = "";
     /**
      * <pre>
-     * Must be empty: the new member says its addresses itself when it joins.
+     * Must be empty: the new member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -814,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the new member says its addresses itself when it joins.
+     * Must be empty: the new member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -835,7 +838,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the new member says its addresses itself when it joins.
+     * Must be empty: the new member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -852,7 +855,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the new member says its addresses itself when it joins.
+     * Must be empty: the new member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -866,7 +869,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Must be empty: the new member says its addresses itself when it joins.
+     * Must be empty: the new member reports its addresses when it joins.
      * </pre>
      *
      * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -886,7 +889,7 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Replaces it even if that endangers the quorum.
+     * Replace it even if the cluster may lose its quorum.
      * </pre>
      *
      * <code>bool force = 4 [json_name = "force"];</code>
@@ -898,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Replaces it even if that endangers the quorum.
+     * Replace it even if the cluster may lose its quorum.
      * </pre>
      *
      * <code>bool force = 4 [json_name = "force"];</code>
@@ -914,7 +917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Replaces it even if that endangers the quorum.
+     * Replace it even if the cluster may lose its quorum.
      * </pre>
      *
      * <code>bool force = 4 [json_name = "force"];</code>
@@ -932,7 +935,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -943,7 +947,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -958,7 +963,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -978,7 +984,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -996,7 +1003,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1021,7 +1029,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1038,7 +1047,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1050,7 +1060,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1065,7 +1076,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+     * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+     * again.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>

@@ -20,7 +20,7 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -29,7 +29,7 @@ public interface ReplaceMemberRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Name of the new one, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -40,7 +40,7 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Must be empty: the new member says its addresses itself when it joins.
+   * Must be empty: the new member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -49,7 +49,7 @@ public interface ReplaceMemberRequestOrBuilder extends
   java.lang.String getPeerAddress();
   /**
    * <pre>
-   * Must be empty: the new member says its addresses itself when it joins.
+   * Must be empty: the new member reports its addresses when it joins.
    * </pre>
    *
    * <code>string peer_address = 3 [json_name = "peerAddress"];</code>
@@ -60,7 +60,7 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Replaces it even if that endangers the quorum.
+   * Replace it even if the cluster may lose its quorum.
    * </pre>
    *
    * <code>bool force = 4 [json_name = "force"];</code>
@@ -70,7 +70,8 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -79,7 +80,8 @@ public interface ReplaceMemberRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -88,7 +90,8 @@ public interface ReplaceMemberRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long the token can be used, 1 s to 30 days; unset: 1 h. The leader counts it, from anew after a change of leaders.
+   * Time for which the token is valid, 1 s to 30 days; unset: 1 h. The leader measures it; a new leader starts it
+   * again.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>

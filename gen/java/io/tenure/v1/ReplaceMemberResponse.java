@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object joinToken_ = "";
   /**
    * <pre>
-   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+   * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
    * </pre>
    *
    * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+   * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
    * </pre>
    *
    * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long it can be used.
+   * Time for which it is valid.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long it can be used.
+   * Time for which it is valid.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long it can be used.
+   * Time for which it is valid.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -172,7 +172,7 @@ private static final long serialVersionUID = 0L;
   private boolean replacedToken_ = false;
   /**
    * <pre>
-   * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+   * Whether an unused earlier token for this name, or for the place of this member, was invalidated.
    * </pre>
    *
    * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -636,7 +636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object joinToken_ = "";
     /**
      * <pre>
-     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
      * </pre>
      *
      * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -800,7 +800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
      * </pre>
      *
      * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
      * </pre>
      *
      * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -838,7 +838,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
      * </pre>
      *
      * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -852,7 +852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The token: 64 hexadecimal digits. Whoever has it can join, once; nobody can read it again.
+     * The token: 64 hexadecimal digits. Anyone who has it can join with it, once. It is never returned again.
      * </pre>
      *
      * <code>string join_token = 3 [json_name = "joinToken"];</code>
@@ -874,7 +874,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -885,7 +885,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -920,7 +920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -963,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -980,7 +980,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -992,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1007,7 +1007,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it can be used.
+     * Time for which it is valid.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1029,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     private boolean replacedToken_ ;
     /**
      * <pre>
-     * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+     * Whether an unused earlier token for this name, or for the place of this member, was invalidated.
      * </pre>
      *
      * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
@@ -1041,7 +1041,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+     * Whether an unused earlier token for this name, or for the place of this member, was invalidated.
      * </pre>
      *
      * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>
@@ -1057,7 +1057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether an earlier token for this name or for this member's place, which nobody had used, was ended.
+     * Whether an unused earlier token for this name, or for the place of this member, was invalidated.
      * </pre>
      *
      * <code>bool replaced_token = 5 [json_name = "replacedToken"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * RequestID makes a change under a session exactly-once: a retry with the same id gets the first result.
+ * RequestID makes a change under a session apply exactly once: a retry with the same id gets the first result.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.RequestID}
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   private long sequence_ = 0L;
   /**
    * <pre>
-   * Number of the request under this session and epoch, from 1, never used twice for different requests.
+   * Number of the request under this session and epoch, starting at 1. Never use a number for two different requests.
    * </pre>
    *
    * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -110,8 +110,8 @@ private static final long serialVersionUID = 0L;
   private long doneBelow_ = 0L;
   /**
    * <pre>
-   * Every sequence below this one has been answered and may be forgotten. At most 1 024 requests or 1 MiB of results are
-   * kept open. Zero means 1.
+   * The client has received the responses of all sequences below this one, so they may be forgotten. At most 1 024
+   * requests, or 1 MiB of results, are remembered. Zero means 1.
    * </pre>
    *
    * <code>uint64 done_below = 3 [json_name = "doneBelow"];</code>
@@ -304,7 +304,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * RequestID makes a change under a session exactly-once: a retry with the same id gets the first result.
+   * RequestID makes a change under a session apply exactly once: a retry with the same id gets the first result.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.RequestID}
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     private long sequence_ ;
     /**
      * <pre>
-     * Number of the request under this session and epoch, from 1, never used twice for different requests.
+     * Number of the request under this session and epoch, starting at 1. Never use a number for two different requests.
      * </pre>
      *
      * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -607,7 +607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the request under this session and epoch, from 1, never used twice for different requests.
+     * Number of the request under this session and epoch, starting at 1. Never use a number for two different requests.
      * </pre>
      *
      * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -623,7 +623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the request under this session and epoch, from 1, never used twice for different requests.
+     * Number of the request under this session and epoch, starting at 1. Never use a number for two different requests.
      * </pre>
      *
      * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -639,8 +639,8 @@ private static final long serialVersionUID = 0L;
     private long doneBelow_ ;
     /**
      * <pre>
-     * Every sequence below this one has been answered and may be forgotten. At most 1 024 requests or 1 MiB of results are
-     * kept open. Zero means 1.
+     * The client has received the responses of all sequences below this one, so they may be forgotten. At most 1 024
+     * requests, or 1 MiB of results, are remembered. Zero means 1.
      * </pre>
      *
      * <code>uint64 done_below = 3 [json_name = "doneBelow"];</code>
@@ -652,8 +652,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every sequence below this one has been answered and may be forgotten. At most 1 024 requests or 1 MiB of results are
-     * kept open. Zero means 1.
+     * The client has received the responses of all sequences below this one, so they may be forgotten. At most 1 024
+     * requests, or 1 MiB of results, are remembered. Zero means 1.
      * </pre>
      *
      * <code>uint64 done_below = 3 [json_name = "doneBelow"];</code>
@@ -669,8 +669,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every sequence below this one has been answered and may be forgotten. At most 1 024 requests or 1 MiB of results are
-     * kept open. Zero means 1.
+     * The client has received the responses of all sequences below this one, so they may be forgotten. At most 1 024
+     * requests, or 1 MiB of results, are remembered. Zero means 1.
      * </pre>
      *
      * <code>uint64 done_below = 3 [json_name = "doneBelow"];</code>

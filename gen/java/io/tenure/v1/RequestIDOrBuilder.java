@@ -30,7 +30,7 @@ public interface RequestIDOrBuilder extends
 
   /**
    * <pre>
-   * Number of the request under this session and epoch, from 1, never used twice for different requests.
+   * Number of the request under this session and epoch, starting at 1. Never use a number for two different requests.
    * </pre>
    *
    * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -40,8 +40,8 @@ public interface RequestIDOrBuilder extends
 
   /**
    * <pre>
-   * Every sequence below this one has been answered and may be forgotten. At most 1 024 requests or 1 MiB of results are
-   * kept open. Zero means 1.
+   * The client has received the responses of all sequences below this one, so they may be forgotten. At most 1 024
+   * requests, or 1 MiB of results, are remembered. Zero means 1.
    * </pre>
    *
    * <code>uint64 done_below = 3 [json_name = "doneBelow"];</code>

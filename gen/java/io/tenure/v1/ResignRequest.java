@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * ResignRequest names the leader and perhaps its heir.
+ * ResignRequest identifies the leader and optionally its successor.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.ResignRequest}
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Who leads: a UUID.
+   * Session of the leader: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who leads: a UUID.
+   * Session of the leader: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the hold; zero: whatever session and owner hold.
+   * Number of the hold; zero: the current hold of the session and owner.
    * </pre>
    *
    * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toSessionId_ = "";
   /**
    * <pre>
-   * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+   * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
    * </pre>
    *
    * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+   * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
    * </pre>
    *
    * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toOwner_ = "";
   /**
    * <pre>
-   * Candidate's owner.
+   * Owner of that candidate.
    * </pre>
    *
    * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Candidate's owner.
+   * Owner of that candidate.
    * </pre>
    *
    * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -255,7 +255,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -267,7 +267,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -279,7 +279,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -505,7 +505,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * ResignRequest names the leader and perhaps its heir.
+   * ResignRequest identifies the leader and optionally its successor.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.ResignRequest}
@@ -855,7 +855,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Who leads: a UUID.
+     * Session of the leader: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -875,7 +875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who leads: a UUID.
+     * Session of the leader: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -896,7 +896,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who leads: a UUID.
+     * Session of the leader: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -913,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who leads: a UUID.
+     * Session of the leader: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who leads: a UUID.
+     * Session of the leader: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -947,7 +947,7 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the hold; zero: whatever session and owner hold.
+     * Number of the hold; zero: the current hold of the session and owner.
      * </pre>
      *
      * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold; zero: whatever session and owner hold.
+     * Number of the hold; zero: the current hold of the session and owner.
      * </pre>
      *
      * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -975,7 +975,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold; zero: whatever session and owner hold.
+     * Number of the hold; zero: the current hold of the session and owner.
      * </pre>
      *
      * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toSessionId_ = "";
     /**
      * <pre>
-     * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+     * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
      * </pre>
      *
      * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -1011,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+     * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
      * </pre>
      *
      * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -1032,7 +1032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+     * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
      * </pre>
      *
      * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+     * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
      * </pre>
      *
      * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -1063,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+     * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
      * </pre>
      *
      * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -1083,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toOwner_ = "";
     /**
      * <pre>
-     * Candidate's owner.
+     * Owner of that candidate.
      * </pre>
      *
      * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's owner.
+     * Owner of that candidate.
      * </pre>
      *
      * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -1124,7 +1124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's owner.
+     * Owner of that candidate.
      * </pre>
      *
      * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -1141,7 +1141,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's owner.
+     * Owner of that candidate.
      * </pre>
      *
      * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Candidate's owner.
+     * Owner of that candidate.
      * </pre>
      *
      * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -1177,7 +1177,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1188,7 +1188,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1203,7 +1203,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1223,7 +1223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1241,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1266,7 +1266,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1283,7 +1283,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1295,7 +1295,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -1310,7 +1310,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; session_secret, epoch, request_id, guards and owner are used.
+     * Advanced; session_secret, epoch, request_id, guards and owner apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>

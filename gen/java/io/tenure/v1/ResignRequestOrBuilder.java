@@ -30,7 +30,7 @@ public interface ResignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who leads: a UUID.
+   * Session of the leader: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface ResignRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Who leads: a UUID.
+   * Session of the leader: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface ResignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Number of the hold; zero: whatever session and owner hold.
+   * Number of the hold; zero: the current hold of the session and owner.
    * </pre>
    *
    * <code>uint64 lock_index = 3 [json_name = "lockIndex"];</code>
@@ -60,7 +60,7 @@ public interface ResignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+   * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
    * </pre>
    *
    * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -69,7 +69,7 @@ public interface ResignRequestOrBuilder extends
   java.lang.String getToSessionId();
   /**
    * <pre>
-   * Candidate's session (a UUID) to pass leadership to; empty: the next in the queue.
+   * Session (a UUID) of the candidate that gets leadership; empty: the next candidate in the queue.
    * </pre>
    *
    * <code>string to_session_id = 4 [json_name = "toSessionId"];</code>
@@ -80,7 +80,7 @@ public interface ResignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Candidate's owner.
+   * Owner of that candidate.
    * </pre>
    *
    * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -89,7 +89,7 @@ public interface ResignRequestOrBuilder extends
   java.lang.String getToOwner();
   /**
    * <pre>
-   * Candidate's owner.
+   * Owner of that candidate.
    * </pre>
    *
    * <code>string to_owner = 5 [json_name = "toOwner"];</code>
@@ -100,7 +100,7 @@ public interface ResignRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -109,7 +109,7 @@ public interface ResignRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>
@@ -118,7 +118,7 @@ public interface ResignRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; session_secret, epoch, request_id, guards and owner are used.
+   * Advanced; session_secret, epoch, request_id, guards and owner apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 6 [json_name = "options"];</code>

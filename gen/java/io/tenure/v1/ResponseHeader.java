@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object clusterId_ = "";
   /**
    * <pre>
-   * Cluster that answered: 32 hexadecimal digits.
+   * Cluster that responded: 32 hexadecimal digits.
    * </pre>
    *
    * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Cluster that answered: 32 hexadecimal digits.
+   * Cluster that responded: 32 hexadecimal digits.
    * </pre>
    *
    * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object historyId_ = "";
   /**
    * <pre>
-   * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+   * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
    * </pre>
    *
    * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+   * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
    * </pre>
    *
    * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   private long memberId_ = 0L;
   /**
    * <pre>
-   * Member that answered.
+   * Member that responded.
    * </pre>
    *
    * <code>uint64 member_id = 3 [json_name = "memberId"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   private long revision_ = 0L;
   /**
    * <pre>
-   * Store-wide revision that the answer shows. For a change that had effect, the revision of the change.
+   * Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
    * </pre>
    *
    * <code>uint64 revision = 4 [json_name = "revision"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   private long term_ = 0L;
   /**
    * <pre>
-   * Raft term of the answering member.
+   * Raft term of that member.
    * </pre>
    *
    * <code>uint64 term = 5 [json_name = "term"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object clusterId_ = "";
     /**
      * <pre>
-     * Cluster that answered: 32 hexadecimal digits.
+     * Cluster that responded: 32 hexadecimal digits.
      * </pre>
      *
      * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cluster that answered: 32 hexadecimal digits.
+     * Cluster that responded: 32 hexadecimal digits.
      * </pre>
      *
      * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -654,7 +654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cluster that answered: 32 hexadecimal digits.
+     * Cluster that responded: 32 hexadecimal digits.
      * </pre>
      *
      * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cluster that answered: 32 hexadecimal digits.
+     * Cluster that responded: 32 hexadecimal digits.
      * </pre>
      *
      * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cluster that answered: 32 hexadecimal digits.
+     * Cluster that responded: 32 hexadecimal digits.
      * </pre>
      *
      * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object historyId_ = "";
     /**
      * <pre>
-     * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+     * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
      * </pre>
      *
      * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -725,7 +725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+     * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
      * </pre>
      *
      * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+     * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
      * </pre>
      *
      * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+     * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
      * </pre>
      *
      * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+     * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
      * </pre>
      *
      * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -797,7 +797,7 @@ private static final long serialVersionUID = 0L;
     private long memberId_ ;
     /**
      * <pre>
-     * Member that answered.
+     * Member that responded.
      * </pre>
      *
      * <code>uint64 member_id = 3 [json_name = "memberId"];</code>
@@ -809,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Member that answered.
+     * Member that responded.
      * </pre>
      *
      * <code>uint64 member_id = 3 [json_name = "memberId"];</code>
@@ -825,7 +825,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Member that answered.
+     * Member that responded.
      * </pre>
      *
      * <code>uint64 member_id = 3 [json_name = "memberId"];</code>
@@ -841,7 +841,7 @@ private static final long serialVersionUID = 0L;
     private long revision_ ;
     /**
      * <pre>
-     * Store-wide revision that the answer shows. For a change that had effect, the revision of the change.
+     * Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
      * </pre>
      *
      * <code>uint64 revision = 4 [json_name = "revision"];</code>
@@ -853,7 +853,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Store-wide revision that the answer shows. For a change that had effect, the revision of the change.
+     * Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
      * </pre>
      *
      * <code>uint64 revision = 4 [json_name = "revision"];</code>
@@ -869,7 +869,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Store-wide revision that the answer shows. For a change that had effect, the revision of the change.
+     * Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
      * </pre>
      *
      * <code>uint64 revision = 4 [json_name = "revision"];</code>
@@ -885,7 +885,7 @@ private static final long serialVersionUID = 0L;
     private long term_ ;
     /**
      * <pre>
-     * Raft term of the answering member.
+     * Raft term of that member.
      * </pre>
      *
      * <code>uint64 term = 5 [json_name = "term"];</code>
@@ -897,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Raft term of the answering member.
+     * Raft term of that member.
      * </pre>
      *
      * <code>uint64 term = 5 [json_name = "term"];</code>
@@ -913,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Raft term of the answering member.
+     * Raft term of that member.
      * </pre>
      *
      * <code>uint64 term = 5 [json_name = "term"];</code>

@@ -10,7 +10,7 @@ public interface ResponseHeaderOrBuilder extends
 
   /**
    * <pre>
-   * Cluster that answered: 32 hexadecimal digits.
+   * Cluster that responded: 32 hexadecimal digits.
    * </pre>
    *
    * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -19,7 +19,7 @@ public interface ResponseHeaderOrBuilder extends
   java.lang.String getClusterId();
   /**
    * <pre>
-   * Cluster that answered: 32 hexadecimal digits.
+   * Cluster that responded: 32 hexadecimal digits.
    * </pre>
    *
    * <code>string cluster_id = 1 [json_name = "clusterId"];</code>
@@ -30,7 +30,7 @@ public interface ResponseHeaderOrBuilder extends
 
   /**
    * <pre>
-   * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+   * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
    * </pre>
    *
    * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -39,7 +39,7 @@ public interface ResponseHeaderOrBuilder extends
   java.lang.String getHistoryId();
   /**
    * <pre>
-   * Line of revisions that the answer belongs to: 32 hexadecimal digits; another one after a restore.
+   * History that the revision belongs to: 32 hexadecimal digits. A restore starts a new history.
    * </pre>
    *
    * <code>string history_id = 2 [json_name = "historyId"];</code>
@@ -50,7 +50,7 @@ public interface ResponseHeaderOrBuilder extends
 
   /**
    * <pre>
-   * Member that answered.
+   * Member that responded.
    * </pre>
    *
    * <code>uint64 member_id = 3 [json_name = "memberId"];</code>
@@ -60,7 +60,7 @@ public interface ResponseHeaderOrBuilder extends
 
   /**
    * <pre>
-   * Store-wide revision that the answer shows. For a change that had effect, the revision of the change.
+   * Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
    * </pre>
    *
    * <code>uint64 revision = 4 [json_name = "revision"];</code>
@@ -70,7 +70,7 @@ public interface ResponseHeaderOrBuilder extends
 
   /**
    * <pre>
-   * Raft term of the answering member.
+   * Raft term of that member.
    * </pre>
    *
    * <code>uint64 term = 5 [json_name = "term"];</code>

@@ -6,7 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Sequencer is the proof of a lock that can be passed on: others check it with CheckSequencer, or demand it as a guard.
+ * Sequencer is proof of holding a lock. It can be passed to other processes, which check it with CheckSequencer or use
+ * it as a guard.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Sequencer}
@@ -97,8 +98,8 @@ private static final long serialVersionUID = 0L;
   private long lockIndex_ = 0L;
   /**
    * <pre>
-   * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
-   * holds.
+   * Number of the hold on this key, starting at 1. It may restart after the key was deleted, so use only the fencing
+   * token to order holds.
    * </pre>
    *
    * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -114,7 +115,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Session that holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -135,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session that holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -161,7 +162,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Revision at which the lock was granted. It grows with every grant in the cluster, so a resource that remembers the
-   * largest it has seen can refuse a holder that lost an exclusive lock.
+   * largest token it has seen can refuse a holder that lost an exclusive lock.
    * </pre>
    *
    * <code>uint64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -177,7 +178,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object historyId_ = "";
   /**
    * <pre>
-   * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+   * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
    * </pre>
    *
    * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -198,7 +199,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+   * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
    * </pre>
    *
    * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -421,7 +422,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sequencer is the proof of a lock that can be passed on: others check it with CheckSequencer, or demand it as a guard.
+   * Sequencer is proof of holding a lock. It can be passed to other processes, which check it with CheckSequencer or use
+   * it as a guard.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Sequencer}
@@ -740,8 +742,8 @@ private static final long serialVersionUID = 0L;
     private long lockIndex_ ;
     /**
      * <pre>
-     * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
-     * holds.
+     * Number of the hold on this key, starting at 1. It may restart after the key was deleted, so use only the fencing
+     * token to order holds.
      * </pre>
      *
      * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -753,8 +755,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
-     * holds.
+     * Number of the hold on this key, starting at 1. It may restart after the key was deleted, so use only the fencing
+     * token to order holds.
      * </pre>
      *
      * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -770,8 +772,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
-     * holds.
+     * Number of the hold on this key, starting at 1. It may restart after the key was deleted, so use only the fencing
+     * token to order holds.
      * </pre>
      *
      * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -787,7 +789,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Session that holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -807,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -828,7 +830,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -845,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -859,7 +861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session that holds: a UUID.
+     * Session that holds the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -880,7 +882,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Revision at which the lock was granted. It grows with every grant in the cluster, so a resource that remembers the
-     * largest it has seen can refuse a holder that lost an exclusive lock.
+     * largest token it has seen can refuse a holder that lost an exclusive lock.
      * </pre>
      *
      * <code>uint64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -893,7 +895,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Revision at which the lock was granted. It grows with every grant in the cluster, so a resource that remembers the
-     * largest it has seen can refuse a holder that lost an exclusive lock.
+     * largest token it has seen can refuse a holder that lost an exclusive lock.
      * </pre>
      *
      * <code>uint64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -910,7 +912,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Revision at which the lock was granted. It grows with every grant in the cluster, so a resource that remembers the
-     * largest it has seen can refuse a holder that lost an exclusive lock.
+     * largest token it has seen can refuse a holder that lost an exclusive lock.
      * </pre>
      *
      * <code>uint64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -926,7 +928,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object historyId_ = "";
     /**
      * <pre>
-     * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+     * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
      * </pre>
      *
      * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -946,7 +948,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+     * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
      * </pre>
      *
      * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -967,7 +969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+     * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
      * </pre>
      *
      * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -984,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+     * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
      * </pre>
      *
      * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -998,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+     * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
      * </pre>
      *
      * <code>string history_id = 5 [json_name = "historyId"];</code>

@@ -30,8 +30,8 @@ public interface SequencerOrBuilder extends
 
   /**
    * <pre>
-   * Number of the hold on this key, from 1. It may begin again after the key was deleted, so the fencing token alone orders
-   * holds.
+   * Number of the hold on this key, starting at 1. It may restart after the key was deleted, so use only the fencing
+   * token to order holds.
    * </pre>
    *
    * <code>uint64 lock_index = 2 [json_name = "lockIndex"];</code>
@@ -41,7 +41,7 @@ public interface SequencerOrBuilder extends
 
   /**
    * <pre>
-   * Session that holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface SequencerOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Session that holds: a UUID.
+   * Session that holds the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -62,7 +62,7 @@ public interface SequencerOrBuilder extends
   /**
    * <pre>
    * Revision at which the lock was granted. It grows with every grant in the cluster, so a resource that remembers the
-   * largest it has seen can refuse a holder that lost an exclusive lock.
+   * largest token it has seen can refuse a holder that lost an exclusive lock.
    * </pre>
    *
    * <code>uint64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -72,7 +72,7 @@ public interface SequencerOrBuilder extends
 
   /**
    * <pre>
-   * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+   * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
    * </pre>
    *
    * <code>string history_id = 5 [json_name = "historyId"];</code>
@@ -81,7 +81,7 @@ public interface SequencerOrBuilder extends
   java.lang.String getHistoryId();
   /**
    * <pre>
-   * History that the token belongs to: 32 hexadecimal digits. Empty is not checked.
+   * History that the token belongs to: 32 hexadecimal digits. Empty: not checked.
    * </pre>
    *
    * <code>string history_id = 5 [json_name = "historyId"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Session is a session as it is. Secrets are never shown.
+ * Session is the current state of a session. It never contains the secret.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Session}
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Free text for people.
+   * Free text that identifies it to people.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Free text for people.
+   * Free text that identifies it to people.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -301,7 +301,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * TTL; zero is none.
+   * TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -313,7 +313,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * TTL; zero is none.
+   * TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -325,7 +325,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * TTL; zero is none.
+   * TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -377,7 +377,7 @@ java.lang.String defaultValue) {
   private int behavior_ = 0;
   /**
    * <pre>
-   * What becomes of held keys at the end.
+   * What happens to the keys of held locks at the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -388,7 +388,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What becomes of held keys at the end.
+   * What happens to the keys of held locks at the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -403,7 +403,7 @@ java.lang.String defaultValue) {
   private boolean hasSecret_ = false;
   /**
    * <pre>
-   * Whether a secret is needed to act as it.
+   * Whether a secret is required to act as the session.
    * </pre>
    *
    * <code>bool has_secret = 8 [json_name = "hasSecret"];</code>
@@ -419,7 +419,7 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object peerAddress_ = "";
   /**
    * <pre>
-   * Network address it was created from.
+   * Network address of the client that created it.
    * </pre>
    *
    * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -440,7 +440,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Network address it was created from.
+   * Network address of the client that created it.
    * </pre>
    *
    * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -465,7 +465,7 @@ java.lang.String defaultValue) {
   private long epoch_ = 0L;
   /**
    * <pre>
-   * Which taking-over of the session, from 1.
+   * Starts at 1 and increases with each takeover.
    * </pre>
    *
    * <code>uint64 epoch = 10 [json_name = "epoch"];</code>
@@ -495,7 +495,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -507,7 +507,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -519,7 +519,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -533,7 +533,8 @@ java.lang.String defaultValue) {
   private int objects_ = 0;
   /**
    * <pre>
-   * Holds, places and ephemeral keys, itself included.
+   * Number of its holds, places and ephemeral keys, plus one for the session itself. The limit session_objects_max
+   * applies to this number.
    * </pre>
    *
    * <code>uint32 objects = 13 [json_name = "objects"];</code>
@@ -548,8 +549,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration ttlLeft_;
   /**
    * <pre>
-   * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-   * a member that does not know.
+   * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+   * member does not know.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -561,8 +562,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-   * a member that does not know.
+   * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+   * member does not know.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -574,8 +575,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-   * a member that does not know.
+   * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+   * member does not know.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -589,7 +590,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp lastRenewalTime_;
   /**
    * <pre>
-   * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+   * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -601,7 +602,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+   * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -613,7 +614,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+   * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -627,7 +628,7 @@ java.lang.String defaultValue) {
   private io.tenure.v1.SessionEnd end_;
   /**
    * <pre>
-   * How it ended; unset while it lives.
+   * How it ended; unset while it is live.
    * </pre>
    *
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -639,7 +640,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How it ended; unset while it lives.
+   * How it ended; unset while it is live.
    * </pre>
    *
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -651,7 +652,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How it ended; unset while it lives.
+   * How it ended; unset while it is live.
    * </pre>
    *
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -1024,7 +1025,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Session is a session as it is. Secrets are never shown.
+   * Session is the current state of a session. It never contains the secret.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Session}
@@ -1571,7 +1572,7 @@ java.lang.String defaultValue) {
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Free text for people.
+     * Free text that identifies it to people.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1591,7 +1592,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text for people.
+     * Free text that identifies it to people.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1612,7 +1613,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text for people.
+     * Free text that identifies it to people.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1629,7 +1630,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text for people.
+     * Free text that identifies it to people.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1643,7 +1644,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Free text for people.
+     * Free text that identifies it to people.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1912,7 +1913,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1923,7 +1924,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1938,7 +1939,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1958,7 +1959,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -1976,7 +1977,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -2001,7 +2002,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -2018,7 +2019,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -2030,7 +2031,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -2045,7 +2046,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * TTL; zero is none.
+     * TTL; zero: the session does not expire.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -2224,7 +2225,7 @@ java.lang.String defaultValue) {
     private int behavior_ = 0;
     /**
      * <pre>
-     * What becomes of held keys at the end.
+     * What happens to the keys of held locks at the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -2235,7 +2236,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end.
+     * What happens to the keys of held locks at the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -2250,7 +2251,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end.
+     * What happens to the keys of held locks at the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -2263,7 +2264,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end.
+     * What happens to the keys of held locks at the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -2281,7 +2282,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What becomes of held keys at the end.
+     * What happens to the keys of held locks at the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -2297,7 +2298,7 @@ java.lang.String defaultValue) {
     private boolean hasSecret_ ;
     /**
      * <pre>
-     * Whether a secret is needed to act as it.
+     * Whether a secret is required to act as the session.
      * </pre>
      *
      * <code>bool has_secret = 8 [json_name = "hasSecret"];</code>
@@ -2309,7 +2310,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether a secret is needed to act as it.
+     * Whether a secret is required to act as the session.
      * </pre>
      *
      * <code>bool has_secret = 8 [json_name = "hasSecret"];</code>
@@ -2325,7 +2326,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether a secret is needed to act as it.
+     * Whether a secret is required to act as the session.
      * </pre>
      *
      * <code>bool has_secret = 8 [json_name = "hasSecret"];</code>
@@ -2341,7 +2342,7 @@ java.lang.String defaultValue) {
     private java.lang.Object peerAddress_ = "";
     /**
      * <pre>
-     * Network address it was created from.
+     * Network address of the client that created it.
      * </pre>
      *
      * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -2361,7 +2362,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Network address it was created from.
+     * Network address of the client that created it.
      * </pre>
      *
      * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -2382,7 +2383,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Network address it was created from.
+     * Network address of the client that created it.
      * </pre>
      *
      * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -2399,7 +2400,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Network address it was created from.
+     * Network address of the client that created it.
      * </pre>
      *
      * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -2413,7 +2414,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Network address it was created from.
+     * Network address of the client that created it.
      * </pre>
      *
      * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -2433,7 +2434,7 @@ java.lang.String defaultValue) {
     private long epoch_ ;
     /**
      * <pre>
-     * Which taking-over of the session, from 1.
+     * Starts at 1 and increases with each takeover.
      * </pre>
      *
      * <code>uint64 epoch = 10 [json_name = "epoch"];</code>
@@ -2445,7 +2446,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Which taking-over of the session, from 1.
+     * Starts at 1 and increases with each takeover.
      * </pre>
      *
      * <code>uint64 epoch = 10 [json_name = "epoch"];</code>
@@ -2461,7 +2462,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Which taking-over of the session, from 1.
+     * Starts at 1 and increases with each takeover.
      * </pre>
      *
      * <code>uint64 epoch = 10 [json_name = "epoch"];</code>
@@ -2523,7 +2524,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2534,7 +2535,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2549,7 +2550,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2569,7 +2570,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2587,7 +2588,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2612,7 +2613,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2629,7 +2630,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2641,7 +2642,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2656,7 +2657,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the creation, for people.
+     * Wall-clock time of the creation, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -2678,7 +2679,8 @@ java.lang.String defaultValue) {
     private int objects_ ;
     /**
      * <pre>
-     * Holds, places and ephemeral keys, itself included.
+     * Number of its holds, places and ephemeral keys, plus one for the session itself. The limit session_objects_max
+     * applies to this number.
      * </pre>
      *
      * <code>uint32 objects = 13 [json_name = "objects"];</code>
@@ -2690,7 +2692,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys, itself included.
+     * Number of its holds, places and ephemeral keys, plus one for the session itself. The limit session_objects_max
+     * applies to this number.
      * </pre>
      *
      * <code>uint32 objects = 13 [json_name = "objects"];</code>
@@ -2706,7 +2709,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys, itself included.
+     * Number of its holds, places and ephemeral keys, plus one for the session itself. The limit session_objects_max
+     * applies to this number.
      * </pre>
      *
      * <code>uint32 objects = 13 [json_name = "objects"];</code>
@@ -2724,8 +2728,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlLeftBuilder_;
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2736,8 +2740,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2752,8 +2756,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2773,8 +2777,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2792,8 +2796,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2818,8 +2822,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2836,8 +2840,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2849,8 +2853,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2865,8 +2869,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-     * a member that does not know.
+     * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+     * member does not know.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -2890,7 +2894,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> lastRenewalTimeBuilder_;
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -2901,7 +2905,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -2916,7 +2920,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -2936,7 +2940,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -2954,7 +2958,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -2979,7 +2983,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -2996,7 +3000,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -3008,7 +3012,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -3023,7 +3027,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+     * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -3047,7 +3051,7 @@ java.lang.String defaultValue) {
         io.tenure.v1.SessionEnd, io.tenure.v1.SessionEnd.Builder, io.tenure.v1.SessionEndOrBuilder> endBuilder_;
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3058,7 +3062,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3073,7 +3077,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3093,7 +3097,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3111,7 +3115,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3136,7 +3140,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3153,7 +3157,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3165,7 +3169,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -3180,7 +3184,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it ended; unset while it lives.
+     * How it ended; unset while it is live.
      * </pre>
      *
      * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>

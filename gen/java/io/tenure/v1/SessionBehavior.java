@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SessionBehavior says what becomes of the keys a session holds when it ends.
+ * SessionBehavior says what happens to the keys of held locks when the session ends.
  * </pre>
  *
  * Protobuf enum {@code tenure.v1.SessionBehavior}
@@ -15,7 +15,7 @@ public enum SessionBehavior
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Means RELEASE in a request; never in a response.
+   * In a request: RELEASE. Never in a response.
    * </pre>
    *
    * <code>SESSION_BEHAVIOR_UNSPECIFIED = 0;</code>
@@ -23,7 +23,7 @@ public enum SessionBehavior
   SESSION_BEHAVIOR_UNSPECIFIED(0),
   /**
    * <pre>
-   * Holds are freed; the values stay.
+   * Holds end; the keys and their values remain.
    * </pre>
    *
    * <code>SESSION_BEHAVIOR_RELEASE = 1;</code>
@@ -31,7 +31,7 @@ public enum SessionBehavior
   SESSION_BEHAVIOR_RELEASE(1),
   /**
    * <pre>
-   * A key is deleted for an EXCLUSIVE hold, or when its last shared hold or permit ends.
+   * The key of an EXCLUSIVE hold is deleted. The key of a shared or semaphore lock is deleted when its last hold ends.
    * </pre>
    *
    * <code>SESSION_BEHAVIOR_DELETE = 2;</code>
@@ -42,7 +42,7 @@ public enum SessionBehavior
 
   /**
    * <pre>
-   * Means RELEASE in a request; never in a response.
+   * In a request: RELEASE. Never in a response.
    * </pre>
    *
    * <code>SESSION_BEHAVIOR_UNSPECIFIED = 0;</code>
@@ -50,7 +50,7 @@ public enum SessionBehavior
   public static final int SESSION_BEHAVIOR_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Holds are freed; the values stay.
+   * Holds end; the keys and their values remain.
    * </pre>
    *
    * <code>SESSION_BEHAVIOR_RELEASE = 1;</code>
@@ -58,7 +58,7 @@ public enum SessionBehavior
   public static final int SESSION_BEHAVIOR_RELEASE_VALUE = 1;
   /**
    * <pre>
-   * A key is deleted for an EXCLUSIVE hold, or when its last shared hold or permit ends.
+   * The key of an EXCLUSIVE hold is deleted. The key of a shared or semaphore lock is deleted when its last hold ends.
    * </pre>
    *
    * <code>SESSION_BEHAVIOR_DELETE = 2;</code>

@@ -6,8 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SessionChecks lists the health checks a session depends on. Its presence matters: unset means the default check (once
- * there is an agent), empty means none.
+ * SessionChecks lists the health checks that a session depends on. Unset means the default check (once there is an
+ * agent); empty means none.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.SessionChecks}
@@ -336,8 +336,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SessionChecks lists the health checks a session depends on. Its presence matters: unset means the default check (once
-   * there is an agent), empty means none.
+   * SessionChecks lists the health checks that a session depends on. Unset means the default check (once there is an
+   * agent); empty means none.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.SessionChecks}

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SessionEnd tells how a session ended.
+ * SessionEnd describes how a session ended.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.SessionEnd}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private int cause_ = 0;
   /**
    * <pre>
-   * Why.
+   * Cause of the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why.
+   * Cause of the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object by_ = "";
   /**
    * <pre>
-   * Who: a network address; empty for the cluster itself.
+   * Network address of the client that ended it; empty if the cluster did.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who: a network address; empty for the cluster itself.
+   * Network address of the client that ended it; empty if the cluster did.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp time_;
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
   private int holds_ = 0;
   /**
    * <pre>
-   * Holds it lost.
+   * Number of holds it lost.
    * </pre>
    *
    * <code>uint32 holds = 6 [json_name = "holds"];</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   private int places_ = 0;
   /**
    * <pre>
-   * Places in queues it lost.
+   * Number of places in queues it lost.
    * </pre>
    *
    * <code>uint32 places = 7 [json_name = "places"];</code>
@@ -256,7 +256,7 @@ private static final long serialVersionUID = 0L;
   private int ephemeralKeys_ = 0;
   /**
    * <pre>
-   * Ephemeral keys that went with it.
+   * Number of ephemeral keys that were deleted with it.
    * </pre>
    *
    * <code>uint32 ephemeral_keys = 8 [json_name = "ephemeralKeys"];</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -285,7 +285,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -296,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -308,7 +308,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -603,7 +603,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SessionEnd tells how a session ended.
+   * SessionEnd describes how a session ended.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.SessionEnd}
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     private int cause_ = 0;
     /**
      * <pre>
-     * Why.
+     * Cause of the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -926,7 +926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Cause of the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Cause of the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Cause of the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Cause of the end.
      * </pre>
      *
      * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -988,7 +988,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -1008,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -1029,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -1046,7 +1046,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -1060,7 +1060,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reason given by a person, if any.
+     * Reason that was given, if any.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -1080,7 +1080,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object by_ = "";
     /**
      * <pre>
-     * Who: a network address; empty for the cluster itself.
+     * Network address of the client that ended it; empty if the cluster did.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1100,7 +1100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who: a network address; empty for the cluster itself.
+     * Network address of the client that ended it; empty if the cluster did.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1121,7 +1121,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who: a network address; empty for the cluster itself.
+     * Network address of the client that ended it; empty if the cluster did.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1138,7 +1138,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who: a network address; empty for the cluster itself.
+     * Network address of the client that ended it; empty if the cluster did.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1152,7 +1152,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who: a network address; empty for the cluster itself.
+     * Network address of the client that ended it; empty if the cluster did.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1218,7 +1218,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> timeBuilder_;
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1229,7 +1229,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1244,7 +1244,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1264,7 +1264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1282,7 +1282,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1307,7 +1307,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1324,7 +1324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1336,7 +1336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1351,7 +1351,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wall clock of the end, for people.
+     * Wall-clock time of the end, informational only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -1373,7 +1373,7 @@ private static final long serialVersionUID = 0L;
     private int holds_ ;
     /**
      * <pre>
-     * Holds it lost.
+     * Number of holds it lost.
      * </pre>
      *
      * <code>uint32 holds = 6 [json_name = "holds"];</code>
@@ -1385,7 +1385,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds it lost.
+     * Number of holds it lost.
      * </pre>
      *
      * <code>uint32 holds = 6 [json_name = "holds"];</code>
@@ -1401,7 +1401,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds it lost.
+     * Number of holds it lost.
      * </pre>
      *
      * <code>uint32 holds = 6 [json_name = "holds"];</code>
@@ -1417,7 +1417,7 @@ private static final long serialVersionUID = 0L;
     private int places_ ;
     /**
      * <pre>
-     * Places in queues it lost.
+     * Number of places in queues it lost.
      * </pre>
      *
      * <code>uint32 places = 7 [json_name = "places"];</code>
@@ -1429,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Places in queues it lost.
+     * Number of places in queues it lost.
      * </pre>
      *
      * <code>uint32 places = 7 [json_name = "places"];</code>
@@ -1445,7 +1445,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Places in queues it lost.
+     * Number of places in queues it lost.
      * </pre>
      *
      * <code>uint32 places = 7 [json_name = "places"];</code>
@@ -1461,7 +1461,7 @@ private static final long serialVersionUID = 0L;
     private int ephemeralKeys_ ;
     /**
      * <pre>
-     * Ephemeral keys that went with it.
+     * Number of ephemeral keys that were deleted with it.
      * </pre>
      *
      * <code>uint32 ephemeral_keys = 8 [json_name = "ephemeralKeys"];</code>
@@ -1473,7 +1473,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ephemeral keys that went with it.
+     * Number of ephemeral keys that were deleted with it.
      * </pre>
      *
      * <code>uint32 ephemeral_keys = 8 [json_name = "ephemeralKeys"];</code>
@@ -1489,7 +1489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ephemeral keys that went with it.
+     * Number of ephemeral keys that were deleted with it.
      * </pre>
      *
      * <code>uint32 ephemeral_keys = 8 [json_name = "ephemeralKeys"];</code>
@@ -1512,7 +1512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1525,7 +1525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1536,7 +1536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1548,7 +1548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1561,7 +1561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1580,7 +1580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1598,7 +1598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1616,7 +1616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1631,7 +1631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First 64 keys of what it held.
+     * Keys of its holds, the first 64.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>

@@ -15,7 +15,7 @@ public enum SessionEndCause
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The session lives.
+   * The session is live.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_UNSPECIFIED = 0;</code>
@@ -23,7 +23,7 @@ public enum SessionEndCause
   SESSION_END_CAUSE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Its TTL ran out.
+   * Its TTL elapsed.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_EXPIRED = 1;</code>
@@ -55,7 +55,7 @@ public enum SessionEndCause
   SESSION_END_CAUSE_NODE_DEREGISTERED(4),
   /**
    * <pre>
-   * A check of it was deregistered.
+   * One of its health checks was deregistered.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_CHECK_DEREGISTERED = 5;</code>
@@ -63,7 +63,7 @@ public enum SessionEndCause
   SESSION_END_CAUSE_CHECK_DEREGISTERED(5),
   /**
    * <pre>
-   * A check of it turned critical.
+   * One of its health checks became critical.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_CHECK_CRITICAL = 6;</code>
@@ -82,7 +82,7 @@ public enum SessionEndCause
 
   /**
    * <pre>
-   * The session lives.
+   * The session is live.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_UNSPECIFIED = 0;</code>
@@ -90,7 +90,7 @@ public enum SessionEndCause
   public static final int SESSION_END_CAUSE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Its TTL ran out.
+   * Its TTL elapsed.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_EXPIRED = 1;</code>
@@ -122,7 +122,7 @@ public enum SessionEndCause
   public static final int SESSION_END_CAUSE_NODE_DEREGISTERED_VALUE = 4;
   /**
    * <pre>
-   * A check of it was deregistered.
+   * One of its health checks was deregistered.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_CHECK_DEREGISTERED = 5;</code>
@@ -130,7 +130,7 @@ public enum SessionEndCause
   public static final int SESSION_END_CAUSE_CHECK_DEREGISTERED_VALUE = 5;
   /**
    * <pre>
-   * A check of it turned critical.
+   * One of its health checks became critical.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_CHECK_CRITICAL = 6;</code>

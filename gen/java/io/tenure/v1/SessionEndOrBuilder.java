@@ -10,7 +10,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Why.
+   * Cause of the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -19,7 +19,7 @@ public interface SessionEndOrBuilder extends
   int getCauseValue();
   /**
    * <pre>
-   * Why.
+   * Cause of the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionEndCause cause = 1 [json_name = "cause"];</code>
@@ -29,7 +29,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -38,7 +38,7 @@ public interface SessionEndOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Reason given by a person, if any.
+   * Reason that was given, if any.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -49,7 +49,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Who: a network address; empty for the cluster itself.
+   * Network address of the client that ended it; empty if the cluster did.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -58,7 +58,7 @@ public interface SessionEndOrBuilder extends
   java.lang.String getBy();
   /**
    * <pre>
-   * Who: a network address; empty for the cluster itself.
+   * Network address of the client that ended it; empty if the cluster did.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -79,7 +79,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -88,7 +88,7 @@ public interface SessionEndOrBuilder extends
   boolean hasTime();
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -97,7 +97,7 @@ public interface SessionEndOrBuilder extends
   com.google.protobuf.Timestamp getTime();
   /**
    * <pre>
-   * Wall clock of the end, for people.
+   * Wall-clock time of the end, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp time = 5 [json_name = "time"];</code>
@@ -106,7 +106,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Holds it lost.
+   * Number of holds it lost.
    * </pre>
    *
    * <code>uint32 holds = 6 [json_name = "holds"];</code>
@@ -116,7 +116,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Places in queues it lost.
+   * Number of places in queues it lost.
    * </pre>
    *
    * <code>uint32 places = 7 [json_name = "places"];</code>
@@ -126,7 +126,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Ephemeral keys that went with it.
+   * Number of ephemeral keys that were deleted with it.
    * </pre>
    *
    * <code>uint32 ephemeral_keys = 8 [json_name = "ephemeralKeys"];</code>
@@ -136,7 +136,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -146,7 +146,7 @@ public interface SessionEndOrBuilder extends
       getHeldKeysList();
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -155,7 +155,7 @@ public interface SessionEndOrBuilder extends
   int getHeldKeysCount();
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -165,7 +165,7 @@ public interface SessionEndOrBuilder extends
   java.lang.String getHeldKeys(int index);
   /**
    * <pre>
-   * First 64 keys of what it held.
+   * Keys of its holds, the first 64.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>

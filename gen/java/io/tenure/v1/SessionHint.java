@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SessionHint tells early what the user of a session would find out anyway.
+ * SessionHint is an early notice of a change that the user of a session would also learn otherwise.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.SessionHint}
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   public static final int CONTENDED_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Somebody queues for a lock that the session holds.
+   * Another client waits for a lock that the session holds.
    * </pre>
    *
    * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -236,7 +236,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Somebody queues for a lock that the session holds.
+   * Another client waits for a lock that the session holds.
    * </pre>
    *
    * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -251,7 +251,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Somebody queues for a lock that the session holds.
+   * Another client waits for a lock that the session holds.
    * </pre>
    *
    * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SessionHint tells early what the user of a session would find out anyway.
+   * SessionHint is an early notice of a change that the user of a session would also learn otherwise.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.SessionHint}
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Hold, io.tenure.v1.Hold.Builder, io.tenure.v1.HoldOrBuilder> contendedBuilder_;
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1194,7 +1194,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1216,7 +1216,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1236,7 +1236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1254,7 +1254,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1314,7 +1314,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -1332,7 +1332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Somebody queues for a lock that the session holds.
+     * Another client waits for a lock that the session holds.
      * </pre>
      *
      * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>

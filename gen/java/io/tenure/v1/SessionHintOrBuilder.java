@@ -84,7 +84,7 @@ public interface SessionHintOrBuilder extends
 
   /**
    * <pre>
-   * Somebody queues for a lock that the session holds.
+   * Another client waits for a lock that the session holds.
    * </pre>
    *
    * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -93,7 +93,7 @@ public interface SessionHintOrBuilder extends
   boolean hasContended();
   /**
    * <pre>
-   * Somebody queues for a lock that the session holds.
+   * Another client waits for a lock that the session holds.
    * </pre>
    *
    * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>
@@ -102,7 +102,7 @@ public interface SessionHintOrBuilder extends
   io.tenure.v1.Hold getContended();
   /**
    * <pre>
-   * Somebody queues for a lock that the session holds.
+   * Another client waits for a lock that the session holds.
    * </pre>
    *
    * <code>.tenure.v1.Hold contended = 4 [json_name = "contended"];</code>

@@ -30,7 +30,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * Free text for people.
+   * Free text that identifies it to people.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -39,7 +39,7 @@ public interface SessionOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Free text for people.
+   * Free text that identifies it to people.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -124,7 +124,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * TTL; zero is none.
+   * TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -133,7 +133,7 @@ java.lang.String defaultValue);
   boolean hasTtl();
   /**
    * <pre>
-   * TTL; zero is none.
+   * TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -142,7 +142,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * TTL; zero is none.
+   * TTL; zero: the session does not expire.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 5 [json_name = "ttl"];</code>
@@ -178,7 +178,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What becomes of held keys at the end.
+   * What happens to the keys of held locks at the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -187,7 +187,7 @@ java.lang.String defaultValue);
   int getBehaviorValue();
   /**
    * <pre>
-   * What becomes of held keys at the end.
+   * What happens to the keys of held locks at the end.
    * </pre>
    *
    * <code>.tenure.v1.SessionBehavior behavior = 7 [json_name = "behavior"];</code>
@@ -197,7 +197,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Whether a secret is needed to act as it.
+   * Whether a secret is required to act as the session.
    * </pre>
    *
    * <code>bool has_secret = 8 [json_name = "hasSecret"];</code>
@@ -207,7 +207,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Network address it was created from.
+   * Network address of the client that created it.
    * </pre>
    *
    * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -216,7 +216,7 @@ java.lang.String defaultValue);
   java.lang.String getPeerAddress();
   /**
    * <pre>
-   * Network address it was created from.
+   * Network address of the client that created it.
    * </pre>
    *
    * <code>string peer_address = 9 [json_name = "peerAddress"];</code>
@@ -227,7 +227,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Which taking-over of the session, from 1.
+   * Starts at 1 and increases with each takeover.
    * </pre>
    *
    * <code>uint64 epoch = 10 [json_name = "epoch"];</code>
@@ -247,7 +247,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -256,7 +256,7 @@ java.lang.String defaultValue);
   boolean hasCreateTime();
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -265,7 +265,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * Wall clock of the creation, for people.
+   * Wall-clock time of the creation, informational only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 12 [json_name = "createTime"];</code>
@@ -274,7 +274,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Holds, places and ephemeral keys, itself included.
+   * Number of its holds, places and ephemeral keys, plus one for the session itself. The limit session_objects_max
+   * applies to this number.
    * </pre>
    *
    * <code>uint32 objects = 13 [json_name = "objects"];</code>
@@ -284,8 +285,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-   * a member that does not know.
+   * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+   * member does not know.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -294,8 +295,8 @@ java.lang.String defaultValue);
   boolean hasTtlLeft();
   /**
    * <pre>
-   * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-   * a member that does not know.
+   * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+   * member does not know.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -304,8 +305,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getTtlLeft();
   /**
    * <pre>
-   * How long it lives on without a renewal, as the leader sees it. Unset without TTL, when it has ended, and in answers of
-   * a member that does not know.
+   * Remaining time of the TTL, as measured by the leader. Unset for a session without TTL, if it has ended, or if the
+   * member does not know.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl_left = 14 [json_name = "ttlLeft"];</code>
@@ -314,7 +315,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+   * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -323,7 +324,7 @@ java.lang.String defaultValue);
   boolean hasLastRenewalTime();
   /**
    * <pre>
-   * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+   * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -332,7 +333,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getLastRenewalTime();
   /**
    * <pre>
-   * Wall clock of the last renewal, for people, as the leader saw it. Unset when it does not know.
+   * Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp last_renewal_time = 15 [json_name = "lastRenewalTime"];</code>
@@ -341,7 +342,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How it ended; unset while it lives.
+   * How it ended; unset while it is live.
    * </pre>
    *
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -350,7 +351,7 @@ java.lang.String defaultValue);
   boolean hasEnd();
   /**
    * <pre>
-   * How it ended; unset while it lives.
+   * How it ended; unset while it is live.
    * </pre>
    *
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
@@ -359,7 +360,7 @@ java.lang.String defaultValue);
   io.tenure.v1.SessionEnd getEnd();
   /**
    * <pre>
-   * How it ended; unset while it lives.
+   * How it ended; unset while it is live.
    * </pre>
    *
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>

@@ -96,7 +96,8 @@ private static final long serialVersionUID = 0L;
   private long epoch_ = 0L;
   /**
    * <pre>
-   * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
+   * Epoch, as far as the caller knows. Zero: not checked for a session without a secret; means 1 for a session with
+   * one.
    * </pre>
    *
    * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -111,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private long number_ = 0L;
   /**
    * <pre>
-   * Number that the answer echoes; from it the client knows when the renewal was sent.
+   * Number that the verdict repeats, so that the client knows when it sent the renewal.
    * </pre>
    *
    * <code>uint64 number = 3 [json_name = "number"];</code>
@@ -126,8 +127,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
-   * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
+   * Secret, 32 bytes. Required with the first renewal on this stream of a session that has a secret; may be left out
+   * later. A stream forgets a session that it has not renewed for 30 s and for twice its TTL; then the secret is
+   * required again.
    * </pre>
    *
    * <code>bytes secret = 4 [json_name = "secret"];</code>
@@ -634,7 +636,8 @@ private static final long serialVersionUID = 0L;
     private long epoch_ ;
     /**
      * <pre>
-     * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
+     * Epoch, as far as the caller knows. Zero: not checked for a session without a secret; means 1 for a session with
+     * one.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -646,7 +649,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
+     * Epoch, as far as the caller knows. Zero: not checked for a session without a secret; means 1 for a session with
+     * one.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -662,7 +666,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
+     * Epoch, as far as the caller knows. Zero: not checked for a session without a secret; means 1 for a session with
+     * one.
      * </pre>
      *
      * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -678,7 +683,7 @@ private static final long serialVersionUID = 0L;
     private long number_ ;
     /**
      * <pre>
-     * Number that the answer echoes; from it the client knows when the renewal was sent.
+     * Number that the verdict repeats, so that the client knows when it sent the renewal.
      * </pre>
      *
      * <code>uint64 number = 3 [json_name = "number"];</code>
@@ -690,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number that the answer echoes; from it the client knows when the renewal was sent.
+     * Number that the verdict repeats, so that the client knows when it sent the renewal.
      * </pre>
      *
      * <code>uint64 number = 3 [json_name = "number"];</code>
@@ -706,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number that the answer echoes; from it the client knows when the renewal was sent.
+     * Number that the verdict repeats, so that the client knows when it sent the renewal.
      * </pre>
      *
      * <code>uint64 number = 3 [json_name = "number"];</code>
@@ -722,8 +727,9 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString secret_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
-     * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
+     * Secret, 32 bytes. Required with the first renewal on this stream of a session that has a secret; may be left out
+     * later. A stream forgets a session that it has not renewed for 30 s and for twice its TTL; then the secret is
+     * required again.
      * </pre>
      *
      * <code>bytes secret = 4 [json_name = "secret"];</code>
@@ -735,8 +741,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
-     * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
+     * Secret, 32 bytes. Required with the first renewal on this stream of a session that has a secret; may be left out
+     * later. A stream forgets a session that it has not renewed for 30 s and for twice its TTL; then the secret is
+     * required again.
      * </pre>
      *
      * <code>bytes secret = 4 [json_name = "secret"];</code>
@@ -752,8 +759,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
-     * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
+     * Secret, 32 bytes. Required with the first renewal on this stream of a session that has a secret; may be left out
+     * later. A stream forgets a session that it has not renewed for 30 s and for twice its TTL; then the secret is
+     * required again.
      * </pre>
      *
      * <code>bytes secret = 4 [json_name = "secret"];</code>

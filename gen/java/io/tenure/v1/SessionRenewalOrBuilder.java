@@ -30,7 +30,8 @@ public interface SessionRenewalOrBuilder extends
 
   /**
    * <pre>
-   * Epoch the caller believes in. Zero is not checked on an open session, and means 1 on one with a secret.
+   * Epoch, as far as the caller knows. Zero: not checked for a session without a secret; means 1 for a session with
+   * one.
    * </pre>
    *
    * <code>uint64 epoch = 2 [json_name = "epoch"];</code>
@@ -40,7 +41,7 @@ public interface SessionRenewalOrBuilder extends
 
   /**
    * <pre>
-   * Number that the answer echoes; from it the client knows when the renewal was sent.
+   * Number that the verdict repeats, so that the client knows when it sent the renewal.
    * </pre>
    *
    * <code>uint64 number = 3 [json_name = "number"];</code>
@@ -50,8 +51,9 @@ public interface SessionRenewalOrBuilder extends
 
   /**
    * <pre>
-   * Secret, 32 bytes; needed with the first renewal of a session with secret on this stream, may be left out later. A
-   * stream that renews many sessions forgets those it has not renewed for 30 s and twice their TTL; then it is needed again.
+   * Secret, 32 bytes. Required with the first renewal on this stream of a session that has a secret; may be left out
+   * later. A stream forgets a session that it has not renewed for 30 s and for twice its TTL; then the secret is
+   * required again.
    * </pre>
    *
    * <code>bytes secret = 4 [json_name = "secret"];</code>

@@ -4,8 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
- * keys hang on it. It is not a connection: any member serves it.
+ * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+ * ephemeral keys belong to a session. It is not a connection: every member can serve it.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -294,8 +294,8 @@ public final class SessionServiceGrpc {
 
   /**
    * <pre>
-   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-   * keys hang on it. It is not a connection: any member serves it.
+   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+   * ephemeral keys belong to a session. It is not a connection: every member can serve it.
    * </pre>
    */
   public interface AsyncService {
@@ -313,8 +313,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+     * KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     default void renewSession(io.tenure.v1.RenewSessionRequest request,
@@ -324,8 +324,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * KeepAlive renews many sessions over one stream. Each request is answered, though answers may be merged and come in
-     * another order; each names what it answers. A verdict is about one session and never ends the stream.
+     * KeepAlive renews many sessions over one stream. Every renewal gets a verdict that names it. Verdicts may be merged
+     * into one response, and may arrive in a different order. A verdict is about one session and never ends the stream.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<io.tenure.v1.KeepAliveRequest> keepAlive(
@@ -335,10 +335,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-     * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-     * ATTEMPT_OUTDATED.
+     * AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+     * queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+     * lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+     * EPOCH_MISMATCH, ATTEMPT_OUTDATED.
      * </pre>
      */
     default void attachSession(io.tenure.v1.AttachSessionRequest request,
@@ -348,8 +348,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+     * error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     default void destroySession(io.tenure.v1.DestroySessionRequest request,
@@ -382,8 +382,8 @@ public final class SessionServiceGrpc {
   /**
    * Base class for the server implementation of the service SessionService.
    * <pre>
-   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-   * keys hang on it. It is not a connection: any member serves it.
+   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+   * ephemeral keys belong to a session. It is not a connection: every member can serve it.
    * </pre>
    */
   public static abstract class SessionServiceImplBase
@@ -397,8 +397,8 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service SessionService.
    * <pre>
-   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-   * keys hang on it. It is not a connection: any member serves it.
+   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+   * ephemeral keys belong to a session. It is not a connection: every member can serve it.
    * </pre>
    */
   public static final class SessionServiceStub
@@ -428,8 +428,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+     * KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public void renewSession(io.tenure.v1.RenewSessionRequest request,
@@ -440,8 +440,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * KeepAlive renews many sessions over one stream. Each request is answered, though answers may be merged and come in
-     * another order; each names what it answers. A verdict is about one session and never ends the stream.
+     * KeepAlive renews many sessions over one stream. Every renewal gets a verdict that names it. Verdicts may be merged
+     * into one response, and may arrive in a different order. A verdict is about one session and never ends the stream.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<io.tenure.v1.KeepAliveRequest> keepAlive(
@@ -452,10 +452,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-     * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-     * ATTEMPT_OUTDATED.
+     * AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+     * queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+     * lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+     * EPOCH_MISMATCH, ATTEMPT_OUTDATED.
      * </pre>
      */
     public void attachSession(io.tenure.v1.AttachSessionRequest request,
@@ -466,8 +466,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+     * error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public void destroySession(io.tenure.v1.DestroySessionRequest request,
@@ -503,8 +503,8 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service SessionService.
    * <pre>
-   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-   * keys hang on it. It is not a connection: any member serves it.
+   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+   * ephemeral keys belong to a session. It is not a connection: every member can serve it.
    * </pre>
    */
   public static final class SessionServiceBlockingV2Stub
@@ -533,8 +533,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+     * KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public io.tenure.v1.RenewSessionResponse renewSession(io.tenure.v1.RenewSessionRequest request) throws io.grpc.StatusException {
@@ -544,8 +544,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * KeepAlive renews many sessions over one stream. Each request is answered, though answers may be merged and come in
-     * another order; each names what it answers. A verdict is about one session and never ends the stream.
+     * KeepAlive renews many sessions over one stream. Every renewal gets a verdict that names it. Verdicts may be merged
+     * into one response, and may arrive in a different order. A verdict is about one session and never ends the stream.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -557,10 +557,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-     * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-     * ATTEMPT_OUTDATED.
+     * AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+     * queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+     * lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+     * EPOCH_MISMATCH, ATTEMPT_OUTDATED.
      * </pre>
      */
     public io.tenure.v1.AttachSessionResponse attachSession(io.tenure.v1.AttachSessionRequest request) throws io.grpc.StatusException {
@@ -570,8 +570,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+     * error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public io.tenure.v1.DestroySessionResponse destroySession(io.tenure.v1.DestroySessionRequest request) throws io.grpc.StatusException {
@@ -604,8 +604,8 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service SessionService.
    * <pre>
-   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-   * keys hang on it. It is not a connection: any member serves it.
+   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+   * ephemeral keys belong to a session. It is not a connection: every member can serve it.
    * </pre>
    */
   public static final class SessionServiceBlockingStub
@@ -634,8 +634,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+     * KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public io.tenure.v1.RenewSessionResponse renewSession(io.tenure.v1.RenewSessionRequest request) {
@@ -645,10 +645,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-     * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-     * ATTEMPT_OUTDATED.
+     * AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+     * queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+     * lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+     * EPOCH_MISMATCH, ATTEMPT_OUTDATED.
      * </pre>
      */
     public io.tenure.v1.AttachSessionResponse attachSession(io.tenure.v1.AttachSessionRequest request) {
@@ -658,8 +658,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+     * error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public io.tenure.v1.DestroySessionResponse destroySession(io.tenure.v1.DestroySessionRequest request) {
@@ -692,8 +692,8 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service SessionService.
    * <pre>
-   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive; locks and ephemeral
-   * keys hang on it. It is not a connection: any member serves it.
+   * SessionService opens, renews and ends sessions. A session is a client's replicated claim to be alive. Locks and
+   * ephemeral keys belong to a session. It is not a connection: every member can serve it.
    * </pre>
    */
   public static final class SessionServiceFutureStub
@@ -723,8 +723,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * RenewSession restarts the TTL of one session. It writes nothing to the log. For scripts; programs use KeepAlive.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
+     * KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.RenewSessionResponse> renewSession(
@@ -735,10 +735,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * AttachSession tells the process that uses a session the truth: what it holds, where it queues. With take_over another
-     * process instance becomes its user: the epoch rises, and every hold gets a new lock_index and token.
-     * Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, EPOCH_MISMATCH,
-     * ATTEMPT_OUTDATED.
+     * AttachSession returns the authoritative state of a session to the process that uses it: its holds and its places in
+     * queues. With take_over, another process instance becomes its user: the epoch increases, and every hold gets a new
+     * lock_index and token. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG,
+     * EPOCH_MISMATCH, ATTEMPT_OUTDATED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.AttachSessionResponse> attachSession(
@@ -749,8 +749,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * DestroySession ends a session and gives up what it holds. A session that has ended already is an answer, not an error.
-     * Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * DestroySession ends a session and releases everything it holds. If the session has already ended, that is not an
+     * error. Errors: SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.DestroySessionResponse> destroySession(

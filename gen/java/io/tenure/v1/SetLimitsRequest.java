@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SetLimitsRequest says which limits to change.
+ * SetLimitsRequest contains the limits to change.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.SetLimitsRequest}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SetLimitsRequest says which limits to change.
+   * SetLimitsRequest contains the limits to change.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.SetLimitsRequest}

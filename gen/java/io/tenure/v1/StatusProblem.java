@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * StatusProblem is something an operator should look at.
+ * StatusProblem is a problem that an operator should examine.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.StatusProblem}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Short name, also the heading of its runbook.
+   * Short name, which is also the heading of its runbook.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Short name, also the heading of its runbook.
+   * Short name, which is also the heading of its runbook.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object message_ = "";
   /**
    * <pre>
-   * What is the case, in a sentence.
+   * Description in one sentence.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is the case, in a sentence.
+   * Description in one sentence.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object runbook_ = "";
   /**
    * <pre>
-   * Where to read what to do about it: a URL.
+   * URL of the runbook.
    * </pre>
    *
    * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to read what to do about it: a URL.
+   * URL of the runbook.
    * </pre>
    *
    * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -365,7 +365,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * StatusProblem is something an operator should look at.
+   * StatusProblem is a problem that an operator should examine.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.StatusProblem}
@@ -568,7 +568,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Short name, also the heading of its runbook.
+     * Short name, which is also the heading of its runbook.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -588,7 +588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Short name, also the heading of its runbook.
+     * Short name, which is also the heading of its runbook.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Short name, also the heading of its runbook.
+     * Short name, which is also the heading of its runbook.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -626,7 +626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Short name, also the heading of its runbook.
+     * Short name, which is also the heading of its runbook.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -640,7 +640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Short name, also the heading of its runbook.
+     * Short name, which is also the heading of its runbook.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object message_ = "";
     /**
      * <pre>
-     * What is the case, in a sentence.
+     * Description in one sentence.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is the case, in a sentence.
+     * Description in one sentence.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -701,7 +701,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is the case, in a sentence.
+     * Description in one sentence.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -718,7 +718,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is the case, in a sentence.
+     * Description in one sentence.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is the case, in a sentence.
+     * Description in one sentence.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object runbook_ = "";
     /**
      * <pre>
-     * Where to read what to do about it: a URL.
+     * URL of the runbook.
      * </pre>
      *
      * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -772,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to read what to do about it: a URL.
+     * URL of the runbook.
      * </pre>
      *
      * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to read what to do about it: a URL.
+     * URL of the runbook.
      * </pre>
      *
      * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -810,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to read what to do about it: a URL.
+     * URL of the runbook.
      * </pre>
      *
      * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -824,7 +824,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to read what to do about it: a URL.
+     * URL of the runbook.
      * </pre>
      *
      * <code>string runbook = 3 [json_name = "runbook"];</code>

@@ -10,7 +10,7 @@ public interface StatusProblemOrBuilder extends
 
   /**
    * <pre>
-   * Short name, also the heading of its runbook.
+   * Short name, which is also the heading of its runbook.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +19,7 @@ public interface StatusProblemOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Short name, also the heading of its runbook.
+   * Short name, which is also the heading of its runbook.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -30,7 +30,7 @@ public interface StatusProblemOrBuilder extends
 
   /**
    * <pre>
-   * What is the case, in a sentence.
+   * Description in one sentence.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -39,7 +39,7 @@ public interface StatusProblemOrBuilder extends
   java.lang.String getMessage();
   /**
    * <pre>
-   * What is the case, in a sentence.
+   * Description in one sentence.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -50,7 +50,7 @@ public interface StatusProblemOrBuilder extends
 
   /**
    * <pre>
-   * Where to read what to do about it: a URL.
+   * URL of the runbook.
    * </pre>
    *
    * <code>string runbook = 3 [json_name = "runbook"];</code>
@@ -59,7 +59,7 @@ public interface StatusProblemOrBuilder extends
   java.lang.String getRunbook();
   /**
    * <pre>
-   * Where to read what to do about it: a URL.
+   * URL of the runbook.
    * </pre>
    *
    * <code>string runbook = 3 [json_name = "runbook"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * TransferLeadershipRequest names the heir.
+ * TransferLeadershipRequest identifies the new leader.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.TransferLeadershipRequest}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private long memberId_ = 0L;
   /**
    * <pre>
-   * Its id; zero: the member that is furthest.
+   * Its id; zero: the member with the most up-to-date log.
    * </pre>
    *
    * <code>uint64 member_id = 1 [json_name = "memberId"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * TransferLeadershipRequest names the heir.
+   * TransferLeadershipRequest identifies the new leader.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.TransferLeadershipRequest}
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private long memberId_ ;
     /**
      * <pre>
-     * Its id; zero: the member that is furthest.
+     * Its id; zero: the member with the most up-to-date log.
      * </pre>
      *
      * <code>uint64 member_id = 1 [json_name = "memberId"];</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id; zero: the member that is furthest.
+     * Its id; zero: the member with the most up-to-date log.
      * </pre>
      *
      * <code>uint64 member_id = 1 [json_name = "memberId"];</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id; zero: the member that is furthest.
+     * Its id; zero: the member with the most up-to-date log.
      * </pre>
      *
      * <code>uint64 member_id = 1 [json_name = "memberId"];</code>

@@ -10,7 +10,7 @@ public interface TransferLeadershipRequestOrBuilder extends
 
   /**
    * <pre>
-   * Its id; zero: the member that is furthest.
+   * Its id; zero: the member with the most up-to-date log.
    * </pre>
    *
    * <code>uint64 member_id = 1 [json_name = "memberId"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * TryAcquireLockRequest says who wants which lock, now.
+ * TryAcquireLockRequest asks for a lock that is free now.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.TryAcquireLockRequest}
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -157,7 +157,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -172,7 +172,7 @@ private static final long serialVersionUID = 0L;
   private int permits_ = 0;
   /**
    * <pre>
-   * Permits wanted; SEMAPHORE only; zero is 1.
+   * Number of permits to take; SEMAPHORE only; zero means 1.
    * </pre>
    *
    * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * Limit of permits; SEMAPHORE only; required there.
+   * Total number of permits; SEMAPHORE only, and required there.
    * </pre>
    *
    * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -202,8 +202,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -215,8 +215,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -231,7 +231,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * Queues for at most this long, up to 60 s; zero or unset does not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -243,7 +243,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Queues for at most this long, up to 60 s; zero or unset does not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -255,7 +255,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Queues for at most this long, up to 60 s; zero or unset does not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -269,7 +269,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -281,7 +281,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -293,7 +293,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -551,7 +551,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * TryAcquireLockRequest says who wants which lock, now.
+   * TryAcquireLockRequest asks for a lock that is free now.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.TryAcquireLockRequest}
@@ -932,7 +932,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -952,7 +952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1004,7 +1004,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who acquires: a UUID.
+     * Session that acquires the lock: a UUID.
      * </pre>
      *
      * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -1024,7 +1024,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1050,7 +1050,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1063,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How to share; unset is EXCLUSIVE.
+     * Mode; unset means EXCLUSIVE.
      * </pre>
      *
      * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -1097,7 +1097,7 @@ private static final long serialVersionUID = 0L;
     private int permits_ ;
     /**
      * <pre>
-     * Permits wanted; SEMAPHORE only; zero is 1.
+     * Number of permits to take; SEMAPHORE only; zero means 1.
      * </pre>
      *
      * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits wanted; SEMAPHORE only; zero is 1.
+     * Number of permits to take; SEMAPHORE only; zero means 1.
      * </pre>
      *
      * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -1125,7 +1125,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits wanted; SEMAPHORE only; zero is 1.
+     * Number of permits to take; SEMAPHORE only; zero means 1.
      * </pre>
      *
      * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -1141,7 +1141,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only; required there.
+     * Total number of permits; SEMAPHORE only, and required there.
      * </pre>
      *
      * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -1153,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only; required there.
+     * Total number of permits; SEMAPHORE only, and required there.
      * </pre>
      *
      * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -1169,7 +1169,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Limit of permits; SEMAPHORE only; required there.
+     * Total number of permits; SEMAPHORE only, and required there.
      * </pre>
      *
      * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -1185,8 +1185,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1198,8 +1198,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1211,8 +1211,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1228,8 +1228,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-     * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1247,7 +1247,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1258,7 +1258,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1273,7 +1273,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1293,7 +1293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1311,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1336,7 +1336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1353,7 +1353,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1365,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1380,7 +1380,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Queues for at most this long, up to 60 s; zero or unset does not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1404,7 +1404,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1415,7 +1415,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1430,7 +1430,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1450,7 +1450,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1468,7 +1468,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1493,7 +1493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1510,7 +1510,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1522,7 +1522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -1537,7 +1537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but force and reason are used.
+     * Advanced; all fields except force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>

@@ -30,7 +30,7 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -39,7 +39,7 @@ public interface TryAcquireLockRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Who acquires: a UUID.
+   * Session that acquires the lock: a UUID.
    * </pre>
    *
    * <code>string session_id = 2 [json_name = "sessionId"];</code>
@@ -50,7 +50,7 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -59,7 +59,7 @@ public interface TryAcquireLockRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How to share; unset is EXCLUSIVE.
+   * Mode; unset means EXCLUSIVE.
    * </pre>
    *
    * <code>.tenure.v1.LockMode mode = 3 [json_name = "mode"];</code>
@@ -69,7 +69,7 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Permits wanted; SEMAPHORE only; zero is 1.
+   * Number of permits to take; SEMAPHORE only; zero means 1.
    * </pre>
    *
    * <code>uint32 permits = 4 [json_name = "permits"];</code>
@@ -79,7 +79,7 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Limit of permits; SEMAPHORE only; required there.
+   * Total number of permits; SEMAPHORE only, and required there.
    * </pre>
    *
    * <code>uint32 limit = 5 [json_name = "limit"];</code>
@@ -89,8 +89,8 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -99,8 +99,8 @@ public interface TryAcquireLockRequestOrBuilder extends
   boolean hasValue();
   /**
    * <pre>
-   * Value to write on grant; unset: the key's value stays, and a missing key gets an empty one. A key that was made so, and
-   * that nobody has written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
+   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -110,7 +110,7 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Queues for at most this long, up to 60 s; zero or unset does not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -119,7 +119,7 @@ public interface TryAcquireLockRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * Queues for at most this long, up to 60 s; zero or unset does not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -128,7 +128,7 @@ public interface TryAcquireLockRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * Queues for at most this long, up to 60 s; zero or unset does not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -137,7 +137,7 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -146,7 +146,7 @@ public interface TryAcquireLockRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>
@@ -155,7 +155,7 @@ public interface TryAcquireLockRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; all fields but force and reason are used.
+   * Advanced; all fields except force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 8 [json_name = "options"];</code>

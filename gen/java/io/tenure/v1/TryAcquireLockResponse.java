@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * TryAcquireLockResponse says whether the lock was had.
+ * TryAcquireLockResponse reports whether the lock was acquired.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.TryAcquireLockResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean acquired_ = false;
   /**
    * <pre>
-   * Whether session and owner hold.
+   * Whether the session and owner hold the lock.
    * </pre>
    *
    * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Lock lock_;
   /**
    * <pre>
-   * The lock as it is, if not acquired.
+   * Current state of the lock, if not acquired.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is, if not acquired.
+   * Current state of the lock, if not acquired.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -163,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock as it is, if not acquired.
+   * Current state of the lock, if not acquired.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -381,7 +381,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * TryAcquireLockResponse says whether the lock was had.
+   * TryAcquireLockResponse reports whether the lock was acquired.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.TryAcquireLockResponse}
@@ -629,7 +629,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -640,7 +640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -675,7 +675,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -693,7 +693,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -718,7 +718,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -762,7 +762,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revision and origin of the answer.
+     * Cluster, member and revision of the response.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -784,7 +784,7 @@ private static final long serialVersionUID = 0L;
     private boolean acquired_ ;
     /**
      * <pre>
-     * Whether session and owner hold.
+     * Whether the session and owner hold the lock.
      * </pre>
      *
      * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -796,7 +796,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether session and owner hold.
+     * Whether the session and owner hold the lock.
      * </pre>
      *
      * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether session and owner hold.
+     * Whether the session and owner hold the lock.
      * </pre>
      *
      * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -987,7 +987,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Lock, io.tenure.v1.Lock.Builder, io.tenure.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -998,7 +998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1033,7 +1033,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1051,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1076,7 +1076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1093,7 +1093,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -1120,7 +1120,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock as it is, if not acquired.
+     * Current state of the lock, if not acquired.
      * </pre>
      *
      * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>

@@ -10,7 +10,7 @@ public interface TryAcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface TryAcquireLockResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface TryAcquireLockResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Revision and origin of the answer.
+   * Cluster, member and revision of the response.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,7 @@ public interface TryAcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether session and owner hold.
+   * Whether the session and owner hold the lock.
    * </pre>
    *
    * <code>bool acquired = 2 [json_name = "acquired"];</code>
@@ -74,7 +74,7 @@ public interface TryAcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock as it is, if not acquired.
+   * Current state of the lock, if not acquired.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -83,7 +83,7 @@ public interface TryAcquireLockResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock as it is, if not acquired.
+   * Current state of the lock, if not acquired.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>
@@ -92,7 +92,7 @@ public interface TryAcquireLockResponseOrBuilder extends
   io.tenure.v1.Lock getLock();
   /**
    * <pre>
-   * The lock as it is, if not acquired.
+   * Current state of the lock, if not acquired.
    * </pre>
    *
    * <code>.tenure.v1.Lock lock = 4 [json_name = "lock"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Compare> compares_;
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Op> then_;
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -174,7 +174,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Op> otherwise_;
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -185,7 +185,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -208,7 +208,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -234,7 +234,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; all fields but owner, force and reason are used.
+   * Advanced; all fields except owner, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but owner, force and reason are used.
+   * Advanced; all fields except owner, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -258,7 +258,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; all fields but owner, force and reason are used.
+   * Advanced; all fields except owner, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -844,7 +844,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -858,7 +858,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -886,7 +886,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -925,7 +925,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -945,7 +945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -966,7 +966,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1002,7 +1002,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1021,7 +1021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1038,7 +1038,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1055,7 +1055,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1066,7 +1066,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1080,7 +1080,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1095,7 +1095,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1106,7 +1106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1118,7 +1118,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Conditions on the state before; none means that they hold.
+     * Conditions on the state before the transaction; with none, then runs.
      * </pre>
      *
      * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -1156,7 +1156,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1170,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1184,7 +1184,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1198,7 +1198,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1219,7 +1219,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1237,7 +1237,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1257,7 +1257,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1278,7 +1278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1296,7 +1296,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1314,7 +1314,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1333,7 +1333,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1350,7 +1350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1367,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1378,7 +1378,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1392,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1407,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1418,7 +1418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1430,7 +1430,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when all compares hold.
+     * Operations to run if all compares hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -1468,7 +1468,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1482,7 +1482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1496,7 +1496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1510,7 +1510,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1531,7 +1531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1549,7 +1549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1569,7 +1569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1590,7 +1590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1608,7 +1608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1626,7 +1626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1645,7 +1645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1662,7 +1662,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1679,7 +1679,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1690,7 +1690,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1704,7 +1704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1719,7 +1719,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1730,7 +1730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1742,7 +1742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operations when one does not.
+     * Operations to run if a compare does not hold.
      * </pre>
      *
      * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -1771,7 +1771,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1782,7 +1782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1797,7 +1797,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1817,7 +1817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1835,7 +1835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1860,7 +1860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1877,7 +1877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1889,7 +1889,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -1904,7 +1904,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; all fields but owner, force and reason are used.
+     * Advanced; all fields except owner, force and reason apply.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>

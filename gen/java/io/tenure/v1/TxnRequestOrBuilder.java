@@ -10,7 +10,7 @@ public interface TxnRequestOrBuilder extends
 
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -19,7 +19,7 @@ public interface TxnRequestOrBuilder extends
       getComparesList();
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -27,7 +27,7 @@ public interface TxnRequestOrBuilder extends
   io.tenure.v1.Compare getCompares(int index);
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -35,7 +35,7 @@ public interface TxnRequestOrBuilder extends
   int getComparesCount();
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -44,7 +44,7 @@ public interface TxnRequestOrBuilder extends
       getComparesOrBuilderList();
   /**
    * <pre>
-   * Conditions on the state before; none means that they hold.
+   * Conditions on the state before the transaction; with none, then runs.
    * </pre>
    *
    * <code>repeated .tenure.v1.Compare compares = 1 [json_name = "compares"];</code>
@@ -54,7 +54,7 @@ public interface TxnRequestOrBuilder extends
 
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -63,7 +63,7 @@ public interface TxnRequestOrBuilder extends
       getThenList();
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -71,7 +71,7 @@ public interface TxnRequestOrBuilder extends
   io.tenure.v1.Op getThen(int index);
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -79,7 +79,7 @@ public interface TxnRequestOrBuilder extends
   int getThenCount();
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -88,7 +88,7 @@ public interface TxnRequestOrBuilder extends
       getThenOrBuilderList();
   /**
    * <pre>
-   * Operations when all compares hold.
+   * Operations to run if all compares hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op then = 2 [json_name = "then"];</code>
@@ -98,7 +98,7 @@ public interface TxnRequestOrBuilder extends
 
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -107,7 +107,7 @@ public interface TxnRequestOrBuilder extends
       getOtherwiseList();
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -115,7 +115,7 @@ public interface TxnRequestOrBuilder extends
   io.tenure.v1.Op getOtherwise(int index);
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -123,7 +123,7 @@ public interface TxnRequestOrBuilder extends
   int getOtherwiseCount();
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -132,7 +132,7 @@ public interface TxnRequestOrBuilder extends
       getOtherwiseOrBuilderList();
   /**
    * <pre>
-   * Operations when one does not.
+   * Operations to run if a compare does not hold.
    * </pre>
    *
    * <code>repeated .tenure.v1.Op otherwise = 3 [json_name = "otherwise"];</code>
@@ -142,7 +142,7 @@ public interface TxnRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; all fields but owner, force and reason are used.
+   * Advanced; all fields except owner, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -151,7 +151,7 @@ public interface TxnRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; all fields but owner, force and reason are used.
+   * Advanced; all fields except owner, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>
@@ -160,7 +160,7 @@ public interface TxnRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; all fields but owner, force and reason are used.
+   * Advanced; all fields except owner, force and reason apply.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 4 [json_name = "options"];</code>

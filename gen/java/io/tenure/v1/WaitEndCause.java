@@ -31,7 +31,7 @@ public enum WaitEndCause
   WAIT_END_CAUSE_CANCELLED(1),
   /**
    * <pre>
-   * Its time ran out.
+   * Its wait time elapsed.
    * </pre>
    *
    * <code>WAIT_END_CAUSE_TIMED_OUT = 2;</code>
@@ -74,7 +74,7 @@ public enum WaitEndCause
   public static final int WAIT_END_CAUSE_CANCELLED_VALUE = 1;
   /**
    * <pre>
-   * Its time ran out.
+   * Its wait time elapsed.
    * </pre>
    *
    * <code>WAIT_END_CAUSE_TIMED_OUT = 2;</code>

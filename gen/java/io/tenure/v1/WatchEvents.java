@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchEvents carries events in order, of one or more revisions.
+ * WatchEvents contains events of one or more revisions, in order.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchEvents}
@@ -49,8 +49,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Event> events_;
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -61,8 +61,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -74,8 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -86,8 +86,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private boolean more_ = false;
   /**
    * <pre>
-   * Whether the last event's revision goes on in the next message.
+   * Whether the next message has more events of the last event's revision.
    * </pre>
    *
    * <code>bool more = 2 [json_name = "more"];</code>
@@ -298,7 +298,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchEvents carries events in order, of one or more revisions.
+   * WatchEvents contains events of one or more revisions, in order.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchEvents}
@@ -541,8 +541,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -556,8 +556,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -571,8 +571,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -586,8 +586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -608,8 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -627,8 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -648,8 +648,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -670,8 +670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -689,8 +689,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -708,8 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -728,8 +728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -746,8 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -764,8 +764,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -776,8 +776,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -791,8 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -807,8 +807,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -819,8 +819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -832,8 +832,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-     * goes on behind the header's revision.
+     * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+     * continues after the header's revision.
      * </pre>
      *
      * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     private boolean more_ ;
     /**
      * <pre>
-     * Whether the last event's revision goes on in the next message.
+     * Whether the next message has more events of the last event's revision.
      * </pre>
      *
      * <code>bool more = 2 [json_name = "more"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the last event's revision goes on in the next message.
+     * Whether the next message has more events of the last event's revision.
      * </pre>
      *
      * <code>bool more = 2 [json_name = "more"];</code>
@@ -888,7 +888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the last event's revision goes on in the next message.
+     * Whether the next message has more events of the last event's revision.
      * </pre>
      *
      * <code>bool more = 2 [json_name = "more"];</code>

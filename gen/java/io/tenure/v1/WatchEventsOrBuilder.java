@@ -10,8 +10,8 @@ public interface WatchEventsOrBuilder extends
 
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -20,8 +20,8 @@ public interface WatchEventsOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -29,8 +29,8 @@ public interface WatchEventsOrBuilder extends
   io.tenure.v1.Event getEvents(int index);
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -38,8 +38,8 @@ public interface WatchEventsOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -48,8 +48,8 @@ public interface WatchEventsOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * The events. None: the watch still looks through history, found nothing in it for as long as the progress interval, and
-   * goes on behind the header's revision.
+   * The events. None: the watch is still reading history, has found no matching event for one progress interval, and
+   * continues after the header's revision.
    * </pre>
    *
    * <code>repeated .tenure.v1.Event events = 1 [json_name = "events"];</code>
@@ -59,7 +59,7 @@ public interface WatchEventsOrBuilder extends
 
   /**
    * <pre>
-   * Whether the last event's revision goes on in the next message.
+   * Whether the next message has more events of the last event's revision.
    * </pre>
    *
    * <code>bool more = 2 [json_name = "more"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchFilter leaves out kinds of events. All false: nothing is left out.
+ * WatchFilter leaves out kinds of events. All false: send all events.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchFilter}
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   private boolean noHolderChanges_ = false;
   /**
    * <pre>
-   * Leave out moves of mod_revision by grant, release and loss of an EXCLUSIVE lock.
+   * Leave out changes of mod_revision by the grant, release or loss of an EXCLUSIVE lock.
    * </pre>
    *
    * <code>bool no_holder_changes = 3 [json_name = "noHolderChanges"];</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private boolean noQueue_ = false;
   /**
    * <pre>
-   * Leave out queued and left events of locks.
+   * Leave out LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>bool no_queue = 4 [json_name = "noQueue"];</code>
@@ -299,7 +299,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchFilter leaves out kinds of events. All false: nothing is left out.
+   * WatchFilter leaves out kinds of events. All false: send all events.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchFilter}
@@ -596,7 +596,7 @@ private static final long serialVersionUID = 0L;
     private boolean noHolderChanges_ ;
     /**
      * <pre>
-     * Leave out moves of mod_revision by grant, release and loss of an EXCLUSIVE lock.
+     * Leave out changes of mod_revision by the grant, release or loss of an EXCLUSIVE lock.
      * </pre>
      *
      * <code>bool no_holder_changes = 3 [json_name = "noHolderChanges"];</code>
@@ -608,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leave out moves of mod_revision by grant, release and loss of an EXCLUSIVE lock.
+     * Leave out changes of mod_revision by the grant, release or loss of an EXCLUSIVE lock.
      * </pre>
      *
      * <code>bool no_holder_changes = 3 [json_name = "noHolderChanges"];</code>
@@ -624,7 +624,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leave out moves of mod_revision by grant, release and loss of an EXCLUSIVE lock.
+     * Leave out changes of mod_revision by the grant, release or loss of an EXCLUSIVE lock.
      * </pre>
      *
      * <code>bool no_holder_changes = 3 [json_name = "noHolderChanges"];</code>
@@ -640,7 +640,7 @@ private static final long serialVersionUID = 0L;
     private boolean noQueue_ ;
     /**
      * <pre>
-     * Leave out queued and left events of locks.
+     * Leave out LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>bool no_queue = 4 [json_name = "noQueue"];</code>
@@ -652,7 +652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leave out queued and left events of locks.
+     * Leave out LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>bool no_queue = 4 [json_name = "noQueue"];</code>
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leave out queued and left events of locks.
+     * Leave out LOCK_QUEUED and LOCK_LEFT events.
      * </pre>
      *
      * <code>bool no_queue = 4 [json_name = "noQueue"];</code>

@@ -30,7 +30,7 @@ public interface WatchFilterOrBuilder extends
 
   /**
    * <pre>
-   * Leave out moves of mod_revision by grant, release and loss of an EXCLUSIVE lock.
+   * Leave out changes of mod_revision by the grant, release or loss of an EXCLUSIVE lock.
    * </pre>
    *
    * <code>bool no_holder_changes = 3 [json_name = "noHolderChanges"];</code>
@@ -40,7 +40,7 @@ public interface WatchFilterOrBuilder extends
 
   /**
    * <pre>
-   * Leave out queued and left events of locks.
+   * Leave out LOCK_QUEUED and LOCK_LEFT events.
    * </pre>
    *
    * <code>bool no_queue = 4 [json_name = "noQueue"];</code>

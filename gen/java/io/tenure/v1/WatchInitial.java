@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchInitial is a part of the state at the revision where the watch begins.
+ * WatchInitial is a part of the state at the revision where the watch starts.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchInitial}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.KeyValue> kvs_;
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -85,7 +85,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -233,7 +233,7 @@ private static final long serialVersionUID = 0L;
   private boolean complete_ = false;
   /**
    * <pre>
-   * Whether the state is complete with this part.
+   * Whether this is the last part.
    * </pre>
    *
    * <code>bool complete = 4 [json_name = "complete"];</code>
@@ -443,7 +443,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchInitial is a part of the state at the revision where the watch begins.
+   * WatchInitial is a part of the state at the revision where the watch starts.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchInitial}
@@ -796,7 +796,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -810,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -824,7 +824,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -838,7 +838,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -859,7 +859,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -897,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -918,7 +918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1007,7 +1007,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1018,7 +1018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1032,7 +1032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1058,7 +1058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, in byte order over all parts.
+     * Keys, in byte order across all parts.
      * </pre>
      *
      * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -1721,7 +1721,7 @@ private static final long serialVersionUID = 0L;
     private boolean complete_ ;
     /**
      * <pre>
-     * Whether the state is complete with this part.
+     * Whether this is the last part.
      * </pre>
      *
      * <code>bool complete = 4 [json_name = "complete"];</code>
@@ -1733,7 +1733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the state is complete with this part.
+     * Whether this is the last part.
      * </pre>
      *
      * <code>bool complete = 4 [json_name = "complete"];</code>
@@ -1749,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the state is complete with this part.
+     * Whether this is the last part.
      * </pre>
      *
      * <code>bool complete = 4 [json_name = "complete"];</code>

@@ -10,7 +10,7 @@ public interface WatchInitialOrBuilder extends
 
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -19,7 +19,7 @@ public interface WatchInitialOrBuilder extends
       getKvsList();
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -27,7 +27,7 @@ public interface WatchInitialOrBuilder extends
   io.tenure.v1.KeyValue getKvs(int index);
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -35,7 +35,7 @@ public interface WatchInitialOrBuilder extends
   int getKvsCount();
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -44,7 +44,7 @@ public interface WatchInitialOrBuilder extends
       getKvsOrBuilderList();
   /**
    * <pre>
-   * Keys, in byte order over all parts.
+   * Keys, in byte order across all parts.
    * </pre>
    *
    * <code>repeated .tenure.v1.KeyValue kvs = 1 [json_name = "kvs"];</code>
@@ -142,7 +142,7 @@ public interface WatchInitialOrBuilder extends
 
   /**
    * <pre>
-   * Whether the state is complete with this part.
+   * Whether this is the last part.
    * </pre>
    *
    * <code>bool complete = 4 [json_name = "complete"];</code>

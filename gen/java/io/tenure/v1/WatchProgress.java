@@ -6,9 +6,10 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchProgress says that every event up to the header's revision was sent, and that these are all that the cluster had
- * committed when the member began to ask it, which is the moment that proved_after names. A member that is cut off, or has not
- * yet sent what the cluster then had, sends none.
+ * WatchProgress says that every event up to the header's revision was sent, and that these were all events that the
+ * cluster had committed at the moment that proved_after names. At that moment the member started to confirm with the
+ * cluster that it is current. A member that is disconnected, or has not yet sent everything that the cluster had then,
+ * sends no mark.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchProgress}
@@ -50,10 +51,10 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration provedAfter_;
   /**
    * <pre>
-   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-   * committed before the request.
+   * Time from when the member received the watch's request until it started to confirm that it is current, by its
+   * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+   * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+   * rates may differ. Unset: only events committed before the request are proved.
    * </pre>
    *
    * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -65,10 +66,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-   * committed before the request.
+   * Time from when the member received the watch's request until it started to confirm that it is current, by its
+   * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+   * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+   * rates may differ. Unset: only events committed before the request are proved.
    * </pre>
    *
    * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -80,10 +81,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-   * committed before the request.
+   * Time from when the member received the watch's request until it started to confirm that it is current, by its
+   * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+   * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+   * rates may differ. Unset: only events committed before the request are proved.
    * </pre>
    *
    * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -257,9 +258,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchProgress says that every event up to the header's revision was sent, and that these are all that the cluster had
-   * committed when the member began to ask it, which is the moment that proved_after names. A member that is cut off, or has not
-   * yet sent what the cluster then had, sends none.
+   * WatchProgress says that every event up to the header's revision was sent, and that these were all events that the
+   * cluster had committed at the moment that proved_after names. At that moment the member started to confirm with the
+   * cluster that it is current. A member that is disconnected, or has not yet sent everything that the cluster had then,
+   * sends no mark.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchProgress}
@@ -451,10 +453,10 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> provedAfterBuilder_;
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -465,10 +467,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -483,10 +485,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -506,10 +508,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -527,10 +529,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -555,10 +557,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -575,10 +577,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -590,10 +592,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -608,10 +610,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-     * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-     * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-     * committed before the request.
+     * Time from when the member received the watch's request until it started to confirm that it is current, by its
+     * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+     * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+     * rates may differ. Unset: only events committed before the request are proved.
      * </pre>
      *
      * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>

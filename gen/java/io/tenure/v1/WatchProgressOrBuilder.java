@@ -10,10 +10,10 @@ public interface WatchProgressOrBuilder extends
 
   /**
    * <pre>
-   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-   * committed before the request.
+   * Time from when the member received the watch's request until it started to confirm that it is current, by its
+   * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+   * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+   * rates may differ. Unset: only events committed before the request are proved.
    * </pre>
    *
    * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -22,10 +22,10 @@ public interface WatchProgressOrBuilder extends
   boolean hasProvedAfter();
   /**
    * <pre>
-   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-   * committed before the request.
+   * Time from when the member received the watch's request until it started to confirm that it is current, by its
+   * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+   * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+   * rates may differ. Unset: only events committed before the request are proved.
    * </pre>
    *
    * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>
@@ -34,10 +34,10 @@ public interface WatchProgressOrBuilder extends
   com.google.protobuf.Duration getProvedAfter();
   /**
    * <pre>
-   * How long after the member took the request of this watch it began to ask, by its monotonic clock, rounded down; it never
-   * falls within a watch. A client that notes when it sent the request misses nothing that was committed until so long after
-   * that, on its own clock, whatever delays messages; the two clocks may differ in rate. Unset: nothing is proved but what was
-   * committed before the request.
+   * Time from when the member received the watch's request until it started to confirm that it is current, by its
+   * monotonic clock, rounded down. It never decreases within a watch. A client that adds it to the time at which it
+   * sent the request knows, on its own clock, up to when nothing is missing, however long messages were delayed; clock
+   * rates may differ. Unset: only events committed before the request are proved.
    * </pre>
    *
    * <code>.google.protobuf.Duration proved_after = 1 [json_name = "provedAfter"];</code>

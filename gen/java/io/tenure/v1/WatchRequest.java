@@ -6,8 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchRequest chooses what to watch and where to start. Selectors add up; without any, every key is watched. At most 128
- * selectors.
+ * WatchRequest says what to watch and where to start. An event is sent if it matches any selector; without selectors,
+ * every key is watched. At most 128 selectors.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchRequest}
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -170,7 +170,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object rangeStart_ = "";
   /**
    * <pre>
-   * First key of a range; empty: from the first key. Only with range_end.
+   * First key of a range; empty: from the first key of the store. Only with range_end.
    * </pre>
    *
    * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * First key of a range; empty: from the first key. Only with range_end.
+   * First key of a range; empty: from the first key of the store. Only with range_end.
    * </pre>
    *
    * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -217,7 +217,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object rangeEnd_ = "";
   /**
    * <pre>
-   * Key after the last of a range; empty: no range.
+   * End of the range, exclusive; empty: no range.
    * </pre>
    *
    * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -238,7 +238,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Key after the last of a range; empty: no range.
+   * End of the range, exclusive; empty: no range.
    * </pre>
    *
    * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -277,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -288,7 +288,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -300,7 +300,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -318,7 +318,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -330,7 +330,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -341,7 +341,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -353,7 +353,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -371,7 +371,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -383,7 +383,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -394,7 +394,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -406,7 +406,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -422,7 +422,7 @@ private static final long serialVersionUID = 0L;
   private boolean allSessions_ = false;
   /**
    * <pre>
-   * Whether every session is watched.
+   * Whether to watch every session.
    * </pre>
    *
    * <code>bool all_sessions = 8 [json_name = "allSessions"];</code>
@@ -475,7 +475,8 @@ private static final long serialVersionUID = 0L;
   private long afterRevision_ = 0L;
   /**
    * <pre>
-   * Starts after this revision: the first event is of a later one. Zero: now, unless resume_token or initial is set.
+   * Start after this revision: the first event has a later revision. Zero: start now, unless resume_token or initial is
+   * set.
    * </pre>
    *
    * <code>uint64 after_revision = 10 [json_name = "afterRevision"];</code>
@@ -491,7 +492,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object historyId_ = "";
   /**
    * <pre>
-   * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+   * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -512,7 +514,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+   * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -538,8 +541,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object resumeToken_ = "";
   /**
    * <pre>
-   * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-   * Empty: none is given; REST refuses one that is given but empty.
+   * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+   * after_revision. Empty: not given; REST refuses a token that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -560,8 +563,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-   * Empty: none is given; REST refuses one that is given but empty.
+   * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+   * after_revision. Empty: not given; REST refuses a token that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -586,8 +589,8 @@ private static final long serialVersionUID = 0L;
   private boolean initial_ = false;
   /**
    * <pre>
-   * Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
-   * after_revision or resume_token.
+   * Start with the current state of what is selected, at one revision, then mark it complete, then send events. Must
+   * not be combined with after_revision or resume_token.
    * </pre>
    *
    * <code>bool initial = 13 [json_name = "initial"];</code>
@@ -602,7 +605,7 @@ private static final long serialVersionUID = 0L;
   private boolean previous_ = false;
   /**
    * <pre>
-   * Whether put and deleted events carry the value before, as long as history has it.
+   * Whether put and deleted events include the previous value, as long as history has it.
    * </pre>
    *
    * <code>bool previous = 14 [json_name = "previous"];</code>
@@ -617,7 +620,7 @@ private static final long serialVersionUID = 0L;
   private boolean keysOnly_ = false;
   /**
    * <pre>
-   * Whether values are left out.
+   * Whether to leave out values.
    * </pre>
    *
    * <code>bool keys_only = 15 [json_name = "keysOnly"];</code>
@@ -632,8 +635,8 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * Ends the stream cleanly after this many events; zero is no limit. Events of one revision are not torn apart, so more may
-   * come.
+   * End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
+   * be more.
    * </pre>
    *
    * <code>uint32 limit = 16 [json_name = "limit"];</code>
@@ -648,7 +651,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * Ends the stream cleanly after this long; zero or unset is no limit.
+   * End the stream cleanly after this time; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -660,7 +663,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ends the stream cleanly after this long; zero or unset is no limit.
+   * End the stream cleanly after this time; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -672,7 +675,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ends the stream cleanly after this long; zero or unset is no limit.
+   * End the stream cleanly after this time; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -686,8 +689,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration progressInterval_;
   /**
    * <pre>
-   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-   * is due waits until the member has proved that it is current and has sent all that it then showed.
+   * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+   * only once the member has proved that it is current, and has sent everything that it then had.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -699,8 +702,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-   * is due waits until the member has proved that it is current and has sent all that it then showed.
+   * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+   * only once the member has proved that it is current, and has sent everything that it then had.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -712,8 +715,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-   * is due waits until the member has proved that it is current and has sent all that it then showed.
+   * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+   * only once the member has proved that it is current, and has sent everything that it then had.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -1115,8 +1118,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchRequest chooses what to watch and where to start. Selectors add up; without any, every key is watched. At most 128
-   * selectors.
+   * WatchRequest says what to watch and where to start. An event is sent if it matches any selector; without selectors,
+   * every key is watched. At most 128 selectors.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchRequest}
@@ -1595,7 +1598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1608,7 +1611,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1619,7 +1622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1631,7 +1634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1644,7 +1647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1663,7 +1666,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1681,7 +1684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1699,7 +1702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1714,7 +1717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys, exactly.
+     * Exact keys.
      * </pre>
      *
      * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -1742,7 +1745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1755,7 +1758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1766,7 +1769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1778,7 +1781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1791,7 +1794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1810,7 +1813,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1828,7 +1831,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1846,7 +1849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1861,7 +1864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All keys that begin so; "" is every key.
+     * All keys with these prefixes; "" matches every key.
      * </pre>
      *
      * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -1882,7 +1885,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object rangeStart_ = "";
     /**
      * <pre>
-     * First key of a range; empty: from the first key. Only with range_end.
+     * First key of a range; empty: from the first key of the store. Only with range_end.
      * </pre>
      *
      * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -1902,7 +1905,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First key of a range; empty: from the first key. Only with range_end.
+     * First key of a range; empty: from the first key of the store. Only with range_end.
      * </pre>
      *
      * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -1923,7 +1926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First key of a range; empty: from the first key. Only with range_end.
+     * First key of a range; empty: from the first key of the store. Only with range_end.
      * </pre>
      *
      * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -1940,7 +1943,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First key of a range; empty: from the first key. Only with range_end.
+     * First key of a range; empty: from the first key of the store. Only with range_end.
      * </pre>
      *
      * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -1954,7 +1957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * First key of a range; empty: from the first key. Only with range_end.
+     * First key of a range; empty: from the first key of the store. Only with range_end.
      * </pre>
      *
      * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -1974,7 +1977,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object rangeEnd_ = "";
     /**
      * <pre>
-     * Key after the last of a range; empty: no range.
+     * End of the range, exclusive; empty: no range.
      * </pre>
      *
      * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -1994,7 +1997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key after the last of a range; empty: no range.
+     * End of the range, exclusive; empty: no range.
      * </pre>
      *
      * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -2015,7 +2018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key after the last of a range; empty: no range.
+     * End of the range, exclusive; empty: no range.
      * </pre>
      *
      * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -2032,7 +2035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key after the last of a range; empty: no range.
+     * End of the range, exclusive; empty: no range.
      * </pre>
      *
      * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -2046,7 +2049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Key after the last of a range; empty: no range.
+     * End of the range, exclusive; empty: no range.
      * </pre>
      *
      * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -2073,7 +2076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2086,7 +2089,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2097,7 +2100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2109,7 +2112,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2122,7 +2125,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2141,7 +2144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2159,7 +2162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2177,7 +2180,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2192,7 +2195,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Locks, by key: their queue, grants, releases, losses and delays.
+     * Locks by key: events of their queues, grants, releases, losses and delays.
      * </pre>
      *
      * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -2220,7 +2223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2233,7 +2236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2244,7 +2247,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2256,7 +2259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2269,7 +2272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2288,7 +2291,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2306,7 +2309,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2324,7 +2327,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2339,7 +2342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All locks whose key begins so; "" is every lock.
+     * All locks whose keys have these prefixes; "" matches every lock.
      * </pre>
      *
      * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -2367,7 +2370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2380,7 +2383,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2391,7 +2394,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2403,7 +2406,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2416,7 +2419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2435,7 +2438,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2453,7 +2456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2471,7 +2474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2486,7 +2489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions, by id (UUIDs): their begin, takeover and end.
+     * Sessions by id (UUIDs): their start, takeovers and end.
      * </pre>
      *
      * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -2507,7 +2510,7 @@ private static final long serialVersionUID = 0L;
     private boolean allSessions_ ;
     /**
      * <pre>
-     * Whether every session is watched.
+     * Whether to watch every session.
      * </pre>
      *
      * <code>bool all_sessions = 8 [json_name = "allSessions"];</code>
@@ -2519,7 +2522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether every session is watched.
+     * Whether to watch every session.
      * </pre>
      *
      * <code>bool all_sessions = 8 [json_name = "allSessions"];</code>
@@ -2535,7 +2538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether every session is watched.
+     * Whether to watch every session.
      * </pre>
      *
      * <code>bool all_sessions = 8 [json_name = "allSessions"];</code>
@@ -2708,7 +2711,8 @@ private static final long serialVersionUID = 0L;
     private long afterRevision_ ;
     /**
      * <pre>
-     * Starts after this revision: the first event is of a later one. Zero: now, unless resume_token or initial is set.
+     * Start after this revision: the first event has a later revision. Zero: start now, unless resume_token or initial is
+     * set.
      * </pre>
      *
      * <code>uint64 after_revision = 10 [json_name = "afterRevision"];</code>
@@ -2720,7 +2724,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Starts after this revision: the first event is of a later one. Zero: now, unless resume_token or initial is set.
+     * Start after this revision: the first event has a later revision. Zero: start now, unless resume_token or initial is
+     * set.
      * </pre>
      *
      * <code>uint64 after_revision = 10 [json_name = "afterRevision"];</code>
@@ -2736,7 +2741,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Starts after this revision: the first event is of a later one. Zero: now, unless resume_token or initial is set.
+     * Start after this revision: the first event has a later revision. Zero: start now, unless resume_token or initial is
+     * set.
      * </pre>
      *
      * <code>uint64 after_revision = 10 [json_name = "afterRevision"];</code>
@@ -2752,7 +2758,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object historyId_ = "";
     /**
      * <pre>
-     * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+     * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -2772,7 +2779,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+     * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -2793,7 +2801,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+     * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -2810,7 +2819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+     * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -2824,7 +2834,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+     * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+     * not checked.
      * </pre>
      *
      * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -2844,8 +2855,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object resumeToken_ = "";
     /**
      * <pre>
-     * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-     * Empty: none is given; REST refuses one that is given but empty.
+     * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+     * after_revision. Empty: not given; REST refuses a token that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2865,8 +2876,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-     * Empty: none is given; REST refuses one that is given but empty.
+     * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+     * after_revision. Empty: not given; REST refuses a token that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2887,8 +2898,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-     * Empty: none is given; REST refuses one that is given but empty.
+     * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+     * after_revision. Empty: not given; REST refuses a token that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2905,8 +2916,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-     * Empty: none is given; REST refuses one that is given but empty.
+     * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+     * after_revision. Empty: not given; REST refuses a token that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2920,8 +2931,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-     * Empty: none is given; REST refuses one that is given but empty.
+     * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+     * after_revision. Empty: not given; REST refuses a token that is given but empty.
      * </pre>
      *
      * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -2941,8 +2952,8 @@ private static final long serialVersionUID = 0L;
     private boolean initial_ ;
     /**
      * <pre>
-     * Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
-     * after_revision or resume_token.
+     * Start with the current state of what is selected, at one revision, then mark it complete, then send events. Must
+     * not be combined with after_revision or resume_token.
      * </pre>
      *
      * <code>bool initial = 13 [json_name = "initial"];</code>
@@ -2954,8 +2965,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
-     * after_revision or resume_token.
+     * Start with the current state of what is selected, at one revision, then mark it complete, then send events. Must
+     * not be combined with after_revision or resume_token.
      * </pre>
      *
      * <code>bool initial = 13 [json_name = "initial"];</code>
@@ -2971,8 +2982,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
-     * after_revision or resume_token.
+     * Start with the current state of what is selected, at one revision, then mark it complete, then send events. Must
+     * not be combined with after_revision or resume_token.
      * </pre>
      *
      * <code>bool initial = 13 [json_name = "initial"];</code>
@@ -2988,7 +2999,7 @@ private static final long serialVersionUID = 0L;
     private boolean previous_ ;
     /**
      * <pre>
-     * Whether put and deleted events carry the value before, as long as history has it.
+     * Whether put and deleted events include the previous value, as long as history has it.
      * </pre>
      *
      * <code>bool previous = 14 [json_name = "previous"];</code>
@@ -3000,7 +3011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether put and deleted events carry the value before, as long as history has it.
+     * Whether put and deleted events include the previous value, as long as history has it.
      * </pre>
      *
      * <code>bool previous = 14 [json_name = "previous"];</code>
@@ -3016,7 +3027,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether put and deleted events carry the value before, as long as history has it.
+     * Whether put and deleted events include the previous value, as long as history has it.
      * </pre>
      *
      * <code>bool previous = 14 [json_name = "previous"];</code>
@@ -3032,7 +3043,7 @@ private static final long serialVersionUID = 0L;
     private boolean keysOnly_ ;
     /**
      * <pre>
-     * Whether values are left out.
+     * Whether to leave out values.
      * </pre>
      *
      * <code>bool keys_only = 15 [json_name = "keysOnly"];</code>
@@ -3044,7 +3055,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether values are left out.
+     * Whether to leave out values.
      * </pre>
      *
      * <code>bool keys_only = 15 [json_name = "keysOnly"];</code>
@@ -3060,7 +3071,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether values are left out.
+     * Whether to leave out values.
      * </pre>
      *
      * <code>bool keys_only = 15 [json_name = "keysOnly"];</code>
@@ -3076,8 +3087,8 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * Ends the stream cleanly after this many events; zero is no limit. Events of one revision are not torn apart, so more may
-     * come.
+     * End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
+     * be more.
      * </pre>
      *
      * <code>uint32 limit = 16 [json_name = "limit"];</code>
@@ -3089,8 +3100,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this many events; zero is no limit. Events of one revision are not torn apart, so more may
-     * come.
+     * End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
+     * be more.
      * </pre>
      *
      * <code>uint32 limit = 16 [json_name = "limit"];</code>
@@ -3106,8 +3117,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this many events; zero is no limit. Events of one revision are not torn apart, so more may
-     * come.
+     * End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
+     * be more.
      * </pre>
      *
      * <code>uint32 limit = 16 [json_name = "limit"];</code>
@@ -3125,7 +3136,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3136,7 +3147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3151,7 +3162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3171,7 +3182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3189,7 +3200,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3214,7 +3225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3231,7 +3242,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3243,7 +3254,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3258,7 +3269,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the stream cleanly after this long; zero or unset is no limit.
+     * End the stream cleanly after this time; zero or unset: no limit.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3282,8 +3293,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> progressIntervalBuilder_;
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3294,8 +3305,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3310,8 +3321,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3331,8 +3342,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3350,8 +3361,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3376,8 +3387,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3394,8 +3405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3407,8 +3418,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -3423,8 +3434,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-     * is due waits until the member has proved that it is current and has sent all that it then showed.
+     * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+     * only once the member has proved that it is current, and has sent everything that it then had.
      * </pre>
      *
      * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>

@@ -10,7 +10,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -20,7 +20,7 @@ public interface WatchRequestOrBuilder extends
       getKeysList();
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -29,7 +29,7 @@ public interface WatchRequestOrBuilder extends
   int getKeysCount();
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -39,7 +39,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getKeys(int index);
   /**
    * <pre>
-   * Keys, exactly.
+   * Exact keys.
    * </pre>
    *
    * <code>repeated string keys = 1 [json_name = "keys"];</code>
@@ -51,7 +51,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -61,7 +61,7 @@ public interface WatchRequestOrBuilder extends
       getPrefixesList();
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -70,7 +70,7 @@ public interface WatchRequestOrBuilder extends
   int getPrefixesCount();
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -80,7 +80,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getPrefixes(int index);
   /**
    * <pre>
-   * All keys that begin so; "" is every key.
+   * All keys with these prefixes; "" matches every key.
    * </pre>
    *
    * <code>repeated string prefixes = 2 [json_name = "prefixes"];</code>
@@ -92,7 +92,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * First key of a range; empty: from the first key. Only with range_end.
+   * First key of a range; empty: from the first key of the store. Only with range_end.
    * </pre>
    *
    * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -101,7 +101,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getRangeStart();
   /**
    * <pre>
-   * First key of a range; empty: from the first key. Only with range_end.
+   * First key of a range; empty: from the first key of the store. Only with range_end.
    * </pre>
    *
    * <code>string range_start = 3 [json_name = "rangeStart"];</code>
@@ -112,7 +112,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Key after the last of a range; empty: no range.
+   * End of the range, exclusive; empty: no range.
    * </pre>
    *
    * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -121,7 +121,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getRangeEnd();
   /**
    * <pre>
-   * Key after the last of a range; empty: no range.
+   * End of the range, exclusive; empty: no range.
    * </pre>
    *
    * <code>string range_end = 4 [json_name = "rangeEnd"];</code>
@@ -132,7 +132,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -142,7 +142,7 @@ public interface WatchRequestOrBuilder extends
       getLocksList();
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -151,7 +151,7 @@ public interface WatchRequestOrBuilder extends
   int getLocksCount();
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -161,7 +161,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getLocks(int index);
   /**
    * <pre>
-   * Locks, by key: their queue, grants, releases, losses and delays.
+   * Locks by key: events of their queues, grants, releases, losses and delays.
    * </pre>
    *
    * <code>repeated string locks = 5 [json_name = "locks"];</code>
@@ -173,7 +173,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -183,7 +183,7 @@ public interface WatchRequestOrBuilder extends
       getLockPrefixesList();
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -192,7 +192,7 @@ public interface WatchRequestOrBuilder extends
   int getLockPrefixesCount();
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -202,7 +202,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getLockPrefixes(int index);
   /**
    * <pre>
-   * All locks whose key begins so; "" is every lock.
+   * All locks whose keys have these prefixes; "" matches every lock.
    * </pre>
    *
    * <code>repeated string lock_prefixes = 6 [json_name = "lockPrefixes"];</code>
@@ -214,7 +214,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -224,7 +224,7 @@ public interface WatchRequestOrBuilder extends
       getSessionIdsList();
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -233,7 +233,7 @@ public interface WatchRequestOrBuilder extends
   int getSessionIdsCount();
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -243,7 +243,7 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getSessionIds(int index);
   /**
    * <pre>
-   * Sessions, by id (UUIDs): their begin, takeover and end.
+   * Sessions by id (UUIDs): their start, takeovers and end.
    * </pre>
    *
    * <code>repeated string session_ids = 7 [json_name = "sessionIds"];</code>
@@ -255,7 +255,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether every session is watched.
+   * Whether to watch every session.
    * </pre>
    *
    * <code>bool all_sessions = 8 [json_name = "allSessions"];</code>
@@ -292,7 +292,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Starts after this revision: the first event is of a later one. Zero: now, unless resume_token or initial is set.
+   * Start after this revision: the first event has a later revision. Zero: start now, unless resume_token or initial is
+   * set.
    * </pre>
    *
    * <code>uint64 after_revision = 10 [json_name = "afterRevision"];</code>
@@ -302,7 +303,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+   * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -311,7 +313,8 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getHistoryId();
   /**
    * <pre>
-   * History that after_revision belongs to; another than the cluster's is HISTORY_CHANGED. Empty is not checked.
+   * History that after_revision belongs to. If it is not the cluster's, the watch fails with HISTORY_CHANGED. Empty:
+   * not checked.
    * </pre>
    *
    * <code>string history_id = 11 [json_name = "historyId"];</code>
@@ -322,8 +325,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-   * Empty: none is given; REST refuses one that is given but empty.
+   * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+   * after_revision. Empty: not given; REST refuses a token that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -332,8 +335,8 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getResumeToken();
   /**
    * <pre>
-   * Goes on where a watch with the same selectors stopped: the last resume_token it sent. Not with after_revision.
-   * Empty: none is given; REST refuses one that is given but empty.
+   * Resume after the last message of a watch with the same selectors: its last resume_token. Must not be combined with
+   * after_revision. Empty: not given; REST refuses a token that is given but empty.
    * </pre>
    *
    * <code>string resume_token = 12 [json_name = "resumeToken"];</code>
@@ -344,8 +347,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Begins with the present state of the selected keys, of one revision, then marks it complete, then sends events. Not with
-   * after_revision or resume_token.
+   * Start with the current state of what is selected, at one revision, then mark it complete, then send events. Must
+   * not be combined with after_revision or resume_token.
    * </pre>
    *
    * <code>bool initial = 13 [json_name = "initial"];</code>
@@ -355,7 +358,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether put and deleted events carry the value before, as long as history has it.
+   * Whether put and deleted events include the previous value, as long as history has it.
    * </pre>
    *
    * <code>bool previous = 14 [json_name = "previous"];</code>
@@ -365,7 +368,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether values are left out.
+   * Whether to leave out values.
    * </pre>
    *
    * <code>bool keys_only = 15 [json_name = "keysOnly"];</code>
@@ -375,8 +378,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Ends the stream cleanly after this many events; zero is no limit. Events of one revision are not torn apart, so more may
-   * come.
+   * End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
+   * be more.
    * </pre>
    *
    * <code>uint32 limit = 16 [json_name = "limit"];</code>
@@ -386,7 +389,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Ends the stream cleanly after this long; zero or unset is no limit.
+   * End the stream cleanly after this time; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -395,7 +398,7 @@ public interface WatchRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * Ends the stream cleanly after this long; zero or unset is no limit.
+   * End the stream cleanly after this time; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -404,7 +407,7 @@ public interface WatchRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * Ends the stream cleanly after this long; zero or unset is no limit.
+   * End the stream cleanly after this time; zero or unset: no limit.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -413,8 +416,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-   * is due waits until the member has proved that it is current and has sent all that it then showed.
+   * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+   * only once the member has proved that it is current, and has sent everything that it then had.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -423,8 +426,8 @@ public interface WatchRequestOrBuilder extends
   boolean hasProgressInterval();
   /**
    * <pre>
-   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-   * is due waits until the member has proved that it is current and has sent all that it then showed.
+   * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+   * only once the member has proved that it is current, and has sent everything that it then had.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
@@ -433,8 +436,8 @@ public interface WatchRequestOrBuilder extends
   com.google.protobuf.Duration getProgressInterval();
   /**
    * <pre>
-   * How often a progress mark is sent, whether events come or not; unset is 10 s, at least 200 ms, at most 10 min. A mark that
-   * is due waits until the member has proved that it is current and has sent all that it then showed.
+   * Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
+   * only once the member has proved that it is current, and has sent everything that it then had.
    * </pre>
    *
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>

@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.ResponseHeader header_;
   /**
    * <pre>
-   * Origin of the message, and the revision that the watch has reached.
+   * Cluster and member, and the revision that the watch has reached.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Origin of the message, and the revision that the watch has reached.
+   * Cluster and member, and the revision that the watch has reached.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Origin of the message, and the revision that the watch has reached.
+   * Cluster and member, and the revision that the watch has reached.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -134,7 +134,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object resumeToken_ = "";
   /**
    * <pre>
-   * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+   * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+   * state.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -155,7 +156,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+   * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+   * state.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -179,7 +181,7 @@ private static final long serialVersionUID = 0L;
   public static final int STARTED_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The watch began; always the first message.
+   * The watch has started; always the first message.
    * </pre>
    *
    * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -191,7 +193,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The watch began; always the first message.
+   * The watch has started; always the first message.
    * </pre>
    *
    * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -206,7 +208,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The watch began; always the first message.
+   * The watch has started; always the first message.
    * </pre>
    *
    * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -308,7 +310,7 @@ private static final long serialVersionUID = 0L;
   public static final int PROGRESS_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * Nothing more up to here.
+   * No further events up to here.
    * </pre>
    *
    * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -320,7 +322,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing more up to here.
+   * No further events up to here.
    * </pre>
    *
    * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -335,7 +337,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing more up to here.
+   * No further events up to here.
    * </pre>
    *
    * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -897,7 +899,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.ResponseHeader, io.tenure.v1.ResponseHeader.Builder, io.tenure.v1.ResponseHeaderOrBuilder> headerBuilder_;
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -908,7 +910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -923,7 +925,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -943,7 +945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -961,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -986,7 +988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1003,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1015,7 +1017,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1030,7 +1032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Origin of the message, and the revision that the watch has reached.
+     * Cluster and member, and the revision that the watch has reached.
      * </pre>
      *
      * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -1052,7 +1054,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object resumeToken_ = "";
     /**
      * <pre>
-     * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+     * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+     * state.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1072,7 +1075,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+     * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+     * state.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1093,7 +1097,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+     * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+     * state.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1110,7 +1115,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+     * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+     * state.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1124,7 +1130,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+     * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+     * state.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1145,7 +1152,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.WatchStarted, io.tenure.v1.WatchStarted.Builder, io.tenure.v1.WatchStartedOrBuilder> startedBuilder_;
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1157,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1179,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1199,7 +1206,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1217,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1244,7 +1251,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1267,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1277,7 +1284,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1295,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The watch began; always the first message.
+     * The watch has started; always the first message.
      * </pre>
      *
      * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -1679,7 +1686,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.WatchProgress, io.tenure.v1.WatchProgress.Builder, io.tenure.v1.WatchProgressOrBuilder> progressBuilder_;
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1691,7 +1698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1713,7 +1720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1733,7 +1740,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1751,7 +1758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1778,7 +1785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1801,7 +1808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1811,7 +1818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -1829,7 +1836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing more up to here.
+     * No further events up to here.
      * </pre>
      *
      * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>

@@ -10,7 +10,7 @@ public interface WatchResponseOrBuilder extends
 
   /**
    * <pre>
-   * Origin of the message, and the revision that the watch has reached.
+   * Cluster and member, and the revision that the watch has reached.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -19,7 +19,7 @@ public interface WatchResponseOrBuilder extends
   boolean hasHeader();
   /**
    * <pre>
-   * Origin of the message, and the revision that the watch has reached.
+   * Cluster and member, and the revision that the watch has reached.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -28,7 +28,7 @@ public interface WatchResponseOrBuilder extends
   io.tenure.v1.ResponseHeader getHeader();
   /**
    * <pre>
-   * Origin of the message, and the revision that the watch has reached.
+   * Cluster and member, and the revision that the watch has reached.
    * </pre>
    *
    * <code>.tenure.v1.ResponseHeader header = 1 [json_name = "header"];</code>
@@ -37,7 +37,8 @@ public interface WatchResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+   * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+   * state.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -46,7 +47,8 @@ public interface WatchResponseOrBuilder extends
   java.lang.String getResumeToken();
   /**
    * <pre>
-   * Where a new watch with the same selectors goes on after this message. Empty in parts of the initial state.
+   * Token with which a new watch with the same selectors resumes after this message. Empty in parts of the initial
+   * state.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -57,7 +59,7 @@ public interface WatchResponseOrBuilder extends
 
   /**
    * <pre>
-   * The watch began; always the first message.
+   * The watch has started; always the first message.
    * </pre>
    *
    * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -66,7 +68,7 @@ public interface WatchResponseOrBuilder extends
   boolean hasStarted();
   /**
    * <pre>
-   * The watch began; always the first message.
+   * The watch has started; always the first message.
    * </pre>
    *
    * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -75,7 +77,7 @@ public interface WatchResponseOrBuilder extends
   io.tenure.v1.WatchStarted getStarted();
   /**
    * <pre>
-   * The watch began; always the first message.
+   * The watch has started; always the first message.
    * </pre>
    *
    * <code>.tenure.v1.WatchStarted started = 3 [json_name = "started"];</code>
@@ -138,7 +140,7 @@ public interface WatchResponseOrBuilder extends
 
   /**
    * <pre>
-   * Nothing more up to here.
+   * No further events up to here.
    * </pre>
    *
    * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -147,7 +149,7 @@ public interface WatchResponseOrBuilder extends
   boolean hasProgress();
   /**
    * <pre>
-   * Nothing more up to here.
+   * No further events up to here.
    * </pre>
    *
    * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>
@@ -156,7 +158,7 @@ public interface WatchResponseOrBuilder extends
   io.tenure.v1.WatchProgress getProgress();
   /**
    * <pre>
-   * Nothing more up to here.
+   * No further events up to here.
    * </pre>
    *
    * <code>.tenure.v1.WatchProgress progress = 6 [json_name = "progress"];</code>

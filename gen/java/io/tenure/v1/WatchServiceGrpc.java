@@ -4,11 +4,12 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
- * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
- * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
- * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
- * up sends old ones.
+ * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+ * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+ * before it.
+ * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+ * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+ * because a member that is catching up sends old ones.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -111,20 +112,21 @@ public final class WatchServiceGrpc {
 
   /**
    * <pre>
-   * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-   * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
-   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-   * up sends old ones.
+   * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+   * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+   * before it.
+   * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+   * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+   * because a member that is catching up sends old ones.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
-     * Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,
-     * WATCHER_TOO_SLOW.
+     * Watch streams changes of keys, locks and sessions. The first message arrives immediately and says where the watch
+     * starts. Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED,
+     * STOPPING, WATCHER_TOO_SLOW.
      * </pre>
      */
     default void watch(io.tenure.v1.WatchRequest request,
@@ -136,11 +138,12 @@ public final class WatchServiceGrpc {
   /**
    * Base class for the server implementation of the service WatchService.
    * <pre>
-   * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-   * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
-   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-   * up sends old ones.
+   * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+   * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+   * before it.
+   * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+   * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+   * because a member that is catching up sends old ones.
    * </pre>
    */
   public static abstract class WatchServiceImplBase
@@ -154,11 +157,12 @@ public final class WatchServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service WatchService.
    * <pre>
-   * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-   * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
-   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-   * up sends old ones.
+   * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+   * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+   * before it.
+   * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+   * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+   * because a member that is catching up sends old ones.
    * </pre>
    */
   public static final class WatchServiceStub
@@ -176,9 +180,9 @@ public final class WatchServiceGrpc {
 
     /**
      * <pre>
-     * Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
-     * Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,
-     * WATCHER_TOO_SLOW.
+     * Watch streams changes of keys, locks and sessions. The first message arrives immediately and says where the watch
+     * starts. Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED,
+     * STOPPING, WATCHER_TOO_SLOW.
      * </pre>
      */
     public void watch(io.tenure.v1.WatchRequest request,
@@ -191,11 +195,12 @@ public final class WatchServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service WatchService.
    * <pre>
-   * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-   * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
-   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-   * up sends old ones.
+   * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+   * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+   * before it.
+   * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+   * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+   * because a member that is catching up sends old ones.
    * </pre>
    */
   public static final class WatchServiceBlockingV2Stub
@@ -213,9 +218,9 @@ public final class WatchServiceGrpc {
 
     /**
      * <pre>
-     * Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
-     * Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,
-     * WATCHER_TOO_SLOW.
+     * Watch streams changes of keys, locks and sessions. The first message arrives immediately and says where the watch
+     * starts. Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED,
+     * STOPPING, WATCHER_TOO_SLOW.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -229,11 +234,12 @@ public final class WatchServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service WatchService.
    * <pre>
-   * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-   * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
-   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-   * up sends old ones.
+   * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+   * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+   * before it.
+   * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+   * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+   * because a member that is catching up sends old ones.
    * </pre>
    */
   public static final class WatchServiceBlockingStub
@@ -251,9 +257,9 @@ public final class WatchServiceGrpc {
 
     /**
      * <pre>
-     * Watch streams changes of keys, locks and sessions. The first message comes at once and tells where the watch starts.
-     * Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED, STOPPING,
-     * WATCHER_TOO_SLOW.
+     * Watch streams changes of keys, locks and sessions. The first message arrives immediately and says where the watch
+     * starts. Errors: REVISION_COMPACTED, REVISION_FUTURE, HISTORY_CHANGED, RESUME_TOKEN_INVALID, LIMIT_EXCEEDED,
+     * STOPPING, WATCHER_TOO_SLOW.
      * </pre>
      */
     public java.util.Iterator<io.tenure.v1.WatchResponse> watch(
@@ -266,11 +272,12 @@ public final class WatchServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service WatchService.
    * <pre>
-   * WatchService streams changes. Promises: events come in order, each once; a revision is seen whole; nothing is missed; the
-   * filter is exact; any member can resume; a progress mark comes only when everything before it was sent.
-   * What proves that a watcher is up to date: the initial state, once complete, has all that was committed when the request was
-   * sent, and a progress mark says up to which moment nothing is missing. Events prove nothing of the kind: a member that catches
-   * up sends old ones.
+   * WatchService streams changes. It promises: events arrive in order, each once, with none missing; a revision is
+   * delivered whole; the filter is exact; any member can resume a watch; a progress mark is sent only after everything
+   * before it.
+   * Two things prove that a watcher is up to date. The complete initial state contains everything that was committed when
+   * the request was sent. A progress mark names the moment up to which nothing is missing. Events do not prove it,
+   * because a member that is catching up sends old ones.
    * </pre>
    */
   public static final class WatchServiceFutureStub

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * WatchStarted tells where a watch begins.
+ * WatchStarted says where a watch starts.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.WatchStarted}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private long afterRevision_ = 0L;
   /**
    * <pre>
-   * Events after this revision will come.
+   * Events after this revision will be sent.
    * </pre>
    *
    * <code>uint64 after_revision = 1 [json_name = "afterRevision"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * WatchStarted tells where a watch begins.
+   * WatchStarted says where a watch starts.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.WatchStarted}
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private long afterRevision_ ;
     /**
      * <pre>
-     * Events after this revision will come.
+     * Events after this revision will be sent.
      * </pre>
      *
      * <code>uint64 after_revision = 1 [json_name = "afterRevision"];</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events after this revision will come.
+     * Events after this revision will be sent.
      * </pre>
      *
      * <code>uint64 after_revision = 1 [json_name = "afterRevision"];</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events after this revision will come.
+     * Events after this revision will be sent.
      * </pre>
      *
      * <code>uint64 after_revision = 1 [json_name = "afterRevision"];</code>

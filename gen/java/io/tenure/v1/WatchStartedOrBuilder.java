@@ -10,7 +10,7 @@ public interface WatchStartedOrBuilder extends
 
   /**
    * <pre>
-   * Events after this revision will come.
+   * Events after this revision will be sent.
    * </pre>
    *
    * <code>uint64 after_revision = 1 [json_name = "afterRevision"];</code>
