@@ -4,7 +4,7 @@
 #   tools/cluster.sh TENURE [DATA-DIR]
 #
 # Members listen on 127.0.0.1: gRPC on 7400, 7410 and 7420, HTTP one above, peers two above; CLUSTER_PORT sets the first.
-# Without DATA-DIR everything is lost at the end. With it, a second start goes on where the first one ended.
+# Without DATA-DIR all data is lost at the end. With it, a second start continues with the data of the first.
 set -euo pipefail
 
 tenure=$1
@@ -56,17 +56,19 @@ for i in 0 1 2; do
 done
 
 cat <<END
-Three members serve. Their logs: $data/tenure-*.log
+Three members are running. Their logs: $data/tenure-*.log
 
   export TENURE_ENDPOINTS=$endpoints
   tenure status
   tenure lock jobs/nightly -- sleep 60
-  kill -9 ${members[0]}                         # stop one; the others go on
-  tenure member add tenure-4 > token         # a fourth joins with this token
+  kill -9 ${members[0]}                                # kill the first member; the others continue
+  tenure serve --name tenure-1 --data-dir $data/tenure-1 --initial-cluster $cluster \\
+    --listen 127.0.0.1:$base --http 127.0.0.1:$((base + 1)) --peer 127.0.0.1:$((base + 2))    # restart it, in another terminal
+  tenure member add tenure-4 > token                # make a token with which a fourth member joins
   tenure serve --name tenure-4 --join 127.0.0.1:$((base + 2)),127.0.0.1:$((base + 12)) --join-token-file token \\
     --data-dir $data/tenure-4 --listen 127.0.0.1:$((base + 30)) --http 127.0.0.1:$((base + 31)) --peer 127.0.0.1:$((base + 32))
   curl http://127.0.0.1:$((base + 11))/v1/status
 
-Ctrl-C stops all of them${remove:+, and removes what they stored}.
+Ctrl-C stops the three members${remove:+ and removes their data}. A member that you started yourself stops with its own Ctrl-C.
 END
 wait
