@@ -39,6 +39,8 @@ var (
 var (
 	// ErrLocked says that another process uses the data directory.
 	ErrLocked = datadir.ErrLocked
+	// ErrNotDataDir says that the data directory holds other files than a member's.
+	ErrNotDataDir = datadir.ErrNotDataDir
 	// ErrLogLostTail says that the log ends before what was committed or applied: acknowledged entries are missing.
 	ErrLogLostTail = errors.New("raft log ends before entries that were committed")
 	// ErrCommittedLost says that the leader has other entries where this member knows what was committed: most members lost

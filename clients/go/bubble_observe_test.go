@@ -68,7 +68,7 @@ func TestAnObserverLeavesAMemberThatKnowsNothingNew(t *testing.T) {
 		if len(breaks) != 2 || breaks[0] == nil || breaks[1] != nil {
 			t.Fatalf("told of breaks %v, want one and its end", breaks)
 		}
-		isBreak(t, breaks[0], "the member fell silent")
+		isBreak(t, breaks[0], "the member stopped responding")
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}

@@ -105,7 +105,7 @@ func TestAWatchTellsThatAMemberFellSilent(t *testing.T) {
 		if len(w.breaks) != 1 {
 			t.Fatalf("told of breaks %v, want one", w.breaks)
 		}
-		isBreak(t, w.breaks[0], "the member fell silent")
+		isBreak(t, w.breaks[0], "the member stopped responding")
 	}, tenure.OnKeys("k"))
 }
 

@@ -366,7 +366,7 @@ func (w *watcher) run(ctx context.Context) error {
 
 var (
 	// errSilent says that a member said nothing for too long.
-	errSilent = errors.New("the member fell silent")
+	errSilent = errors.New("the member stopped responding")
 	// errOld ends a stream that is as old as it may be.
 	errOld = errors.New("the stream is old")
 )

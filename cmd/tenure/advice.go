@@ -26,20 +26,20 @@ func explain(timeout time.Duration, err error) error {
 		return err
 	}
 	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): is `tenure serve` running? set --endpoints to gRPC addresses, port 7400 unless set",
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): is `tenure serve` running? --endpoints takes gRPC addresses (default port 7400)",
 			unreachable.Error(), printable(plainCause(unreachable.causes[0])))}
 	}
 	if stranger := new(strangerError); errors.As(err, &stranger) {
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): give the gRPC address, which is --listen of `tenure serve`, "+
-			"port 7400 unless set", stranger.Error(), printable(errorText(stranger.err)))}
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%s (%s): use the gRPC address, which is --listen of `tenure serve` "+
+			"(default port 7400)", stranger.Error(), printable(errorText(stranger.err)))}
 	}
 	if ended := new(sessionEndedError); errors.As(err, &ended) {
-		return refusedError("%s; `tenure session info %s` tells more", ended.Error(), ended.id)
+		return refusedError("%s; `tenure session info %s` shows more", ended.Error(), ended.id)
 	}
 	text := printable(errorText(err))
 	switch {
 	case errors.Is(err, errOutcomeUnknown):
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("%w: look before you repeat it", errOutcomeUnknown)}
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("%w: check whether it was made before you retry", errOutcomeUnknown)}
 	case errors.Is(err, context.Canceled), status.Code(err) == codes.Canceled:
 		return silentExit(exitInterrupted)
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
@@ -72,7 +72,7 @@ func lateText(err error) (said string) {
 		}
 	}
 	if !ok || failed.Applied != tenure.AppliedNo {
-		said += "; whether a change was made is not known"
+		said += "; it is not known whether a change was made"
 	}
 	return said
 }
@@ -96,7 +96,7 @@ func adviceFor(reason tenurev1.ErrorReason) string {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID:
 		return "give the id that `tenure session create` printed"
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED:
-		return "`tenure session info ID` tells why; create another one"
+		return "`tenure session info ID` shows why; create another one"
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
 		return "set TENURE_SESSION_SECRET, or --session-secret, to what `tenure session create --secret` printed"
 	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
@@ -105,14 +105,14 @@ func adviceFor(reason tenurev1.ErrorReason) string {
 		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		return "try again in a moment; `tenure status` shows the members"
 	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
-		return "look before you repeat it"
+		return "check whether it was made before you retry"
 	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
 		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED:
-		return "events were missed; begin with the present state: --initial"
+		return "events were missed; start again from the current state with --initial"
 	case tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
-		return "`tenure status` shows the present revision"
+		return "`tenure status` shows the current revision"
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
-		return "delete under longer prefixes"
+		return "delete in smaller parts, with longer prefixes"
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
 		return "try again in a moment"
 	case tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED:

@@ -19,10 +19,10 @@ import (
 func newBackupCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write a backup of the whole cluster to a file, while it serves",
-		Long: `Write a backup of the whole cluster to a file: keys, locks, queues, sessions and limits, all of one revision. The cluster serves
-meanwhile. The file gets its name once it is whole and was read back; one of that name is replaced. "tenure restore" makes a new
-cluster of it.`,
+		Short: "Write a backup of the whole cluster to a file",
+		Long: `Write a backup of the whole cluster to a file: keys, locks, queues, sessions and limits, all of one
+revision. The cluster continues to serve. The file appears under its name only once it is complete and
+verified; an existing file of that name is replaced. "tenure restore" makes a new cluster from it.`,
 		Example: `  tenure backup /backups/tenure-$(date +%F).backup
   tenure backup verify /backups/tenure-2026-11-21.backup
   curl -fO http://127.0.0.1:7401/v1/admin/backup -J`,
@@ -31,9 +31,9 @@ cluster of it.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "verify FILE",
-		Short: "Read a backup to its end and tell what it holds",
-		Long: `Read a backup to its end and tell what it holds. A file that was changed or cut off anywhere is refused, with the place. No member
-is asked.`,
+		Short: "Verify a backup and describe it",
+		Long: `Verify a backup file completely and describe it. A file that was changed or truncated is refused, with
+the position of the damage. This command does not contact a member.`,
 		Example: "  tenure backup verify /backups/tenure-2026-11-21.backup",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return env.verifyBackup(cmd.Context(), args[0]) },
@@ -68,7 +68,7 @@ func (e *environment) backup(ctx context.Context, path string) (err error) {
 	case errors.Is(err, context.Canceled):
 		return err
 	case err != nil:
-		return refusedError("what came is not a whole backup: %w", err)
+		return refusedError("the received backup is not complete: %w", err)
 	}
 	if err = errors.Join(file.Close(), os.Rename(part, path)); err != nil {
 		return refusedError("%w", err)

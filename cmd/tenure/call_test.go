@@ -167,7 +167,7 @@ func TestNobodyThere(t *testing.T) {
 			if !errors.As(explain(time.Second, err), &exit) || exit.code != exitUnavailable {
 				t.Fatalf("got %v, want exit code %d", err, exitUnavailable)
 			}
-			for _, want := range append(env.endpoints, "connection refused", "is `tenure serve` running? set --endpoints") {
+			for _, want := range append(env.endpoints, "connection refused", "is `tenure serve` running? --endpoints takes") {
 				if !strings.Contains(exit.Error(), want) {
 					t.Errorf("got %q, want it to say %q", exit.Error(), want)
 				}
@@ -244,7 +244,7 @@ func TestExplainGivesExitCodes(t *testing.T) {
 		"no leader is unavailable":               {refusal(codes.Unavailable, "NO_LEADER", "no"), exitUnavailable, "tenure status"},
 		"time over is unavailable":               {context.DeadlineExceeded, exitUnavailable, "--timeout"},
 		"a member that says so, too":             {status.Error(codes.DeadlineExceeded, "x"), exitUnavailable, "--timeout"},
-		"an unknown outcome is unavailable":      {errors.Join(errOutcomeUnknown, errors.New("x")), exitUnavailable, "look before"},
+		"an unknown outcome is unavailable":      {errors.Join(errOutcomeUnknown, errors.New("x")), exitUnavailable, "check whether it was made before"},
 		"an ended session is refused":            {&sessionEndedError{id: "i", cause: "c"}, exitRefused, "tenure session info i"},
 		"Ctrl-C says nothing":                    {context.Canceled, exitInterrupted, ""},
 		"text from the network is escaped":       {status.Error(codes.Aborted, "\x1b[2J"), exitRefused, `\x1b[2J`},

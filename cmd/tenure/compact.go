@@ -13,9 +13,10 @@ import (
 func newCompactCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact REVISION",
-		Short: "Forget the history of changes up to a revision",
-		Long: `Forget the history of changes up to a revision, that one included. Keys, locks and sessions stay as they are; a watch that would
-begin before is refused from then on. The cluster forgets old history by itself: this is for those who want room now.`,
+		Short: "Discard the history of changes up to a revision",
+		Long: `Discard the history of changes up to and including a revision. Keys, locks and sessions do not change.
+From then on, watches that would start in the discarded history are refused. The cluster discards old
+history automatically, so this command is only needed to free disk space now.`,
 		Example: `  tenure compact 12345
   tenure compact "$(tenure status -o json | jq -r .header.revision)"`,
 		Args: cobra.ExactArgs(1),
@@ -44,5 +45,5 @@ func (e *environment) compact(ctx context.Context, m *members, revision uint64) 
 	if e.json() {
 		return e.printDocument(answer)
 	}
-	return e.printf("Success! History is forgotten up to revision %d.\n", answer.GetCompactedRevision())
+	return e.printf("Success! Discarded the history up to revision %d.\n", answer.GetCompactedRevision())
 }

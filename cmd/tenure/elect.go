@@ -10,15 +10,18 @@ func newElectCommand(env *environment) *cobra.Command {
 	var observe bool
 	cmd := &cobra.Command{
 		Use:   "elect KEY --value V -- COMMAND ARGS... | KEY --observe",
-		Short: "Run a command while leading an election, or watch who leads",
-		Long: `Stand for election at a key, run a command while leading, and resign. The value tells others who leads. Who stands waits in a
-queue; on standard error it says where, and who leads. An election is a lock on the key: the command finds
-TENURE_ELECTION_KEY, TENURE_ELECTION_SESSION, TENURE_ELECTION_FENCING_TOKEN and TENURE_ELECTION_SEQUENCER in its environment,
-and the same as TENURE_LOCK_KEY and so on. Signals, a cluster that does not answer, a SIGSTOP of this program, and exit codes are as for "tenure lock".
+		Short: "Run a command while leading an election, or watch the leader",
+		Long: `Campaign in an election, run a command while leading, and resign. The value tells other clients who
+leads. Candidates wait in a queue; standard error shows the queue position and the leader.
 
-With --observe it prints who leads now and each change after, as a line: revision, fencing token or "none", value, leader, separated by
-tabs; with -o json as a line of JSON. Changes between that were missed over a break are marked "gap" in a last column. If
-no member ever answers it ends after --timeout, 10s at least. Ctrl-C ends it, with exit code 0.`,
+An election is a lock on the key. The command gets TENURE_ELECTION_KEY, TENURE_ELECTION_SESSION,
+TENURE_ELECTION_FENCING_TOKEN and TENURE_ELECTION_SEQUENCER in its environment, and the same values as
+TENURE_LOCK_KEY and so on. Signals, lost connections, SIGSTOP and exit codes are as for "tenure lock".
+
+With --observe, print the current leader and then each change, one line each: revision, fencing token
+or "none", value and leader, separated by tabs; with -o json, a JSON object. A line after changes that
+were missed during a disconnect has "gap" in an extra last column. If no member ever responds, it stops
+after --timeout, but not before 10s. Ctrl-C ends it with exit code 0.`,
 		Example: `  tenure elect service/leader --value "$(hostname):8080" -- ./serve.sh
   tenure elect service/leader --value me --wait 1m -- ./serve.sh
   tenure elect service/leader --observe
@@ -37,7 +40,7 @@ no member ever answers it ends after --timeout, 10s at least. Ctrl-C ends it, wi
 				return env.observe(cmd.Context(), key)
 			}
 			if !f.valueSet {
-				return usageError("--value is missing: it tells others who leads")
+				return usageError("--value is missing: it identifies the leader to others")
 			}
 			f.try = f.waitSet && f.wait == 0
 			if err := f.check(cmd.Flags().Changed("kill-after")); err != nil {
@@ -47,8 +50,8 @@ no member ever answers it ends after --timeout, 10s at least. Ctrl-C ends it, wi
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&f.value, "value", "", "what others see of the leader, such as its address")
-	cmd.Flags().BoolVar(&observe, "observe", false, "print who leads, and each change")
+	cmd.Flags().StringVar(&f.value, "value", "", "value that identifies the leader to others, such as its address")
+	cmd.Flags().BoolVar(&observe, "observe", false, "print the leader, and each change")
 	for _, other := range []string{"value", "wait", "ttl", "lock-delay", "kill-after"} {
 		cmd.MarkFlagsMutuallyExclusive("observe", other)
 	}

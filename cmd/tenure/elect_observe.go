@@ -23,7 +23,7 @@ func (e *environment) observe(ctx context.Context, key string) error {
 	ctx, first := e.awaitFirst(ctx, c)
 	defer first.end()
 	told := "" // What was printed last, without revision.
-	for o, err := range c.Observe(ctx, key, tenure.OnBreak(e.noteBreak("The election could not be followed", "The election is followed again."))) {
+	for o, err := range c.Observe(ctx, key, tenure.OnBreak(e.noteBreak("The observation was interrupted", "The observation has resumed."))) {
 		if err != nil {
 			return first.ended(ctx, err)
 		}

@@ -61,7 +61,7 @@ func TestEndpointsAreReadTheSameByAllCommands(t *testing.T) {
 // What a connection string says beyond its members is refused by name, so that no command works on other keys than it seems to.
 func TestConnectionStringsOfCommandsNameMembersOnly(t *testing.T) {
 	for endpoints, want := range map[string]string{
-		"tenure://h/n":           `no namespace and no parameters from a connection string; leave out "/n"`,
+		"tenure://h/n":           `do not support a namespace or parameters in a connection string; leave out "/n"`,
 		"tenure://h1,h2?ttl=30s": `leave out "?ttl=30s"`,
 		"tenures://h":            "commands do not use TLS yet",
 	} {

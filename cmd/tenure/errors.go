@@ -15,11 +15,11 @@ var (
 	// errNoAnswer says that a member took a connection, or a request, and said nothing.
 	errNoAnswer = errors.New("no answer")
 	// errFellSilent says that a member from which something long was read said nothing for a while. Nothing was changed.
-	errFellSilent = fmt.Errorf("the member fell silent: %w", context.DeadlineExceeded)
+	errFellSilent = fmt.Errorf("the member stopped responding: %w", context.DeadlineExceeded)
 	// errNotRenewed says that a lease ran out.
 	errNotRenewed = errors.New("it could not be renewed in time")
 	// errOutcomeUnknown says that a change was sent and its answer was lost.
-	errOutcomeUnknown = errors.New("the answer was lost; whether the change was made is not known")
+	errOutcomeUnknown = errors.New("the answer was lost; it is not known whether the change was made")
 )
 
 // unreachableError says that no member could be connected to.
@@ -44,7 +44,7 @@ type strangerError struct {
 
 // Error names the endpoint.
 func (e *strangerError) Error() string {
-	return "no member of Tenure answers clients at " + e.endpoint
+	return "no Tenure member serves clients at " + e.endpoint
 }
 
 // Unwrap returns what was answered.
@@ -82,7 +82,7 @@ type holdLostError struct {
 // Error tells how.
 func (e *holdLostError) Error() string {
 	if e.cause == tenurev1.HoldEndCause_HOLD_END_CAUSE_UNSPECIFIED {
-		return "it is held no more; `tenure lock info KEY` tells why"
+		return "it is no longer held; `tenure lock info KEY` shows why"
 	}
 	text := endText(e.cause)
 	if e.reason != "" {

@@ -37,7 +37,7 @@ func (l holdLease) RanOut() bool { return l.held.Cause() == tenure.EndLeaseRanOu
 
 // Exit codes of commands that run a command under a lease.
 const (
-	// exitNotHad says that the lock was not had in time.
+	// exitNotHad says that the lock was not acquired in time.
 	exitNotHad = 75
 	// exitLost says that the lock, or the session, was lost before the command ended.
 	exitLost = 76
@@ -145,7 +145,7 @@ func (g *guarded) watch(p *process, dog *watchdog) {
 		case <-timer.C:
 		}
 		if p.goOn() {
-			g.note("The command cannot be stopped while it depends on %s; it goes on.", g.what)
+			g.note("The command cannot be suspended while it depends on %s; it was resumed.", g.what)
 		}
 		now := time.Since(begun)
 		if !dog.unlimited {

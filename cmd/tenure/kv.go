@@ -28,10 +28,10 @@ func newKVGetCommand(env *environment) *cobra.Command {
 	var detailed, stale bool
 	cmd := &cobra.Command{
 		Use:   "get KEY",
-		Short: "Print a key's value, byte for byte",
-		Long: `Print a key's value, byte for byte and nothing else. On a terminal a line break is added.
-With --detailed everything that is known about the key is printed. With --stale the member that answers tells what it knows
-itself, which may be old; it needs no leader for that.`,
+		Short: "Print a key's value",
+		Long: `Print a key's value, byte for byte and nothing else. On a terminal a line break is added. --detailed
+prints everything that is known about the key. With --stale, the member answers from its own data
+without contacting the leader; the value may be old.`,
 		Example: `  tenure kv get greeting
   tenure kv get --detailed service/leader
   tenure kv get service/leader -o json
@@ -54,14 +54,14 @@ itself, which may be old; it needs no leader for that.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&detailed, "detailed", false, "print a table of all that is known about the key")
+	cmd.Flags().BoolVar(&detailed, "detailed", false, "print everything that is known about the key")
 	staleFlag(cmd, &stale)
 	return cmd
 }
 
 // staleFlag adds the flag of reads that ask no leader.
 func staleFlag(cmd *cobra.Command, stale *bool) {
-	cmd.Flags().BoolVar(stale, "stale", false, "print what the member knows itself, also without a leader; it may be old")
+	cmd.Flags().BoolVar(stale, "stale", false, "read the member's own data, which may be old; works without a leader")
 }
 
 // getKey reads a key.
@@ -117,9 +117,9 @@ func newKVListCommand(env *environment) *cobra.Command {
 	var keysOnly, stale bool
 	cmd := &cobra.Command{
 		Use:   "list [PREFIX]",
-		Short: "Print all keys that begin so, in byte order",
-		Long: `Print all keys that begin so, in byte order, with their values after a tab. Control characters are escaped;
--o json gives keys and values exactly. Without PREFIX every key is printed.`,
+		Short: "List keys with a prefix",
+		Long: `Print all keys with a prefix and their values, separated by a tab, in byte order. Control characters
+are escaped; -o json prints keys and values exactly. Without PREFIX, print all keys.`,
 		Example: `  tenure kv list service/
   tenure kv list service/ --keys
   tenure kv list -o json | jq -r '.kvs[].key'`,
@@ -197,9 +197,9 @@ func newKVDeleteCommand(env *environment) *cobra.Command {
 	var ifRevision uint64
 	cmd := &cobra.Command{
 		Use:   "delete KEY",
-		Short: "Delete a key, or all keys that begin so",
-		Long: `Delete a key's value; its lock stays. With --prefix all keys that begin with KEY are deleted, at most 10 000 or
-none; every key of the store only with --all.`,
+		Short: "Delete a key, or all keys with a prefix",
+		Long: `Delete a key and its value; its lock remains. With --prefix, delete all keys with the prefix KEY, but
+at most 10 000: if there are more, none is deleted. Deleting every key of the store requires --all.`,
 		Example: `  tenure kv delete greeting
   tenure kv delete greeting --if-revision 12
   tenure kv delete service/ --prefix`,
@@ -227,9 +227,9 @@ none; every key of the store only with --all.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&prefix, prefixFlag, false, "delete all keys that begin with KEY")
+	cmd.Flags().BoolVar(&prefix, prefixFlag, false, "delete all keys with the prefix KEY")
 	cmd.Flags().BoolVar(&all, "all", false, "with --prefix and an empty KEY: delete every key")
-	cmd.Flags().Uint64Var(&ifRevision, "if-revision", 0, "delete only if the key's mod_revision is this")
+	cmd.Flags().Uint64Var(&ifRevision, "if-revision", 0, "delete only if this is the key's mod_revision")
 	cmd.MarkFlagsMutuallyExclusive(prefixFlag, "if-revision")
 	return cmd
 }

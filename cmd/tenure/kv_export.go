@@ -25,12 +25,13 @@ type exportedKey struct {
 func newKVExportCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [PREFIX]",
-		Short: "Print all keys that begin so as lines of JSON, all of one moment",
-		Long: `Print all keys that begin so, with value and flags, one JSON object a line: "key", "value" in base64, "flags". All are of one
-revision, however many there are. Without PREFIX every key is exported. Ephemeral keys are left out: their sessions would not come
-with them. The export is whole only if the exit code is 0. "tenure kv import" reads it.
+		Short: "Export keys with a prefix as lines of JSON",
+		Long: `Print all keys with a prefix, one JSON object a line, with "key", "value" in base64 and "flags". All are
+of the same revision, however many there are. Without PREFIX, export all keys. Ephemeral keys are left
+out, because their sessions are not exported. The export is complete only if the exit code is 0.
+"tenure kv import" reads it.
 
-This is for moving keys, not for backups: locks, sessions and revisions are not in it.`,
+Use it to move keys, not as a backup: it does not contain locks, sessions or revisions.`,
 		Example: `  tenure kv export >keys.ndjson
   tenure kv export service/ | tenure kv import --endpoints other:7400
   tenure kv export config/ | jq -r '.value | @base64d'`,

@@ -29,10 +29,11 @@ func newKVImportCommand(env *environment) *cobra.Command {
 	var overwrite bool
 	cmd := &cobra.Command{
 		Use:   "import [FILE|-]",
-		Short: "Write keys from the lines that export prints",
-		Long: `Write keys from a file, or from standard input, as "tenure kv export" prints them: one JSON object a line, with "key", "value" in
-base64 and "flags". A key that exists is refused, and the import ends there, unless --overwrite is given. Keys are written in steps
-of up to 32, each whole or not at all: after a failure, what earlier lines wrote stays, and the line is named.`,
+		Short: "Import keys from the output of export",
+		Long: `Write keys from a file, or from standard input, in the format of "tenure kv export": one JSON object a
+line, with "key", "value" in base64 and "flags". The import stops at a key that exists, unless you give
+--overwrite. Keys are written in batches of up to 32, each completely or not at all. After a failure,
+earlier batches remain, and the error names the line.`,
 		Example: `  tenure kv import keys.ndjson
   tenure kv export service/ | tenure kv import --endpoints other:7400
   tenure kv import keys.ndjson --overwrite`,
@@ -50,7 +51,7 @@ of up to 32, each whole or not at all: after a failure, what earlier lines wrote
 			return env.importKeys(cmd.Context(), source, overwrite)
 		},
 	}
-	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "write keys that exist, too")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "overwrite keys that exist")
 	return cmd
 }
 

@@ -30,10 +30,10 @@ func newKVPutCommand(env *environment) *cobra.Command {
 	f := &putFlags{}
 	cmd := &cobra.Command{
 		Use:   "put KEY VALUE",
-		Short: "Write a key, or acquire or release its lock with it",
-		Long: `Write a key. VALUE "-" is read from standard input, "@FILE" from a file. One leading slash is not part of the key.
-With --acquire the key's lock is taken for a session in the same step, if it is free; with --release it is given back. If that is
-refused nothing is written, and the exit code is 1.`,
+		Short: "Write a key, and optionally acquire or release its lock",
+		Long: `Write a key. A VALUE of "-" is read from standard input, and "@FILE" from a file. One leading slash is
+not part of the key. --acquire also acquires the key's lock for a session, if it is free; --release
+releases it. If the lock cannot be acquired or released, nothing is written, and the exit code is 1.`,
 		Example: `  tenure kv put greeting hello
   tenure kv put config/app @app.yaml
   date | tenure kv put last-run -
@@ -55,10 +55,10 @@ refused nothing is written, and the exit code is 1.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.flags, "flags", 0, "a number of your own to keep with the key")
-	flags.Uint64Var(&f.ifRevision, "if-revision", 0, "write only if the key's mod_revision is this; 0: only if it does not exist")
-	flags.StringVar(&f.acquire, "acquire", "", "take the key's lock for this session")
-	flags.StringVar(&f.release, "release", "", "give the key's lock of this session back")
+	flags.Uint64Var(&f.flags, "flags", 0, "a number of your choice to store with the key")
+	flags.Uint64Var(&f.ifRevision, "if-revision", 0, "write only if this is the key's mod_revision; 0: only if the key does not exist")
+	flags.StringVar(&f.acquire, "acquire", "", "acquire the key's lock for this session")
+	flags.StringVar(&f.release, "release", "", "release the key's lock for this session")
 	f.secret.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("if-revision", "acquire", "release")
 	return cmd
@@ -105,7 +105,7 @@ func (e *environment) valueArgument(argument string) ([]byte, error) {
 		return nil, usageError("the value: %w", err)
 	}
 	if len(value) > valueBytesMax {
-		return nil, refusedError("the value is longer than 512 KiB: keep it elsewhere, and its place in the key")
+		return nil, refusedError("the value is longer than 512 KiB: store it elsewhere, and its location in the key")
 	}
 	return value, nil
 }

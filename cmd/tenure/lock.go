@@ -37,18 +37,20 @@ func newLockCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock KEY -- COMMAND ARGS...",
 		Short: "Run a command while holding a lock",
-		Long: `Wait for the lock of a key, run a command while holding it, and give it back. Who waits stands in a queue, and has the lock in
-turn; on standard error it says where in the queue, and who holds the lock. The lock is exclusive, unless it is --shared with others who
-say so, or has a --limit of permits, of which --permits are taken. The command finds TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
-TENURE_LOCK_SEQUENCER in its environment. Signals are passed on to it, and it is terminated when this program dies.
+		Long: `Wait for a lock, run a command while holding it, then release it. Waiters queue and get the lock in
+order. Standard error shows the queue position and the holder. The lock is exclusive by default;
+--shared shares it, and --limit makes it a semaphore (--permits: how many to take).
 
-The lock is held by a session of its own. When the cluster does not answer, a line on standard error says until when the lock
-is safe, and another when the cluster answers again. If it does not, the command gets SIGTERM a while (--kill-after) before
-that moment, and SIGKILL at that moment: before another can have the lock. That is this program's work: who stops it with SIGSTOP leaves its
-command running, so a store that must see no stale writer checks the fencing token, or demands a guard.
+The command gets TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
+TENURE_LOCK_SEQUENCER in its environment. Signals are forwarded to it. It is terminated if tenure dies.
 
-Exit codes: the command's own (128 and the signal's number if a signal ended it); 75 the lock was not had within --wait, or at
-the --try; 76 the lock was lost before the command ended; 126 or 127 the command cannot be run or was not found; 3 no member answered.`,
+tenure opens a session for the lock. If the cluster stops responding, tenure prints how long the lock is
+safe, and another line on recovery. Without recovery, the command gets SIGTERM --kill-after before that
+time, and SIGKILL at that time, before another client can get the lock. If tenure is stopped (SIGSTOP),
+the command continues: protect your data with the fencing token or a guard.
+
+Exit codes: the command's own, or 128+N after signal N; 3 no member answered; 75 not acquired (--wait,
+--try); 76 lost before the command ended; 126 the command cannot be run; 127 command not found.`,
 		Example: `  tenure lock jobs/nightly -- ./nightly.sh
   tenure lock jobs/nightly --wait 10s -- ./nightly.sh || echo "busy"
   tenure lock jobs/nightly --try -- ./nightly.sh
@@ -73,7 +75,7 @@ the --try; 76 the lock was lost before the command ended; 126 or 127 the command
 			f.valueSet = cmd.Flags().Changed("value")
 			f.try = f.try || f.waitSet && f.wait == 0
 			if f.permits > 0 && f.limit == 0 {
-				return usageError("--permits needs --limit, of how many permits")
+				return usageError("--permits requires --limit, the total number of permits")
 			}
 			if err := f.check(cmd.Flags().Changed("kill-after")); err != nil {
 				return err
@@ -83,11 +85,11 @@ the --try; 76 the lock was lost before the command ended; 126 or 127 the command
 	}
 	f.add(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringVar(&f.value, "value", "", "value to write to the key with the lock (default: leave it as it is)")
-	flags.BoolVar(&f.shared, "shared", false, "share the lock with others who share it")
-	flags.Uint32Var(&f.limit, "limit", 0, "make it a semaphore of so many permits; all who use it give the same limit")
+	flags.StringVar(&f.value, "value", "", "value to write to the key with the lock (default: do not write)")
+	flags.BoolVar(&f.shared, "shared", false, "share the lock with other commands that use --shared")
+	flags.Uint32Var(&f.limit, "limit", 0, "make the lock a semaphore with this many permits; all users must give the same limit")
 	flags.Uint32Var(&f.permits, "permits", 0, "how many permits to take, with --limit (default 1)")
-	flags.BoolVar(&f.try, "try", false, "take the lock only if it is free now")
+	flags.BoolVar(&f.try, "try", false, "acquire the lock only if it is free now")
 	cmd.MarkFlagsMutuallyExclusive("shared", "limit")
 	cmd.MarkFlagsMutuallyExclusive("shared", "permits")
 	cmd.MarkFlagsMutuallyExclusive("try", "wait")
@@ -97,9 +99,9 @@ the --try; 76 the lock was lost before the command ended; 126 or 127 the command
 
 // add adds the flags that `tenure lock` and `tenure elect` share.
 func (f *lockFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.ttl, "ttl", ttlDefault, "how long the lock outlives this program, should it die")
-	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "how long the lock stays closed once it was lost by force, up to 60s")
-	flags.DurationVar(&f.wait, "wait", 0, "longest wait; 0s: try once (default: wait without end)")
+	flags.DurationVar(&f.ttl, "ttl", ttlDefault, "time after which the lock is lost if this program dies")
+	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "time for which no other client gets the lock after it was lost, up to 60s")
+	flags.DurationVar(&f.wait, "wait", 0, "longest wait; 0s: try once (default: wait forever)")
 	flags.DurationVar(&f.killAfter, "kill-after", 0,
 		"time between SIGTERM and SIGKILL when the lock is lost, at most a third of the TTL (default 5s)")
 }
@@ -107,7 +109,7 @@ func (f *lockFlags) add(flags *pflag.FlagSet) {
 // what names what is waited for, for people.
 func (f *lockFlags) what(key string) string {
 	if f.election {
-		return "the lead of " + quoted(key)
+		return "leadership of " + quoted(key)
 	}
 	return "the lock on " + quoted(key)
 }
@@ -131,7 +133,7 @@ func (f *lockFlags) lock(s *tenure.Session, key string, options []tenure.LockOpt
 func (f *lockFlags) check(killAfterSet bool) error {
 	switch {
 	case f.ttl <= 0:
-		return usageError("--ttl is %v; it must be longer than zero", f.ttl)
+		return usageError("--ttl is %v; it must be more than zero", f.ttl)
 	case f.wait < 0:
 		return usageError("--wait is %v; it must not be negative", f.wait)
 	case f.killAfter < 0 || f.killAfter > f.ttl/3:
@@ -182,7 +184,7 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	stopTelling()
 	closeErr := session.close()
 	if closeErr != nil && code != exitLost {
-		e.notef("Could not give the lock back (%s); it is free after %v and lock-delay.",
+		e.notef("Could not release the lock (%s); it becomes free after the TTL (%v) and the lock-delay.",
 			printable(errorText(closeErr)), session.TTL())
 	}
 	if err != nil {

@@ -17,11 +17,11 @@ func newLockBreakCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "break KEY --reason TEXT",
 		Short: "Take a lock away from its holders",
-		Long: `Take a lock away from its holders, for operators. The holders' sessions live on; their lock-delay applies, and then the next
-waiter has the lock. The reason is kept: "tenure lock info" and watches show it. With --session only that session loses the lock, and
-its places in the queue too.
+		Long: `Take a lock away from its holders. Their sessions survive. Once their lock-delay has elapsed, the next
+waiter gets the lock. "tenure lock info" and watches show the reason. With --session, only that session
+loses the lock and its places in the queue.
 
-A lock whose key is "break" is locked with "tenure lock /break -- COMMAND".`,
+To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 		Example: `  tenure lock break jobs/nightly --reason 'host is gone'
   tenure lock break jobs/nightly --session "$ID" --reason 'hangs since noon'
   tenure lock list --older-than 24h`,
@@ -40,7 +40,7 @@ A lock whose key is "break" is locked with "tenure lock /break -- COMMAND".`,
 			}
 			switch {
 			case request.GetReason() == "":
-				return usageError("--reason is missing: say why, for those who lose the lock and those who look at it later")
+				return usageError("--reason is missing: say why, for the holders and for the record")
 			case request.Owner != nil && request.GetSessionId() == "":
 				return usageError("--owner needs --session")
 			}
@@ -50,9 +50,9 @@ A lock whose key is "break" is locked with "tenure lock /break -- COMMAND".`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&request.Reason, "reason", "", "why, for the record; required")
-	flags.StringVar(&request.SessionId, "session", "", "take it only from this session, which stops waiting, too")
-	flags.StringVar(&owner, "owner", "", "take it only from this owner within --session")
+	flags.StringVar(&request.Reason, "reason", "", "reason for the record; required")
+	flags.StringVar(&request.SessionId, "session", "", "take the lock only from this session, and remove its places in the queue")
+	flags.StringVar(&owner, "owner", "", "take the lock only from this owner within --session")
 	return cmd
 }
 

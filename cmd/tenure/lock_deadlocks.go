@@ -15,15 +15,17 @@ import (
 func newLockDeadlocksCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "deadlocks",
-		Short: "Find sessions that wait for each other in a ring",
-		Long: `Find sessions that wait for each other in a ring, so that none can go on. A session waits for who holds what it queues for, for who
-stands before it in the queue, and for locks that the command which it runs waits for ("tenure lock" within "tenure lock").
-Of a lock the first 100 holders and waiters are looked at. A program that uses one session from many threads may give up what it
-holds all the same: then a ring is only a suspicion.
+		Short: "Find sessions that wait for each other",
+		Long: `Find sessions that wait for each other in a cycle, so that none can continue. A session waits for the
+holders of a lock it queues for, for earlier waiters in that queue, and for locks that the command it
+runs waits for ("tenure lock" within "tenure lock"). Only the first 100 holders and waiters of a lock are
+examined. A program that uses one session from many threads may still release its locks; then a cycle is
+not necessarily a deadlock.
 
-Each ring is printed. Exit codes: 0 there is none, 1 there is one. To end one, "tenure lock break KEY --session ID --reason TEXT".
+Exit codes: 0 no cycle, 1 at least one cycle. To break one, run
+"tenure lock break KEY --session ID --reason TEXT".
 
-A lock whose key is "deadlocks" is locked with "tenure lock /deadlocks -- COMMAND".`,
+To acquire a lock whose key is "deadlocks", write "tenure lock /deadlocks -- COMMAND".`,
 		Example: `  tenure lock deadlocks
   tenure lock deadlocks -o json | jq -r '.deadlocks[][].key'`,
 		Args: cobra.ArbitraryArgs,

@@ -18,11 +18,12 @@ import (
 func newLockInfoCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info KEY",
-		Short: "Tell who holds a lock, since when, and who held it before",
-		Long: `Tell who holds a lock: name, host, process, address, since when, how long the session lives on without renewal, its last
-renewal; how much lock-delay is left; how many wait; and why the last holders ended.
+		Short: "Show a lock's current and earlier holders",
+		Long: `Show the holders of a lock: name, host, process, address, when each got the lock, its last renewal and
+the remaining time of its TTL. Also show the remaining lock-delay, the number of waiters, and why
+earlier holds ended.
 
-A lock whose key is "info" is locked with "tenure lock /info -- COMMAND".`,
+To acquire a lock whose key is "info", write "tenure lock /info -- COMMAND".`,
 		Example: `  tenure lock info jobs/nightly
   tenure lock info jobs/nightly -o json | jq .lock.holds`,
 		Args: cobra.ExactArgs(1),
@@ -45,7 +46,7 @@ A lock whose key is "info" is locked with "tenure lock /info -- COMMAND".`,
 func (e *environment) lockInfo(ctx context.Context, c *tenure.Client, key string) error {
 	answer, err := getLock(ctx, c, key)
 	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
-		return refusedError("No lock at: %s (nobody holds it, waits for it or lately held it)", printable(key))
+		return refusedError("No lock at: %s (it has no holder, no waiter and no recent holder)", printable(key))
 	}
 	if err != nil {
 		return err

@@ -21,11 +21,11 @@ func newLockListCommand(env *environment) *cobra.Command {
 	var olderThan time.Duration
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the locks that are held, waited for or delayed",
-		Long: `List the locks that are held, waited for or delayed, in byte order of their keys: how each is shared, its first holder and
-since when, how many hold and how many wait. Filters that are given must all hold.
+		Short: "List locks that are held, waited for or delayed",
+		Long: `List the locks that are held, waited for or delayed, in byte order of their keys: mode, first holder
+and since when, number of holders and waiters. With several filters, list the locks that match all.
 
-A lock whose key is "list" is locked with "tenure lock /list -- COMMAND".`,
+To acquire a lock whose key is "list", write "tenure lock /list -- COMMAND".`,
 		Example: `  tenure lock list
   tenure lock list --prefix jobs/ --waiting
   tenure lock list --older-than 1h
@@ -47,11 +47,11 @@ A lock whose key is "list" is locked with "tenure lock /list -- COMMAND".`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&request.Prefix, prefixFlag, "", "only keys that begin so")
+	flags.StringVar(&request.Prefix, prefixFlag, "", "only keys with this prefix")
 	flags.StringVar(&request.SessionId, "session", "", "only locks that this session holds or waits for")
-	flags.StringVar(&request.HeldBy, "held-by", "", "only locks held by a session whose name begins so")
-	flags.BoolVar(&request.Waiting, "waiting", false, "only locks that somebody waits for")
-	flags.DurationVar(&olderThan, "older-than", 0, "only locks with a hold that is older")
+	flags.StringVar(&request.HeldBy, "held-by", "", "only locks held by a session whose name has this prefix")
+	flags.BoolVar(&request.Waiting, "waiting", false, "only locks with waiters")
+	flags.DurationVar(&olderThan, "older-than", 0, "only locks with a hold older than this")
 	return cmd
 }
 

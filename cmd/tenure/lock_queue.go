@@ -32,7 +32,7 @@ type lockQueue struct {
 }
 
 // errNotHad says that the wait was over before the lock was had.
-var errNotHad = errors.New("the lock was not had in time")
+var errNotHad = errors.New("the lock was not acquired in time")
 
 // take returns the hold once it is had. It ends early by a signal that ends programs, by the loss of the session, and at
 // the deadline. Whoever ends the session then gives up the place, too.
@@ -58,7 +58,7 @@ func (q *lockQueue) take(ctx context.Context, signals <-chan os.Signal, losses <
 		select {
 		case o := <-done:
 			if errors.Is(o.err, errNotHad) {
-				return nil, &exitError{code: exitNotHad, err: fmt.Errorf("%s was not had in time: %s", q.what, q.reason())}
+				return nil, &exitError{code: exitNotHad, err: fmt.Errorf("%s was not acquired in time: %s", q.what, q.reason())}
 			}
 			return o.hold, o.err
 		case s := <-signals:

@@ -8,7 +8,7 @@ import (
 )
 
 // frozenText says why a lock that nobody has is not granted.
-const frozenText = "nothing is granted for a while, because the cluster was restored (see `tenure status`)"
+const frozenText = "no lock is granted for a while after a restore (see `tenure status`)"
 
 // whyNotAcquired says what stands between a caller and a lock.
 func whyNotAcquired(lock *tenurev1.Lock) string {
@@ -25,7 +25,7 @@ func whyNotAcquired(lock *tenurev1.Lock) string {
 		reasons = append(reasons, frozenText)
 	}
 	if len(reasons) == 0 {
-		return "it was taken and given back meanwhile: try again"
+		return "it was acquired and released in the meantime: try again"
 	}
 	return strings.Join(reasons, ", ")
 }
@@ -36,9 +36,9 @@ func whyNotReleased(lock *tenurev1.Lock) string {
 	case len(lock.GetHolds()) > 0:
 		return holderText(lock.GetHolds()[0])
 	case len(lock.GetDelayed()) > 0:
-		return "the session does not hold it any more; " + delayText(lock.GetDelayed()[0])
+		return "the session no longer holds it; " + delayText(lock.GetDelayed()[0])
 	default:
-		return "the session does not hold it, and nobody does"
+		return "no session holds it"
 	}
 }
 

@@ -31,9 +31,9 @@ func newMemberCommand(env *environment) *cobra.Command {
 func newMemberListCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the members: role, addresses, reachability, lag",
-		Long: `List the members. LAG is how many entries of the log a member lacks; only the leader knows it. REACHED tells whether the answering
-member has a connection to it.`,
+		Short: "List members: role, addresses, reachability, lag",
+		Long: `List the members. LAG is the number of log entries that a member lacks; only the leader knows it.
+REACHED shows whether the member that answers is connected to it.`,
 		Example: `  tenure member list
   tenure member list -o json | jq -r '.members[] | select(.leader) | .name'`,
 		Args: cobra.NoArgs,

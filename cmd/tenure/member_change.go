@@ -10,15 +10,15 @@ import (
 )
 
 // forceUsage says what --force of a change of members means.
-const forceUsage = "do it also where the cluster may lose its quorum by it"
+const forceUsage = "change the members even if the cluster may lose its quorum"
 
 // newMemberPromoteCommand returns `tenure member promote`.
 func newMemberPromoteCommand(env *environment) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:     "promote MEMBER",
-		Short:   "Give a learner its vote",
-		Long:    "Give a learner its vote. MEMBER is a name or an id. One that has not caught up is refused.",
+		Short:   "Make a learner a voter",
+		Long:    "Make a learner a voter. MEMBER is a name or an id. A learner that has not caught up is refused.",
 		Example: "  tenure member promote reader",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -28,11 +28,11 @@ func newMemberPromoteCommand(env *environment) *cobra.Command {
 					answer, err = l.cluster().PromoteMember(ctx, &tenurev1.PromoteMemberRequest{MemberId: member.GetId(), Force: force})
 					return err
 				})
-				return env.changed(answer, err, "Success! Member %s votes.", memberText(member))
+				return env.changed(answer, err, "Success! Member %s is now a voter.", memberText(member))
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "do it also before it has caught up")
+	cmd.Flags().BoolVar(&force, "force", false, "promote the learner even if it has not caught up")
 	return cmd
 }
 
@@ -41,9 +41,10 @@ func newMemberRemoveCommand(env *environment) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "remove MEMBER",
-		Short: "Remove a member for good",
-		Long: `Remove a member for good. MEMBER is a name or an id. It stops by itself when it hears of it. Its id never comes back: to have
-it again, empty its directory, run "tenure member add" for its name, and start it with --join and the token that this prints.`,
+		Short: "Remove a member permanently",
+		Long: `Remove a member permanently. MEMBER is a name or an id. The member stops automatically. Its id is never
+used again: to add it again, empty its data directory, run "tenure member add" for its name, and start
+it with --join and the token that this prints.`,
 		Example: "  tenure member remove tenure-2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ it again, empty its directory, run "tenure member add" for its name, and start i
 					answer, err = l.cluster().RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: member.GetId(), Force: force})
 					return err
 				})
-				return env.changed(answer, err, "Success! Member %s is removed; its directory is of no use any more.", memberText(member))
+				return env.changed(answer, err, "Success! Removed member %s; its data directory cannot be used again.", memberText(member))
 			})
 		},
 	}
@@ -65,9 +66,9 @@ it again, empty its directory, run "tenure member add" for its name, and start i
 func newMemberTransferCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "transfer-leader [MEMBER]",
-		Short: "Hand leadership to another member",
-		Long: `Hand leadership to a member, named by name or id; without one, to the member that is furthest. Sessions live on: their TTLs begin
-anew under the new leader.`,
+		Short: "Move leadership to another member",
+		Long: `Move leadership to a member, by name or id, or to the member with the longest log. Sessions survive:
+their TTLs start again under the new leader.`,
 		Example: `  tenure member transfer-leader
   tenure member transfer-leader tenure-3`,
 		Args: cobra.MaximumNArgs(1),
@@ -86,7 +87,7 @@ anew under the new leader.`,
 					answer, err = l.cluster().TransferLeadership(ctx, request)
 					return err
 				})
-				return env.changed(answer, err, "Success! %s leads.", printable(answer.GetLeader()))
+				return env.changed(answer, err, "Success! The leader is now %s.", printable(answer.GetLeader()))
 			})
 		},
 	}

@@ -15,7 +15,7 @@ import (
 const joinTTLDefault = time.Hour
 
 // joinTTLUsage says what --ttl of a join token means.
-const joinTTLUsage = "how long the token can be used, 1s to 720h"
+const joinTTLUsage = "time for which the token is valid, 1s to 720h"
 
 // newMemberAddCommand returns `tenure member add`.
 func newMemberAddCommand(env *environment) *cobra.Command {
@@ -23,14 +23,15 @@ func newMemberAddCommand(env *environment) *cobra.Command {
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Print the token with which a new member joins",
-		Long: `Print the join token for a new member. Start the member on an empty directory with --name NAME, --join and the peer address of
-any member, and give it the token in a file (--join-token-file) or in the variable TENURE_JOIN_TOKEN. It copies the state as
-a learner, without a vote, and gets its vote once it has caught up, unless --stay-learner is given.
+		Short: "Print a join token for a new member",
+		Long: `Print the join token for a new member. Start the member on an empty directory with --name NAME, with
+--join and the peer address of any member, and with the token in a file (--join-token-file) or in the
+variable TENURE_JOIN_TOKEN. The member copies the state as a learner, without a vote, and becomes a voter
+once it has caught up, unless --stay-learner is given.
 
-The token works once, for a member of this name: the member that uses it first may use it again, another cannot. Whoever has it
-can join, so keep it as you keep a password. It cannot be shown again: run the command again for another one, which ends the
-first.`,
+The token is for one member of this name. The first member that uses it can use it again; every other
+is refused. Anyone who has it can join, so protect it like a password. It cannot be shown again: run the
+command again to get a new token, which invalidates the first.`,
 		Example: `  tenure member add tenure-4
   tenure member add reader --stay-learner
   tenure member add tenure-4 --ttl 10m > token && \
@@ -48,7 +49,7 @@ first.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&request.StayLearner, "stay-learner", false, "never give it a vote by itself")
+	cmd.Flags().BoolVar(&request.StayLearner, "stay-learner", false, "do not make the member a voter automatically")
 	cmd.Flags().DurationVar(&ttl, "ttl", joinTTLDefault, joinTTLUsage)
 	return cmd
 }
@@ -59,11 +60,12 @@ func newMemberReplaceCommand(env *environment) *cobra.Command {
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:   "replace MEMBER NAME",
-		Short: "Print the token with which a new member joins in the place of another",
-		Long: `Print the join token for a new member that takes the place of another, such as one whose disk is lost. MEMBER is the old one's name
-or id, NAME the new one's, which must be another. Start the new one as "tenure member add --help" says. Once it has caught up, one
-change takes the vote from the old one and gives it to the new one, so the cluster never has a vote less; the old one is removed
-for good.`,
+		Short: "Print a join token for a member that replaces another",
+		Long: `Print the join token for a new member that takes the place of an old one, for example one with a lost
+disk. MEMBER is the old member's name or id, and NAME is the new member's, which must be different.
+Start the new member as "tenure member add --help" says. Once it has caught up, a single change moves
+the vote from the old member to the new one, so the number of votes never drops. The old member is
+removed permanently.`,
 		Example: `  tenure member replace tenure-2 tenure-5
   tenure member replace tenure-2 tenure-5 --ttl 10m > token`,
 		Args: cobra.ExactArgs(2),
@@ -105,9 +107,9 @@ func (e *environment) invited(name string, answer invitation, err error) error {
 		return err
 	}
 	if answer.GetReplacedToken() {
-		e.notef("An earlier token, which nobody had used, is ended.")
+		e.notef("The earlier token, which was unused, is no longer valid.")
 	}
 	e.notef("Start %s within %v with --join, and with this token in --join-token-file or TENURE_JOIN_TOKEN. "+
-		"`tenure member list` shows how far it is.", printable(name), answer.GetTtl().AsDuration())
+		"`tenure member list` shows its progress.", printable(name), answer.GetTtl().AsDuration())
 	return nil
 }

@@ -68,12 +68,12 @@ func memberEndpoints(list []string) ([]string, error) {
 	text := strings.TrimSpace(strings.Join(list, ","))
 	text, isString := strings.CutPrefix(text, "tenure://")
 	if strings.HasPrefix(text, "tenures://") {
-		return nil, usageError("--endpoints: commands do not use TLS yet; give host:port, or a connection string that begins with tenure://")
+		return nil, usageError("--endpoints: commands do not use TLS yet; give host:port, or a connection string that starts with tenure://")
 	}
 	if isString {
 		text = strings.TrimSuffix(text, "/")
 		if at := strings.IndexAny(text, "/?"); at >= 0 {
-			return nil, usageError("--endpoints: commands take no namespace and no parameters from a connection string; leave out %s", quoted(text[at:]))
+			return nil, usageError("--endpoints: commands do not support a namespace or parameters in a connection string; leave out %s", quoted(text[at:]))
 		}
 	}
 	endpoints := strings.Split(text, ",")

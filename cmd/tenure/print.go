@@ -89,7 +89,7 @@ func (e *environment) progress(unit int, done string) func(more int) {
 			return
 		}
 		last = time.Now()
-		e.notef("%d %s; Ctrl-C gives it up.", total/unit, done)
+		e.notef("%d %s; Ctrl-C stops it.", total/unit, done)
 	}
 }
 

@@ -27,20 +27,21 @@ func newRecoverCommand(env *environment) *cobra.Command {
 	flags := &recoverFlags{}
 	cmd := &cobra.Command{
 		Use:   "recover --data-dir DIR",
-		Short: "Make one member a cluster of its own when the majority is gone for good",
-		Long: `Make the data directory of a stopped member a cluster of one, when so many members are lost for good that the rest
-cannot go on. Without --force-new-cluster nothing is changed: the command says what the directory has, and what may be
-lost.
+		Short: "Make one member a new cluster after the majority is lost",
+		Long: `Make a stopped member a cluster of one, if so many members are permanently lost that the rest has no
+quorum. Without --force-new-cluster, nothing is changed: the command shows what the directory has, and
+what may be lost.
 
-What was acknowledged, but had not reached this member, is lost: of several members that are left, take the one with the
-highest last entry. The new cluster has an id of its own, so the members that were lost cannot come back into it, and a
-new history: revisions and fencing tokens go on far above the old ones, watches begin anew. Sessions and locks stay, unless
---end-sessions; for a while no lock is granted, so that whoever held one that is not known any more has noticed.
+Acknowledged writes that had not reached this member are lost. If several members remain, choose the one
+with the highest last entry. The new cluster has a new id, so the lost members cannot return to it, and a
+new history, with revisions and fencing tokens far above the old ones. Watches have to start again.
+Sessions and locks are kept, unless --end-sessions is given. For a while no lock is granted, so that
+clients whose holds are not recorded here have time to notice.
 
-An entry of the log that this program cannot apply stops a member at every start. If a newer version wrote it, run that
-one. If none did, --drop-unreadable-entries leaves such entries out; the command names them.
+A log entry that this program cannot apply stops a member at every start. If a newer version wrote it,
+run that version. Otherwise --drop-unreadable-entries drops such entries; the command names them.
 
-Afterwards start the member with "tenure serve --data-dir DIR", and let others join it from empty directories.`,
+Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure recover --data-dir /var/lib/tenure
   tenure recover --data-dir /var/lib/tenure --force-new-cluster
   tenure recover --data-dir /var/lib/tenure --force-new-cluster --end-sessions --reason "rack 4 burnt down"`,
@@ -49,21 +50,21 @@ Afterwards start the member with "tenure serve --data-dir DIR", and let others j
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.dataDir, "data-dir", "", "directory of the member; it must be stopped")
-	f.BoolVar(&flags.force, "force-new-cluster", false, "do it; what only the lost members had is lost")
-	f.BoolVar(&flags.drop, "drop-unreadable-entries", false, "leave out entries of the log that this version cannot apply")
-	f.BoolVar(&flags.endSessions, "end-sessions", false, "end all sessions; what they held is delayed as after any forced loss")
-	f.DurationVar(&flags.freeze, "freeze", 0, "how long no lock is granted; 0 is the longest TTL of a session, but at least 60s")
-	f.StringVar(&flags.reason, "reason", "", "why, kept with the ends of sessions")
+	f.BoolVar(&flags.force, "force-new-cluster", false, "recover; data that only the lost members had is lost")
+	f.BoolVar(&flags.drop, "drop-unreadable-entries", false, "drop log entries that this version cannot apply")
+	f.BoolVar(&flags.endSessions, "end-sessions", false, "end all sessions; their locks become free after their lock-delays")
+	f.DurationVar(&flags.freeze, "freeze", 0, "time for which no lock is granted; 0: the longest TTL of a session, but at least 60s")
+	f.StringVar(&flags.reason, "reason", "", "reason, stored with each session that ends")
 	return cmd
 }
 
 // recover recovers a data directory, or says what that would mean.
 func (e *environment) recover(f *recoverFlags) error {
 	if f.dataDir == "" {
-		return usageError("--data-dir is missing: give the data directory of the member that is left")
+		return usageError("--data-dir is missing: give the data directory of the remaining member")
 	}
 	if f.freeze < 0 {
-		return usageError("--freeze is %v; it must not be less than zero", f.freeze)
+		return usageError("--freeze is %v; it must not be negative", f.freeze)
 	}
 	done, err := raftnode.RecoverDir(raftnode.RecoverOptions{
 		Dir: f.dataDir, EndSessions: f.endSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason, DryRun: !f.force,
@@ -84,7 +85,7 @@ func explainOffline(dataDir string, err error) error {
 	case errors.Is(err, raftnode.ErrLocked):
 		return refusedError("%w; stop the member that runs on %s first", err, dataDir)
 	case errors.Is(err, raftnode.ErrUnreadable):
-		return refusedError("%w; if a newer version wrote it, use that one; else add --drop-unreadable-entries, and it is left out", err)
+		return refusedError("%w; if a newer version wrote it, use that version; otherwise --drop-unreadable-entries drops it", err)
 	case errors.Is(err, raftnode.ErrNotEmpty):
 		return refusedError("%w; give one that is empty or does not exist, or remove %s if nothing in it is needed", err, dataDir)
 	default:
@@ -99,7 +100,7 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 		dropped = append(dropped, fmt.Sprint(id))
 	}
 	if r.Finished && f.force {
-		return e.printf("Success! A recovery of this directory had been interrupted; it is finished now.\n")
+		return e.printf("Success! Completed an interrupted recovery of this directory.\n")
 	}
 	if len(dropped) == 0 {
 		dropped = append(dropped, "none")
@@ -107,7 +108,7 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 	rows := [][]string{
 		{"Member", fmt.Sprint(r.MemberID)},
 		{"Cluster", fmt.Sprintf("%x", r.ClusterID)},
-		{"Members that are given up", strings.Join(dropped, ", ")},
+		{"Members that are dropped", strings.Join(dropped, ", ")},
 		{"Last entry", fmt.Sprint(r.Index)},
 		{"Not known to be committed", fmt.Sprint(r.Unconfirmed)},
 		{"Last write", r.LastWrite.Format(time.RFC3339)},
@@ -116,7 +117,7 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 	}
 	if r.LostUpTo > 0 {
 		rows = append(rows, []string{"Lost by its disk", fmt.Sprintf(
-			"entries up to %d, which it had acknowledged: take another member if one is left that has them", r.LostUpTo)})
+			"entries up to %d, which it had acknowledged: choose another member if one remains that has them", r.LostUpTo)})
 	}
 	for _, u := range r.Unreadable {
 		rows = append(rows, []string{"Unreadable entry", fmt.Sprintf("%d of term %d: %v", u.Index, u.Term, u.Cause)})
@@ -125,10 +126,10 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 		return err
 	}
 	if !f.force {
-		return e.printf("\nNothing was changed. What was acknowledged after the last entry is lost if you go on; of several members\n" +
-			"that are left, take the one whose last entry is the highest. To go on, add --force-new-cluster.\n")
+		return e.printf("\nNothing was changed. If you continue, acknowledged writes after the last entry are lost. If several members remain,\n" +
+			"choose the one with the highest last entry. To continue, add --force-new-cluster.\n")
 	}
-	return e.printf("\nSuccess! The member is a cluster of its own: %x, at revision %d.\n"+
+	return e.printf("\nSuccess! The member is a new cluster: %x, at revision %d.\n"+
 		"Start it with \"tenure serve --data-dir %s\"; the other members need empty data directories, --join, and join tokens (tenure member add).\n",
 		r.NewClusterID, r.NewRevision, f.dataDir)
 }

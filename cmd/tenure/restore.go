@@ -29,14 +29,16 @@ func newRestoreCommand(env *environment) *cobra.Command {
 	flags := &restoreFlags{}
 	cmd := &cobra.Command{
 		Use:   "restore BACKUP --data-dir DIR",
-		Short: "Make a new cluster's data directory of a backup",
-		Long: `Make the data directory of the first member of a new cluster of a backup file. The directory must be empty or missing.
+		Short: "Make a new cluster's data directory from a backup",
+		Long: `Make the data directory of the first member of a new cluster from a backup file. The directory must be
+empty or missing.
 
-The cluster has an id and a history of its own. Revisions and fencing tokens go on far above those of the backup, so none
-ever comes back, also when one backup is restored twice. All sessions end, as forced, unless --keep-sessions; for a while no
-lock is granted, so that whoever got one after the backup was taken has noticed that it is lost.
+The cluster has a new id and a new history. Its revisions and fencing tokens are far above those of the
+backup, so none is ever used twice, even if one backup is restored twice. All sessions end, unless
+--keep-sessions is given. For a while no lock is granted, so that clients that got a lock after the
+backup have time to notice that they lost it.
 
-Afterwards start the member with "tenure serve --data-dir DIR", and let others join it from empty directories.`,
+Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure restore nightly.backup --data-dir /var/lib/tenure
   tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
   tenure restore nightly.backup --data-dir ./look --keep-sessions --no-freeze`,
@@ -44,11 +46,11 @@ Afterwards start the member with "tenure serve --data-dir DIR", and let others j
 		RunE: func(cmd *cobra.Command, args []string) error { return env.restore(cmd.Context(), args[0], flags) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.dataDir, "data-dir", "", "directory to make")
-	f.BoolVar(&flags.keepSessions, "keep-sessions", false, "leave sessions alive, with all they hold")
-	f.DurationVar(&flags.freeze, "freeze", 0, "how long no lock is granted; 0 is the longest TTL of a session in the backup, but at least 60s")
-	f.BoolVar(&flags.noFreeze, "no-freeze", false, "grant locks at once")
-	f.StringVar(&flags.reason, "reason", "", "why, kept with the ends of sessions")
+	f.StringVar(&flags.dataDir, "data-dir", "", "directory to create")
+	f.BoolVar(&flags.keepSessions, "keep-sessions", false, "keep sessions, with everything they hold")
+	f.DurationVar(&flags.freeze, "freeze", 0, "time for which no lock is granted; 0: the longest TTL of a session in the backup, but at least 60s")
+	f.BoolVar(&flags.noFreeze, "no-freeze", false, "grant locks immediately")
+	f.StringVar(&flags.reason, "reason", "", "reason, stored with each session that ends")
 	return cmd
 }
 
@@ -56,9 +58,9 @@ Afterwards start the member with "tenure serve --data-dir DIR", and let others j
 func (e *environment) restore(ctx context.Context, path string, f *restoreFlags) (err error) {
 	switch {
 	case f.dataDir == "":
-		return usageError("--data-dir is missing: give the directory to make")
+		return usageError("--data-dir is missing: give the directory to create")
 	case f.freeze < 0:
-		return usageError("--freeze is %v; it must not be less than zero, and --no-freeze is none", f.freeze)
+		return usageError("--freeze is %v; it must not be negative, and --no-freeze is none", f.freeze)
 	case f.freeze > 0 && f.noFreeze:
 		return usageError("--freeze and --no-freeze contradict each other")
 	}

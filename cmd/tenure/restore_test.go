@@ -83,7 +83,7 @@ func TestARestoreThatWasKilledIsRefused(t *testing.T) {
 	}
 	env := &environment{stdout: io.Discard, stderr: io.Discard, output: outputText}
 	err := env.restore(t.Context(), emptyBackup(t), &restoreFlags{dataDir: dir})
-	if err == nil || !strings.Contains(err.Error(), "holds sm-1 but no FORMAT; it was left as it is; give one that is empty or does not exist, or remove ") {
+	if err == nil || !strings.Contains(err.Error(), "contains sm-1 but no FORMAT; nothing was changed; give one that is empty or does not exist, or remove ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -102,7 +102,7 @@ func TestALongWorkTellsHowFarItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, want := said.String(), "3 MiB read; Ctrl-C gives it up.\n6 MiB read; Ctrl-C gives it up.\n"; got != want {
+		if got, want := said.String(), "3 MiB read; Ctrl-C stops it.\n6 MiB read; Ctrl-C stops it.\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})

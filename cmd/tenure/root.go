@@ -143,14 +143,14 @@ func newRootCommand(env *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenure",
 		Short: "Coordination service: sessions, locks, keys, watches and fencing tokens",
-		Long: `Tenure is a coordination service. A process opens a session; while the session lives it may hold locks and
-own keys; everyone else may watch. What a process holds, it holds for the tenure of its session.
+		Long: `Tenure makes sure exactly one of your processes does a job at a time. A process opens a session. While
+the session lives, the process can hold locks and own keys, and other processes can watch them.
 
-Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 no member answered. Commands that run another program end
-with its exit code, or with one that their help names. Lengths of time are written as 500ms, 15s, 10m or 1h30m.
-Every flag can also be given by the environment variable named in its help, or, for the flags of this
-page and of "tenure serve", in the YAML file named by --config. A flag wins over the environment, and
-the environment over the file.`,
+Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 no member answered. Commands that run
+another program return its exit code, or one that their help names. Durations are written as 500ms, 15s,
+10m or 1h30m. Every flag can also be set by the environment variable in its help. The flags on this page
+and of "tenure serve" can also be set in the YAML file that --config names. A flag overrides the
+environment, and the environment overrides the file.`,
 		Example: `  tenure serve --dev
   tenure kv put greeting hello
   tenure kv get greeting
@@ -173,8 +173,8 @@ the environment over the file.`,
 	root.SetVersionTemplate("tenure {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
-	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (port 7400 if unset), or a connection string; short commands try them in order, long ones learn of the others")
-	flags.StringVarP(&env.output, "output", "o", outputText, "what to print: text or json")
+	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (default port 7400), or a connection string; short commands try them in order, long-running ones discover the other members")
+	flags.StringVarP(&env.output, "output", "o", outputText, "output format: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
 	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newVersionCommand(env))
 	root.AddCommand(clientCommands(env)...)
@@ -204,7 +204,7 @@ func (e *environment) validate() error {
 		return usageError("--output is %q; it must be text or json", e.output)
 	}
 	if e.timeout <= 0 {
-		return usageError("--timeout is %v; it must be longer than zero", e.timeout)
+		return usageError("--timeout is %v; it must be more than zero", e.timeout)
 	}
 	if len(e.endpoints) == 0 {
 		return usageError("--endpoints is empty; give at least one host:port")

@@ -23,7 +23,7 @@ type secretFlag struct {
 
 // add adds the flag.
 func (f *secretFlag) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.text, "session-secret", "", "secret of the session, if it has one; better given as "+secretVariable)
+	flags.StringVar(&f.text, "session-secret", "", "secret of the session, if it has one; prefer "+secretVariable)
 }
 
 // secret returns the secret that flag or environment give; nothing if none does.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -40,11 +41,13 @@ func newServeCommand(env *environment) *cobra.Command {
 		Short: "Run one member",
 		Long: `Run one member until SIGINT or SIGTERM.
 
-When it serves it prints one line with the addresses it bound, "tenure: serving grpc=... http=...
-peer=...", and writes them to DATA_DIR/addresses.json. Port 0 takes any free port. Logs go to stderr.
+When the member is ready, it prints one line with its addresses,
+"tenure: serving grpc=... http=... peer=...", and writes them to DATA_DIR/addresses.json. Port 0 uses any
+free port. Logs go to standard error.
 
-A member that joins a cluster needs a join token, which "tenure member add NAME" prints: in a file (--join-token-file) or in
-the variable TENURE_JOIN_TOKEN. Without one it waits, and says what to run; the file may come meanwhile.`,
+A member that joins a cluster needs a join token, which "tenure member add NAME" prints: in a file
+(--join-token-file) or in the variable TENURE_JOIN_TOKEN. Without one it waits, and its log says which
+command to run. You can create the file while it waits.`,
 		Example: `  tenure serve --dev
   tenure serve --data-dir /var/lib/tenure
   tenure serve --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --insecure
@@ -69,32 +72,32 @@ the variable TENURE_JOIN_TOKEN. Without one it waits, and says what to run; the 
 // register declares the flags.
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.BoolVar(&f.dev, "dev", false, "keep everything in a temporary directory, removed at exit, and print what to try")
-	flags.StringVar(&c.DataDir, "data-dir", "", "directory of the member; made when missing")
-	flags.StringVar(&c.ListenAddr, "listen", "127.0.0.1:7400", "where gRPC clients connect, host:port")
-	flags.StringVar(&c.HTTPAddr, "http", "127.0.0.1:7401", "where REST, metrics and health are served, host:port")
-	flags.StringVar(&c.PeerAddr, "peer", "127.0.0.1:7402", "where other members connect, host:port")
-	flags.StringVar(&c.DebugAddr, "debug-http", "", "where profiles of this process are served, host:port on a loopback address; empty: nowhere")
-	flags.StringVar(&c.AdvertiseAddr, "advertise", "", "what clients are told instead of --listen, host:port")
-	flags.StringVar(&c.AdvertisePeerAddr, "advertise-peer", "", "what other members are told instead of --peer, host:port")
-	flags.StringVar(&c.AdvertiseHTTPAddr, "advertise-http", "", "what clients are told instead of --http, host:port")
-	flags.StringSliceVar(&c.InitialCluster, "initial-cluster", nil, "members that begin a new cluster together, name=host:port each with its peer address; the same for all, without effect later")
-	flags.StringSliceVar(&c.Join, "join", nil, "peer addresses, host:port, of a running cluster to join with a new data directory")
-	flags.StringVar(&c.JoinTokenFile, "join-token-file", "", "file with the join token that \"tenure member add\" printed; it is read when the member joins")
+	flags.BoolVar(&f.dev, "dev", false, "keep everything in a temporary directory, removed at exit, and print commands to try")
+	flags.StringVar(&c.DataDir, "data-dir", "", "directory of the member; created if missing")
+	flags.StringVar(&c.ListenAddr, "listen", "127.0.0.1:7400", "address for gRPC clients, host:port")
+	flags.StringVar(&c.HTTPAddr, "http", "127.0.0.1:7401", "address for REST, metrics and health checks, host:port")
+	flags.StringVar(&c.PeerAddr, "peer", "127.0.0.1:7402", "address for other members, host:port")
+	flags.StringVar(&c.DebugAddr, "debug-http", "", "address for profiles of this process, host:port on loopback; empty: none")
+	flags.StringVar(&c.AdvertiseAddr, "advertise", "", "address that clients are given instead of --listen, host:port")
+	flags.StringVar(&c.AdvertisePeerAddr, "advertise-peer", "", "address that other members are given instead of --peer, host:port")
+	flags.StringVar(&c.AdvertiseHTTPAddr, "advertise-http", "", "address that clients are given instead of --http, host:port")
+	flags.StringSliceVar(&c.InitialCluster, "initial-cluster", nil, "members that start a new cluster together, each as name=host:port with its peer address; the same list for all; ignored once the cluster has started")
+	flags.StringSliceVar(&c.Join, "join", nil, "peer addresses, host:port, of members of the cluster to join; with an empty data directory")
+	flags.StringVar(&c.JoinTokenFile, "join-token-file", "", "file with the join token that \"tenure member add\" printed; read when the member joins")
 	flags.BoolVar(&c.StayLearner, "learner", false, "do not vote after joining")
-	flags.BoolVar(&c.ManualPromotion, "manual-promotion", false, "let learners vote only when \"tenure member promote\" says so, while this member leads")
-	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free space of the disk below which nothing is taken that makes the state grow")
-	flags.StringVar(&c.Zone, "zone", "", "where the member runs, for people: a rack, a data center")
+	flags.BoolVar(&c.ManualPromotion, "manual-promotion", false, "while this member leads, make learners voters only on \"tenure member promote\"")
+	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free disk space below which changes that make the state grow are refused")
+	flags.StringVar(&c.Zone, "zone", "", "location of the member, such as a rack or a data center; informational only")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
-	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "unit of time between members; a leader says every tick that it lives")
-	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "after how many ticks without a leader a member asks for votes; twice that is the shortest TTL")
+	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "heartbeat interval of the leader")
+	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "number of ticks without a leader after which a member asks for votes; the shortest TTL is twice that time")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
-	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "pages of browsers that may use HTTP, such as https://console.example")
-	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more names that --http and --debug-http are asked for by, beside addresses, localhost and the advertised ones")
-	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and others that call for many: they get whatever is free, others a share")
-	flags.DurationVar(&c.StopGrace, "stop-grace", 5*time.Second, "how long calls may go on after a signal to stop")
-	flags.StringVar(&f.logFormat, "log-format", logConsole, "how to log: console, for people, or json")
-	flags.StringVar(&f.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
+	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "web origins that may use HTTP, such as https://console.example")
+	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http and --debug-http may use, besides addresses, localhost and the advertised names")
+	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
+	flags.DurationVar(&c.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
+	flags.StringVar(&f.logFormat, "log-format", logConsole, "log format: console (text) or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
 }
 
 // serve runs a member until ctx ends.
@@ -165,11 +168,11 @@ func announce(env *environment, at server.Addresses, dev bool) {
 	}
 	lines := []string{
 		"",
-		"Everything is lost when this ends. Try, in other terminals:",
+		"All data is lost when this member stops. Try in other terminals:",
 		"",
 		"  " + tenure + " status",
-		"  " + tenure + " lock jobs/nightly -- sleep 60        # take a lock around a command,",
-		"  " + tenure + " lock jobs/nightly -- date            # wait for it,",
+		"  " + tenure + " lock jobs/nightly -- sleep 60        # hold a lock while a command runs,",
+		"  " + tenure + " lock jobs/nightly -- date            # queue for it,",
 		"  " + tenure + " lock info jobs/nightly               # and see who holds it",
 		"  " + tenure + " watch --prefix ''",
 		"  " + tenure + " kv put greeting hello",
@@ -186,14 +189,27 @@ func explainServe(config server.Config, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return refusedError("%w; another program uses that port: give --listen, --http or --peer another, or port 0 for any", err)
+		return refusedError("%s is already in use by another program: choose another address with --listen, --http or --peer, or port 0 for any free port",
+			addressOf(err))
 	case errors.Is(err, raftnode.ErrLocked):
-		return refusedError("%w; another member runs on %s: stop it, or give another --data-dir", err, config.DataDir)
+		return refusedError("%w; another member is using %s: stop it, or choose another --data-dir", err, config.DataDir)
+	case errors.Is(err, raftnode.ErrNotDataDir):
+		return refusedError("%w: give --data-dir an empty or missing directory, or that of an earlier member", err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return refusedError("--data-dir %s is not a directory", config.DataDir)
 	case errors.Is(err, raftnode.ErrWrongCluster):
 		return refusedError("%w; if a \"tenure recover\" of %s was interrupted, run it again", err, config.DataDir)
 	case errors.Is(err, os.ErrPermission):
-		return refusedError("%w; the user who runs this needs to read and write %s", err, config.DataDir)
+		return refusedError("%w; the user running this must be able to read and write %s", err, config.DataDir)
 	default:
 		return refusedError("%w", err)
 	}
+}
+
+// addressOf returns the address that could not be listened on.
+func addressOf(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		return op.Addr.String()
+	}
+	return err.Error()
 }

@@ -12,7 +12,7 @@ import (
 
 // newSessionCommand returns `tenure session`.
 func newSessionCommand(env *environment) *cobra.Command {
-	return groupCommand("session", "Open, renew, look at and end sessions",
+	return groupCommand("session", "Open, renew, inspect and end sessions",
 		`  tenure session create --ttl 30s
   tenure session list
   tenure session create --name worker -- ./worker.sh`,
@@ -50,7 +50,7 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
 	secret := &secretFlag{}
 	cmd := &cobra.Command{
 		Use:   "renew ID",
-		Short: "Start a session's TTL anew, once",
+		Short: "Renew a session once",
 		Example: `  tenure session renew "$ID"
   while tenure session renew "$ID"; do sleep 5; done`,
 		Args: cobra.ExactArgs(1),
@@ -90,9 +90,10 @@ func newSessionDestroyCommand(env *environment) *cobra.Command {
 	request := &tenurev1.DestroySessionRequest{}
 	cmd := &cobra.Command{
 		Use:   "destroy ID",
-		Short: "End a session and give up what it holds",
-		Long: `End a session and give up what it holds. The session's lock-delay applies to its locks, unless --clean says that its user has
-finished with them. --force, with a --reason that is kept, stands in for the session's secret.`,
+		Short: "End a session and release everything it holds",
+		Long: `End a session and release everything it holds. Its locks become free after the session's lock-delay, or
+immediately with --clean, which says that the work under them has finished. --force, with a --reason,
+replaces the session's secret; the reason is kept.`,
 		Example: `  tenure session destroy "$ID"
   tenure session destroy "$ID" --clean
   tenure session destroy "$ID" --force --reason "host is gone"`,
@@ -105,9 +106,9 @@ finished with them. --force, with a --reason that is kept, stands in for the ses
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&request.Clean, "clean", false, "free its locks at once, without lock-delay")
+	flags.BoolVar(&request.Clean, "clean", false, "free its locks immediately, without lock-delay")
 	flags.BoolVar(&request.Force, "force", false, "end it without its secret; needs --reason")
-	flags.StringVar(&request.Reason, "reason", "", "why, for those who look at it later")
+	flags.StringVar(&request.Reason, "reason", "", "reason for the record")
 	secret.add(flags)
 	cmd.MarkFlagsRequiredTogether("force", "reason")
 	return cmd

@@ -26,13 +26,14 @@ func newSessionCreateCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create [-- COMMAND ARGS...]",
 		Short: "Open a session and print its id",
-		Long: `Open a session and print its id, and nothing else. Anybody may use an open session who knows its id; with --secret the second
-line is a secret that is needed to act as the session. Without --ttl the session lives until it is destroyed.
+		Long: `Open a session and print only its id. Anyone who knows the id can use the session. With --secret, the
+second line is a secret, which is then required to act as the session. Without --ttl, the session lives
+until it is destroyed.
 
-With COMMAND the session is kept alive while the command runs, and destroyed cleanly after; nothing is printed. The command
-finds TENURE_SESSION_ID, and TENURE_SESSION_SECRET with --secret, in its environment. Signals are passed on to it; the exit code is the
-command's. The TTL is 15s then, unless given. Should the session end before the command does, the command is terminated, and
-the exit code is 76.`,
+With COMMAND, keep the session alive while the command runs, then destroy it cleanly; print nothing. The
+command gets TENURE_SESSION_ID in its environment, and with --secret also TENURE_SESSION_SECRET. Signals
+are forwarded to it, and its exit code is returned. The TTL is then 15s by default. If the session ends
+before the command, the command is terminated, and the exit code is 76.`,
 		Example: `  ID=$(tenure session create --name "$(hostname)" --ttl 30s)
   tenure session create --ttl 10s --lock-delay 0s --behavior delete
   tenure session create --name worker -- ./worker.sh`,
@@ -52,10 +53,10 @@ the exit code is 76.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "name by which people find the holder (default USER@HOST)")
-	flags.DurationVar(&f.ttl, "ttl", 0, "how long it lives without renewal; 0s: until it is destroyed")
-	flags.StringVar(&f.behavior, "behavior", "release", "what becomes of held keys at its end: release or delete")
-	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "how long a lock lost by force stays closed, up to 60s")
+	flags.StringVar(&f.name, "name", "", "name that identifies the session to people (default USER@HOST)")
+	flags.DurationVar(&f.ttl, "ttl", 0, "time for which it lives without renewal; 0s: until it is destroyed")
+	flags.StringVar(&f.behavior, "behavior", "release", "what happens to the keys of held locks when the session ends: release or delete")
+	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "time for which no other session gets a lock that this session lost, up to 60s")
 	flags.BoolVar(&f.secret, "secret", false, "protect it with a secret, printed on the second line")
 	return cmd
 }

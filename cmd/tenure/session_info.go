@@ -17,9 +17,9 @@ import (
 func newSessionInfoCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info ID",
-		Short: "Tell all about a session, also one that ended lately",
-		Long: `Tell all about a session: whose it is, how long it lives, what it holds. Of a session that has ended: when, why, by whom, and
-what it held.`,
+		Short: "Show a session, even one that ended recently",
+		Long: `Show everything about a session: its owner, its TTL, and what it holds. For a session that has ended,
+show when, why, who ended it, and what it held.`,
 		Example: `  tenure session info "$ID"
   tenure session info "$ID" -o json | jq .session.end`,
 		Args: cobra.ExactArgs(1),

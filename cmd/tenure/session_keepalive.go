@@ -18,8 +18,8 @@ func newSessionKeepaliveCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keepalive ID",
 		Short: "Renew a session until Ctrl-C, or until it ends",
-		Long: `Renew a session as often as its TTL needs, over whichever member answers, until Ctrl-C (exit code 0) or until the session has
-ended (exit code 1). Each renewal is a line; with -o json a line of JSON.`,
+		Long: `Renew a session as often as its TTL requires, through any member, until Ctrl-C (exit code 0) or until
+the session has ended (exit code 1). Print a line for each renewal; with -o json, a JSON object.`,
 		Example: `  tenure session keepalive "$ID"
   tenure session keepalive "$ID" >/dev/null &`,
 		Args: cobra.ExactArgs(1),

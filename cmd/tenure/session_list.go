@@ -21,9 +21,10 @@ func newSessionListCommand(env *environment) *cobra.Command {
 	var host string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the live sessions",
-		Long: `List the live sessions: who they are, how long they live on without renewal, and how much they hold, wait for or own. Filters
-that are given must all hold. Sessions without TTL live until somebody destroys them: look now and then whether they are still wanted.`,
+		Short: "List live sessions",
+		Long: `List the live sessions: name, owner, remaining time of the TTL, and the number of holds, places and
+keys. With several filters, list the sessions that match all. Sessions without TTL live until they are
+destroyed: check now and then whether they are still needed.`,
 		Example: `  tenure session list
   tenure session list --no-ttl --older-than 24h
   tenure session list --host "$(hostname)" --name 'tenure lock'
@@ -43,9 +44,9 @@ that are given must all hold. Sessions without TTL live until somebody destroys 
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&request.NoTtl, "no-ttl", false, "only sessions without TTL")
-	flags.StringVar(&request.NamePrefix, "name", "", "only sessions whose name begins so")
-	flags.StringVar(&host, "host", "", "only sessions of this host")
-	flags.DurationVar(&olderThan, "older-than", 0, "only sessions that are older")
+	flags.StringVar(&request.NamePrefix, "name", "", "only sessions whose name has this prefix")
+	flags.StringVar(&host, "host", "", "only sessions from this host")
+	flags.DurationVar(&olderThan, "older-than", 0, "only sessions older than this")
 	return cmd
 }
 

@@ -98,7 +98,7 @@ func (e *environment) openSession(
 // noteTTL tells people that another TTL was granted.
 func (e *environment) noteTTL(asked, granted time.Duration) {
 	if asked != granted {
-		e.notef("Note: the TTL is %v; %v was asked for.", granted, asked)
+		e.notef("Note: the TTL is %v instead of the requested %v.", granted, asked)
 	}
 }
 

@@ -77,7 +77,7 @@ func sessionEnd(id string, err error) error {
 	case errors.Is(err, tenure.ErrSessionSuperseded):
 		cause = "another process took it over"
 	case errors.Is(err, tenure.ErrAuth):
-		cause = "its secret is not the right one"
+		cause = "its secret is wrong"
 	}
 	return &sessionEndedError{id: id, cause: cause}
 }

@@ -14,9 +14,9 @@ import (
 func newStatusCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Tell how the cluster is, problems first",
-		Long: `Tell how the cluster is, as the member that answers sees it: problems first, then its leader, its members, its revision and
-how much it holds. A member answers also without a leader.`,
+		Short: "Show cluster status, problems first",
+		Long: `Show the status of the cluster as one member sees it: problems first, then the leader, the revision,
+the size and the members. A member answers even without a leader.`,
 		Example: `  tenure status
   tenure status -o json | jq -r .leader`,
 		Args: cobra.NoArgs,
@@ -57,7 +57,7 @@ func statusRows(answer *tenurev1.GetStatusResponse) [][]string {
 			rows = append(rows, []string{"", "see " + printable(p.GetRunbook())})
 		}
 	}
-	leader := "none: nothing can be written until there is one"
+	leader := "none: writes fail until there is one"
 	if answer.GetLeader() != "" {
 		leader = printable(answer.GetLeader())
 	}

@@ -26,13 +26,14 @@ func newTxnCommand(env *environment) *cobra.Command {
 	secret := &secretFlag{}
 	cmd := &cobra.Command{
 		Use:   "txn FILE|-",
-		Short: "Compare, then run operations, whole or not at all",
-		Long: `Run a transaction that stands as JSON in a file, or in standard input with "-": the object that POST /v1/txn takes, with
-"compares", "then" and "otherwise". If all compares hold "then" runs, else "otherwise": whole or not at all. The answer is printed as
-JSON. A transaction whose answer is lost is sent again, and applied once.
+		Short: "Run a transaction: compare, then apply operations",
+		Long: `Run a transaction from a JSON file, or from standard input with "-". The format is that of POST /v1/txn,
+with "compares", "then" and "otherwise". If all compares hold, "then" runs, otherwise "otherwise" does:
+completely or not at all. The response is printed as JSON. If it is lost, the transaction is sent again,
+and applied once.
 
-Exit codes: 0 the compares held, and "then" ran; 1 they did not, and "otherwise" ran; also 1 an operation was refused, and nothing
-was written: each such operation is named, from 0.`,
+Exit codes: 0 the compares held, and "then" ran; 1 they did not, and "otherwise" ran; also 1 an operation
+was refused, and nothing was written. The error names each refused operation; the first is number 0.`,
 		Example: `  tenure txn move.json
   echo '{"compares": [{"key": "a", "text": "1"}], "then": [{"put": {"key": "a", "text": "2"}}]}' | tenure txn -
   echo '{"then": [{"get": {"key": "a"}}, {"get": {"key": "b"}}]}' | tenure txn - | jq '.responses[].get.kv'`,

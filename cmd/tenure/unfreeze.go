@@ -13,23 +13,24 @@ func newUnfreezeCommand(env *environment) *cobra.Command {
 	request := &tenurev1.EndFreezeRequest{}
 	cmd := &cobra.Command{
 		Use:   "unfreeze --reason TEXT",
-		Short: "Let locks be granted again before the freeze after a restore is over",
-		Long: `Let locks be granted again before the freeze after a restore is over. A cluster that was restored or recovered grants no lock for
-a while, so that holders of before find out that theirs are gone. It ends by itself; this is for those who know that no process
-believes in a lock of before. Who waits is granted at once. The reason is logged.`,
+		Short: "End the freeze of lock grants after a restore early",
+		Long: `Allow grants of locks before the freeze after a restore or a recovery has elapsed. During the freeze no
+lock is granted, so that earlier holders have time to notice that they lost their locks. It ends
+automatically. Use this command only if no process can still rely on an earlier lock. Waiters get their
+locks immediately. The reason is logged.`,
 		Example: `  tenure status
   tenure unfreeze --reason 'all clients were stopped before the restore'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if request.GetReason() == "" {
-				return usageError("--reason is missing: say why no process can believe in a lock of before")
+				return usageError("--reason is missing: say why no process can still rely on an earlier lock")
 			}
 			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
 				return env.unfreeze(ctx, m, request)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&request.Reason, "reason", "", "why, for the record; required")
+	cmd.Flags().StringVar(&request.Reason, "reason", "", "reason for the record; required")
 	return cmd
 }
 

@@ -103,7 +103,7 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	case errors.Is(err, strconv.ErrRange):
 		want = "it is too large"
 	case kind == "duration":
-		want = "it must be a length of time such as 500ms, 15s, 10m or 1h30m"
+		want = "it must be a duration such as 500ms, 15s, 10m or 1h30m"
 	case strings.HasPrefix(kind, "uint"):
 		want = "it must be a whole number, zero or more"
 	case strings.HasPrefix(kind, "int"):

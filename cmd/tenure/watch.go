@@ -26,16 +26,18 @@ func newWatchCommand(env *environment) *cobra.Command {
 	f := &watchFlags{}
 	cmd := &cobra.Command{
 		Use:   "watch KEY | --prefix PREFIX [-- COMMAND ARGS...]",
-		Short: "Print changes of keys, or run a command on each",
-		Long: `Print each change of a key, or of all keys that begin so, as a line: revision, what happened, key, value or holder, separated
-by tabs; with -o json as a line of JSON. With --initial the present state comes first, as if each key were put just now. The watch goes on
-over breaks and through other members, and misses nothing; only if no member ever answers it ends after --timeout, 10s at least.
-Ctrl-C ends it, with exit code 0.
+		Short: "Print changes of keys, or run a command for each",
+		Long: `Print each change of a key, or of all keys with a prefix, one line each: revision, type of event, key,
+and value or holder, separated by tabs; with -o json, a JSON object. With --initial, print the current
+state first, as if each key had just been written. The watch resumes after disconnects and on other
+members, and misses nothing. If no member ever responds, it stops after --timeout, but not before 10s.
+Ctrl-C ends it with exit code 0.
 
-With COMMAND the command runs on each key of the present state and on each change after, in order and never twice at once.
-It reads the event as JSON from standard input, and finds TENURE_WATCH_TYPE, TENURE_WATCH_KEY, TENURE_WATCH_REVISION
-and TENURE_WATCH_PRESENT (true for a key of the present state, false for a change) in its environment. With --from the present
-state is left out. If the command fails the watch ends with its exit code.`,
+With COMMAND, run the command for each key of the current state and then for each change, in order and
+one at a time. It reads the event as JSON from standard input, and gets TENURE_WATCH_TYPE,
+TENURE_WATCH_KEY, TENURE_WATCH_REVISION and TENURE_WATCH_PRESENT (true for a key of the current state,
+false for a change) in its environment. With --from, the current state is left out. If the command fails,
+the watch stops with its exit code.`,
 		Example: `  tenure watch service/leader
   tenure watch --prefix service/ --initial
   tenure watch service/leader --from 42 -o json
@@ -51,11 +53,11 @@ state is left out. If the command fails the watch ends with its exit code.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.prefix, prefixFlag, "", "watch all keys that begin so; \"\" is every key")
-	flags.Uint64Var(&f.from, "from", 0, "begin after this revision (default: now)")
-	flags.BoolVar(&f.initial, "initial", false, "begin with the present state")
-	flags.BoolVar(&f.once, "once", false, "end after the first event, or with the present state if that is asked for")
-	flags.BoolVar(&f.locks, "locks", false, "tell about locks, too: who waits, grants, losses, lock-delays")
+	flags.StringVar(&f.prefix, prefixFlag, "", "watch all keys with this prefix; \"\" is every key")
+	flags.Uint64Var(&f.from, "from", 0, "start after this revision (default: now)")
+	flags.BoolVar(&f.initial, "initial", false, "start with the current state")
+	flags.BoolVar(&f.once, "once", false, "stop after the first event; with --initial, after the current state")
+	flags.BoolVar(&f.locks, "locks", false, "also print events of locks: waits, grants, losses, lock-delays")
 	cmd.MarkFlagsMutuallyExclusive("from", "initial")
 	return cmd
 }
@@ -118,7 +120,7 @@ func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenur
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
 	ctx, first := e.awaitFirst(ctx, c)
 	defer first.end()
-	options := append(selected, tenure.OnStart(func(uint64) { first.came() }), tenure.OnBreak(e.noteBreak("The watch was interrupted", "The watch goes on; nothing was missed.")))
+	options := append(selected, tenure.OnStart(func(uint64) { first.came() }), tenure.OnBreak(e.noteBreak("The watch was interrupted", "The watch has resumed; nothing was missed.")))
 	for event, err := range c.Watch(ctx, options...) {
 		if err == nil {
 			first.came()

@@ -26,7 +26,7 @@ func TestABreakOfAWatchIsToldByWhatHappened(t *testing.T) {
 	env, out := environmentAt()
 	code := execute(t.Context(), env, []string{"watch", "k", "--once", "--endpoints", member.serve(t)})
 	want := "The watch was interrupted (the member ended the stream); trying again.\n" +
-		"The watch goes on; nothing was missed.\n7\tdeleted\tk\t\n"
+		"The watch has resumed; nothing was missed.\n7\tdeleted\tk\t\n"
 	if code != exitOK || out.String() != want {
 		t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitOK, want)
 	}

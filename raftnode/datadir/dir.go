@@ -319,7 +319,7 @@ func (d *Dir) checkFresh() error {
 	}
 	for _, name := range names {
 		if name != lockFile && name != formatFile+tmpSuffix && name != "lost+found" {
-			return fmt.Errorf("%w: %s holds %s but no %s; it was left as it is",
+			return fmt.Errorf("%w: %s contains %s but no %s; nothing was changed",
 				ErrNotDataDir, d.path, name, formatFile)
 		}
 	}

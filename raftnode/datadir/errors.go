@@ -9,7 +9,7 @@ var (
 	// ErrLocked says that another process uses the directory.
 	ErrLocked = errors.New("data directory is in use by another process")
 	// ErrNotDataDir says that the directory holds something, but not a member's data.
-	ErrNotDataDir = errors.New("not a data directory of tenure")
+	ErrNotDataDir = errors.New("not a data directory of Tenure")
 	// ErrDamaged says that a file of the directory cannot be read or contradicts another.
 	ErrDamaged = errors.New("data directory is damaged")
 )

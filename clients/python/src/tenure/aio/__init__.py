@@ -4,7 +4,7 @@
         async with session.lock("jobs/nightly") as held:
             ...
 
-A Client belongs to the event loop it is first used in. Callbacks run in a task of the library's; coroutine functions
+A Client belongs to the event loop it is first used in. Callbacks run in tasks of the library's; coroutine functions
 are awaited. A loop that is blocked cannot renew: sessions of programs that block need the sync client, or a longer TTL.
 """
 

@@ -288,7 +288,9 @@ class _Wait:
                 if step == "queued" and not self._queued:
                     self._queued = True
                     if self._on_queued is not None:
-                        client._dispatcher.call(self._on_queued, client._converter.place(answer.queued.place))
+                        self._session._listeners.line.call(
+                            self._on_queued, client._converter.place(answer.queued.place)
+                        )
         finally:
             stream.cancel()
         raise errors.LinkLost("the wait's stream ended early", applied=None)

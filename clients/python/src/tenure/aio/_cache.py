@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import errors
+from tenure.aio._dispatch import Listeners
 from tenure.aio._wait import within
 from tenure.aio._watch import Watch
 from tenure.types import Event, EventType, KeyValue
@@ -53,7 +54,7 @@ class Cache:
         self._filling: dict[str, KeyValue] | None = {}
         self._settled = asyncio.Event()  # It was filled, or is fed no more.
         self._fresh_at = float("-inf")
-        self._callbacks: list[Callable[[Event], Any]] = []
+        self._listeners = Listeners(client._dispatcher.line())
         self._watch: Watch = client.watch(
             prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
         )
@@ -93,8 +94,7 @@ class Cache:
         if self._filling is None:
             self.revision = max(self.revision, event.revision)
         if event.type is not EventType.PROGRESS:
-            for callback in self._callbacks:
-                self._client._dispatcher.call(callback, event)
+            self._listeners.tell(event)
 
     @property
     def stale(self) -> float:
@@ -129,7 +129,7 @@ class Cache:
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """Registers a callback for every event from now on. Also a decorator."""
-        self._callbacks.append(callback)
+        self._listeners.add(callback)
         return callback
 
     async def close(self) -> None:

@@ -21,7 +21,7 @@ from tenure._core.namespace import Namespace
 from tenure._core.retry import decide
 from tenure._core.unreachable import why
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
-from tenure.aio._dispatch import Dispatcher, TaskDispatcher
+from tenure.aio._dispatch import Dispatcher, Listeners, TaskDispatcher
 from tenure.aio._function import ended_from_inside, lend, outside, waits_for_caller
 from tenure.aio._keepalive import Keeper
 from tenure.aio._limits import Limits
@@ -78,7 +78,7 @@ class Connection:
         self._members_seconds = members_seconds
         self._unreached: dict[str, str] = {}  # Why the last attempt to connect to a member failed, by its address.
         self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
-        self._listeners: list[Callable[[StateChange], Any]] = []
+        self._listeners = Listeners(self._dispatcher.line())
         self._tasks: set[asyncio.Task[Any]] = set()
         self._openings: set[asyncio.Future[Any]] = set()  # Sessions that are being opened.
         self._endings: set[asyncio.Task[Any]] = set()  # What close waits for, not cancels: sessions that are destroyed.
@@ -184,25 +184,23 @@ class Connection:
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
         """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
-        self._listeners.append(callback)
-        self._dispatcher.call(callback, StateChange(self.state, self.state))
+        self._listeners.add(callback, StateChange(self.state, self.state))
         return callback
 
     def _change_state(self, state: State, cause: CloseCause | None = None) -> None:
         if state is not self.state:
             change = StateChange(self.state, state, cause)
             self.state = state
-            for listener in self._listeners:
-                self._dispatcher.call(listener, change)
+            self._listeners.tell(change)
 
     async def wait_connected(self, timeout: float | None = None) -> None:
         """Waits until a member was reached. Raises Unavailable."""
         self._start()
         try:
             await self._await_link(Limits(self, timeout, None))
-        except errors.DeadlineExceeded as error:
+        except errors.DeadlineExceeded:
             text = f"no member answered within {timeout} s: {self._unreached_text()}"
-            raise errors.Unavailable(text, applied=False) from error
+            raise errors.Unavailable(text, applied=False) from None
 
     # The connection.
 

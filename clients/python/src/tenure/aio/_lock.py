@@ -111,7 +111,7 @@ class Held:
     def on_lost(self, callback: Callable[[EndCause], Any]) -> Callable[[EndCause], Any]:
         """Registers a callback for the end, called at once if that has come. Also a decorator."""
         if self._state.cause is not None:
-            self.session._client._dispatcher.call(callback, self._state.cause)
+            self.session._listeners.line.call(callback, self._state.cause)
         else:
             self._callbacks.append(callback)
         return callback
@@ -170,7 +170,7 @@ class Held:
         for tell in self._at_end:
             tell()
         for callback in self._callbacks:
-            self.session._client._dispatcher.call(callback, cause)
+            self.session._listeners.line.call(callback, cause)
 
 
 async def until_finished(session: Session, coroutine: Coroutine[Any, Any, bool], name: str) -> bool:

@@ -13,6 +13,7 @@ from typing_extensions import Self
 from tenure import errors
 from tenure._core.lease import Lease
 from tenure._rpc import DESTROY_SESSION
+from tenure.aio._dispatch import Listeners
 from tenure.aio._function import ended_from_inside
 from tenure.aio._holdings import Holdings
 from tenure.aio._kv import KV
@@ -45,9 +46,16 @@ class Session(SessionCore):
     _client: Client
 
     def __init__(
-        self, client: Client, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
+        self,
+        client: Client,
+        session_id: str,
+        secret: bytes,
+        epoch: int,
+        instance: bytes,
+        lease: Lease,
+        listeners: Listeners,
     ) -> None:
-        super().__init__(client, session_id, secret, epoch, instance, lease)
+        super().__init__(client, session_id, secret, epoch, instance, lease, listeners)
         self._destroying: asyncio.Task[None] | None = None
         self._exports = 0  # That have begun and not ended.
         self._holdings = Holdings(self)
@@ -57,8 +65,7 @@ class Session(SessionCore):
         """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
         if not self._client._guard.forked:
             self._tick()  # So that it is not told twice what the clock ended.
-        self._listeners.append(callback)
-        self._client._dispatcher.call(callback, StateChange(self.state, self.state, self.cause))
+        self._listeners.add(callback, StateChange(self.state, self.state, self.cause))
         return callback
 
     async def wait_closed(self) -> CloseCause:

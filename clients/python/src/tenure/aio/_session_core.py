@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tenure import _convert, errors
 from tenure._core.backoff import Backoff
@@ -13,11 +13,12 @@ from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease, SessionMachine
 from tenure._core.requests import RequestWindow
 from tenure._core.retry import decide
 from tenure._rpc import ATTACH_SESSION, Req, Res, Unary
+from tenure.aio._dispatch import Listeners
 from tenure.aio._holdings import Holdings, HoldName, name_of
 from tenure.aio._limits import Limits
 from tenure.aio._numbered import Numbered
 from tenure.aio._wait import until_set
-from tenure.types import CloseCause, EndCause, State, StateChange
+from tenure.types import CloseCause, EndCause, State
 from tenure.v1 import session_pb2, types_pb2
 
 if TYPE_CHECKING:
@@ -62,19 +63,26 @@ class SessionCore:
     _holdings: Holdings
 
     def __init__(
-        self, client: Connection, session_id: str, secret: bytes, epoch: int, instance: bytes, lease: Lease
+        self,
+        client: Connection,
+        session_id: str,
+        secret: bytes,
+        epoch: int,
+        instance: bytes,
+        lease: Lease,
+        listeners: Listeners,
     ) -> None:
         self.id = session_id
         self.epoch = epoch
         self._secret = secret
         self._instance = instance
         self._client = client
+        self._listeners = listeners  # In its line callbacks of the session's waits and holds are called, too.
         self._machine = SessionMachine(lease)
         self._window = RequestWindow()
         self._window_moved = asyncio.Event()
         self._settled = asyncio.Event()  # Set at each change of state; whoever waits clears it.
         self._acknowledged = asyncio.Event()  # Set at each acknowledged renewal; the next has another.
-        self._listeners: list[Callable[[StateChange], Any]] = []
         self._attached: Link | None = None
         self._hinted: Link | None = None  # The link whose stream has renewed the session: there hints come.
         self._attempt = 0
@@ -252,8 +260,7 @@ class SessionCore:
             if change.new is State.JEOPARDY:
                 self._jeopardy_since = self._client._clock.now()
                 self._holdings.end_all(EndCause.LEASE_RAN_OUT, give_back=True)
-            for listener in self._listeners:
-                self._client._dispatcher.call(listener, change)
+            self._listeners.tell(change)
             settled, self._settled = self._settled, asyncio.Event()
             settled.set()
 

@@ -18,6 +18,7 @@ from tenure._core.backoff import Backoff
 from tenure._core.lease import Lease
 from tenure._core.retry import decide
 from tenure._rpc import ATTACH_SESSION, CREATE_SESSION
+from tenure.aio._dispatch import Listeners
 from tenure.aio._limits import Limits
 from tenure.aio._session import CLOSE_SECONDS_MAX, Session, destroy
 from tenure.types import Behavior, CloseCause, Credentials, State, StateChange
@@ -57,11 +58,18 @@ def process_facts() -> dict[str, str]:
     return facts
 
 
+def _listeners(client: Client, on_state: Callable[[StateChange], Any] | None) -> Listeners:
+    """Returns the listeners of a session that is being opened."""
+    listeners = Listeners(client._dispatcher.line())
+    if on_state is not None:
+        listeners.add(on_state, StateChange(State.CONNECTING, State.CONNECTING))
+    return listeners
+
+
 async def open_session(client: Client, options: SessionOptions, timeout: float | None) -> Session:
     """Opens a session. It is made once, however often the request must be sent."""
     client._start()
-    if options.on_state is not None:
-        client._dispatcher.call(options.on_state, StateChange(State.CONNECTING, State.CONNECTING))
+    listeners = _listeners(client, options.on_state)
     request = session_pb2.CreateSessionRequest(
         name=options.name,
         node=platform.node(),
@@ -74,7 +82,7 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
         options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
     )
     limits = Limits(client, timeout, None)
-    creating = asyncio.ensure_future(_create(client, options, request, limits))
+    creating = asyncio.ensure_future(_create(client, listeners, request, limits))
     client._openings.add(creating)
     creating.add_done_callback(client._openings.discard)
     try:
@@ -89,7 +97,7 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
 
 
 async def _create(
-    client: Client, options: SessionOptions, request: session_pb2.CreateSessionRequest, limits: Limits
+    client: Client, listeners: Listeners, request: session_pb2.CreateSessionRequest, limits: Limits
 ) -> Session:
     sent_at = client._clock.now()  # Of the first attempt: that one may be what made it.
     try:
@@ -99,9 +107,7 @@ async def _create(
             client._see_through(_unmake(client, request), "unmake-session")
         raise
     lease = Lease(client._clock, _convert.seconds(answer.ttl), sent_at)
-    session = Session(client, answer.session_id, request.secret, answer.epoch, request.instance_id, lease)
-    if options.on_state is not None:
-        session._listeners.append(options.on_state)
+    session = Session(client, answer.session_id, request.secret, answer.epoch, request.instance_id, lease, listeners)
     session._begin(client._link)
     return session
 
@@ -128,13 +134,12 @@ async def resume_session(
 ) -> Session:
     """Takes a session over from another process. What fails on its way may be tried again through the same client."""
     client._start()
-    if on_state is not None:
-        client._dispatcher.call(on_state, StateChange(State.CONNECTING, State.CONNECTING))
+    listeners = _listeners(client, on_state)
     name = (credentials.session_id, credentials.secret, credentials.epoch)
     # The cluster gives a takeover again to the instance that made it only; an instance is in use once at a time.
     instance = client._resuming.pop(name, None) or secrets.token_bytes(16)
     try:
-        return await _resume(client, credentials, instance, on_state, timeout)
+        return await _resume(client, credentials, instance, listeners, timeout)
     except errors.SessionClosed:
         raise  # For good.
     except BaseException:
@@ -148,20 +153,20 @@ async def _resume(
     client: Client,
     credentials: Credentials,
     instance: bytes,
-    on_state: Callable[[StateChange], Any] | None,
+    listeners: Listeners,
     timeout: float | None,
 ) -> Session:
     answer = await _take_over(client, credentials, instance, timeout)
     now = client._clock.now()
     # A renewal by the session's earlier user may be on its way through this client: its answer is not for this one.
     lease = Lease(client._clock, _convert.seconds(answer.session.ttl), None, last_number=secrets.randbits(32))
-    session = Session(client, credentials.session_id, credentials.secret, answer.session.epoch, instance, lease)
+    session = Session(
+        client, credentials.session_id, credentials.secret, answer.session.epoch, instance, lease, listeners
+    )
     if not credentials.handed_over:
         # Without TTL an earlier user that is cut off believes in its lease for ever.
         session._inherited_from = now + lease.ttl if lease.ttl > 0 else float("inf")
     session._attempt = TAKE_OVER_ATTEMPTS
-    if on_state is not None:
-        session._listeners.append(on_state)
     session._begin(None)
     try:
         await session._until_connected(timeout)

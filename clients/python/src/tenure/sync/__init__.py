@@ -1,7 +1,7 @@
 """The sync client: the asyncio client in a thread of its own.
 
-Any thread may use any of its objects. Callbacks run in another thread, one after another, and may block and call the
-client. The names are those of `tenure`, which has them all.
+Any thread may use any of its objects. Callbacks run in other threads, and may block and call the client. The
+names are those of `tenure`, which has them all.
 """
 
 from tenure.sync._client import Client, connect

@@ -5,49 +5,113 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 log = logging.getLogger("tenure")
 
+# How many callbacks of one client run at the same time at most. Beyond that, lines wait for a thread.
+THREADS_MAX = 32
+
+_Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
 
 class ThreadDispatcher:
-    """Runs callbacks in a thread of its own, so that they may block, and call the client."""
+    """Runs callbacks in threads of its own, so that they may block, and call the client.
 
-    def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+    A line is served by one thread at a time, and a thread ends when no line has callbacks left. Whether one is needed
+    is decided under the same lock under which callbacks are added and threads end, so none is left without a thread.
+    """
 
-    def call(self, callback: Callable[..., Any], *args: Any) -> None:
-        """Takes a callback. The loop's thread calls this, and no other."""
-        self._queue.put((callback, args))
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="tenure-callbacks", daemon=True)
-            self._thread.start()
+    def __init__(self, threads_max: int = THREADS_MAX) -> None:
+        self._threads_max = threads_max
+        self._lock = threading.Lock()  # Guards what follows, and the queues of all lines.
+        self._ready: deque[_ThreadLine] = deque()  # Lines with callbacks that no thread serves.
+        self._serving = 0  # Threads that will look at _ready again.
+        self._threads: list[threading.Thread] = []  # Those, and some that have ended.
+        self._closed = False
 
-    @property
-    def calls(self) -> bool:
-        """Whether the caller is one of its callbacks."""
-        return threading.current_thread() is self._thread
+    def line(self) -> _ThreadLine:
+        """Returns a new line."""
+        return _ThreadLine(self)
+
+    def _add(self, line: _ThreadLine, call: _Call) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            line.queue.append(call)
+            comes = not line.served
+            if comes:
+                line.served = True
+                self._ready.append(line)
+            if (comes or self._serving == 0) and self._serving < self._threads_max:
+                self._begin_thread()
+
+    def _begin_thread(self) -> None:
+        """Begins a thread. If there can be none now, the next callback tries again, and join calls what is left."""
+        thread = threading.Thread(target=self._serve, name="tenure-callbacks", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            log.exception("no thread for callbacks")
+            return
+        self._serving += 1
+        self._threads = [t for t in self._threads if t.is_alive()]
+        self._threads.append(thread)
 
     def _serve(self) -> None:
-        while (item := self._queue.get()) is not None:
-            callback, args = item
+        """Calls callbacks until there are none, one of each line before the next of the same."""
+        line: _ThreadLine | None = None
+        while True:
+            with self._lock:
+                if line is not None and line.queue:
+                    self._ready.append(line)
+                elif line is not None:
+                    line.served = False
+                if not self._ready:
+                    self._serving -= 1
+                    return
+                line = self._ready.popleft()
+                callback, args = line.queue.popleft()
             try:
                 callback(*args)
             except BaseException:  # SystemExit, too: the next are called all the same.
                 log.exception("a callback failed")
 
+    @property
+    def calls(self) -> bool:
+        """Whether the caller is one of its callbacks."""
+        return threading.current_thread() in self._threads
+
     async def close(self) -> None:
-        """Lets the thread end after the callbacks taken so far; join waits for it."""
-        self._queue.put(None)
+        """Takes no more callbacks; join waits for those taken so far."""
+        with self._lock:
+            self._closed = True
 
     def join(self) -> None:
-        """Waits until the thread has ended, unless it is the caller."""
-        if self._thread is not None and not self.calls:
-            self._thread.join()
+        """Waits until the callbacks taken so far have been called, unless one of them is the caller."""
+        if self.calls:
+            return
+        for thread in self._threads:
+            thread.join()
+        if self._ready:  # No thread could be begun for them.
+            self._serving += 1
+            self._serve()
+
+
+class _ThreadLine:
+    """A line whose callbacks run in whichever thread is free."""
+
+    def __init__(self, owner: ThreadDispatcher) -> None:
+        self.queue: deque[_Call] = deque()
+        self.served = False  # Whether a thread calls one of its callbacks, or it is in _ready.
+        self._owner = owner
+
+    def call(self, callback: Callable[..., Any], *args: Any) -> None:
+        """Takes a callback."""
+        self._owner._add(self, (callback, args))
 
 
 class Worker(threading.Thread):
