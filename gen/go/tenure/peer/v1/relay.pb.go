@@ -24,13 +24,15 @@ const (
 )
 
 // ProposeRequest is a finished command: the member that sends it has validated it and checked that the caller may act as
-// the sessions in it.
+// the sessions in it. From cluster version 2 on the leader checks the latter again.
 type ProposeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The newest term the sender knows; a leader of an older one is none.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	// The command. The leader writes its own wall clock into it. Commands of leaders' tasks are refused.
-	Command       *v1.Command `protobuf:"bytes,2,opt,name=command,proto3" json:"command,omitempty"`
+	Command *v1.Command `protobuf:"bytes,2,opt,name=command,proto3" json:"command,omitempty"`
+	// SHA-256 of the session secret that the client showed; empty for none.
+	SecretSha256  []byte `protobuf:"bytes,3,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -75,6 +77,13 @@ func (x *ProposeRequest) GetTerm() uint64 {
 func (x *ProposeRequest) GetCommand() *v1.Command {
 	if x != nil {
 		return x.Command
+	}
+	return nil
+}
+
+func (x *ProposeRequest) GetSecretSha256() []byte {
+	if x != nil {
+		return x.SecretSha256
 	}
 	return nil
 }
@@ -198,9 +207,10 @@ type Renewal struct {
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Number of the renewal on this stream, given by the sender.
 	Number uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
-	// Whether the sender knows that this client showed the session's secret, or that none is needed.
+	// Whether the sender knows that this client showed the session's secret, or that none is needed. From cluster version 2 on
+	// the leader does not take the sender's word for it.
 	Proven bool `protobuf:"varint,4,opt,name=proven,proto3" json:"proven,omitempty"`
-	// SHA-256 of the secret that the client showed; empty for none.
+	// SHA-256 of the secret that the client showed, now or in an earlier renewal; empty for none.
 	SecretSha256  []byte `protobuf:"bytes,5,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -788,7 +798,9 @@ type AttachRequest struct {
 	// The instance.
 	InstanceId []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	// Number of the attempt.
-	Attempt       uint64 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Attempt uint64 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// SHA-256 of the session secret that the client showed; empty for none.
+	SecretSha256  []byte `protobuf:"bytes,5,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -851,6 +863,13 @@ func (x *AttachRequest) GetAttempt() uint64 {
 	return 0
 }
 
+func (x *AttachRequest) GetSecretSha256() []byte {
+	if x != nil {
+		return x.SecretSha256
+	}
+	return nil
+}
+
 // AttachResponse tells whether a later attempt came first.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -901,10 +920,11 @@ var File_tenure_peer_v1_relay_proto protoreflect.FileDescriptor
 
 const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\n" +
-	"\x1atenure/peer/v1/relay.proto\x12\x0etenure.peer.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1ctenure/store/v1/result.proto\x1a\x17tenure/v1/cluster.proto\x1a\x15tenure/v1/types.proto\"X\n" +
+	"\x1atenure/peer/v1/relay.proto\x12\x0etenure.peer.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1ctenure/store/v1/result.proto\x1a\x17tenure/v1/cluster.proto\x1a\x15tenure/v1/types.proto\"}\n" +
 	"\x0eProposeRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x122\n" +
-	"\acommand\x18\x02 \x01(\v2\x18.tenure.store.v1.CommandR\acommand\"X\n" +
+	"\acommand\x18\x02 \x01(\v2\x18.tenure.store.v1.CommandR\acommand\x12#\n" +
+	"\rsecret_sha256\x18\x03 \x01(\fR\fsecretSha256\"X\n" +
 	"\x0fProposeResponse\x12/\n" +
 	"\x06result\x18\x01 \x01(\v2\x17.tenure.store.v1.ResultR\x06result\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\"W\n" +
@@ -947,14 +967,15 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\x04callJ\x04\b\x03\x10\x04J\x04\b\x06\x10\aR\x03addR\areplace\"S\n" +
 	"\x15ChangeMembersResponse\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x14\n" +
-	"\x05index\x18\x03 \x01(\x04R\x05indexJ\x04\b\x01\x10\x02R\x06member\"}\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05indexJ\x04\b\x01\x10\x02R\x06member\"\xa2\x01\n" +
 	"\rAttachRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\fR\tsessionId\x12\x1f\n" +
 	"\vinstance_id\x18\x03 \x01(\fR\n" +
 	"instanceId\x12\x18\n" +
-	"\aattempt\x18\x04 \x01(\x04R\aattempt\"7\n" +
+	"\aattempt\x18\x04 \x01(\x04R\aattempt\x12#\n" +
+	"\rsecret_sha256\x18\x05 \x01(\fR\fsecretSha256\"7\n" +
 	"\x0eAttachResponse\x12%\n" +
 	"\x0elatest_attempt\x18\x01 \x01(\x04R\rlatestAttempt2\x9d\x03\n" +
 	"\fRelayService\x12J\n" +

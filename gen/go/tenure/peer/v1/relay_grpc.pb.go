@@ -35,14 +35,14 @@ const (
 // API, with their details; a status without them was made on the way, and says nothing about what became of the call.
 type RelayServiceClient interface {
 	// Propose orders a command of a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS, TOO_LARGE,
-	// STOPPING, OUTCOME_UNKNOWN.
+	// STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
 	Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*ProposeResponse, error)
 	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost;
 	// renewals without verdict were not renewed as far as anybody knows.
 	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RenewRequest, RenewResponse], error)
 	// TimesLeft tells what the leader's timers know, for people to look at. Errors: NOT_LEADER.
 	TimesLeft(ctx context.Context, in *TimesLeftRequest, opts ...grpc.CallOption) (*TimesLeftResponse, error)
-	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER.
+	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
 	Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (*AttachResponse, error)
 	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
 	ChangeMembers(ctx context.Context, in *ChangeMembersRequest, opts ...grpc.CallOption) (*ChangeMembersResponse, error)
@@ -118,14 +118,14 @@ func (c *relayServiceClient) ChangeMembers(ctx context.Context, in *ChangeMember
 // API, with their details; a status without them was made on the way, and says nothing about what became of the call.
 type RelayServiceServer interface {
 	// Propose orders a command of a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS, TOO_LARGE,
-	// STOPPING, OUTCOME_UNKNOWN.
+	// STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
 	Propose(context.Context, *ProposeRequest) (*ProposeResponse, error)
 	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost;
 	// renewals without verdict were not renewed as far as anybody knows.
 	Renew(grpc.BidiStreamingServer[RenewRequest, RenewResponse]) error
 	// TimesLeft tells what the leader's timers know, for people to look at. Errors: NOT_LEADER.
 	TimesLeft(context.Context, *TimesLeftRequest) (*TimesLeftResponse, error)
-	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER.
+	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
 	Attach(context.Context, *AttachRequest) (*AttachResponse, error)
 	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
 	ChangeMembers(context.Context, *ChangeMembersRequest) (*ChangeMembersResponse, error)
