@@ -192,7 +192,7 @@ func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
 		return nil, err
 	}
 	c.command.WallTimeMs = time.Now().UnixMilli()
-	result, err := a.order(ctx, c.command)
+	result, err := a.order(ctx, c.command, hashed(c.options.GetSessionSecret()))
 	if err != nil {
 		return nil, err
 	}
@@ -356,16 +356,21 @@ func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallO
 		return nil
 	}
 	if !checkSecret(o.GetSessionSecret(), hash) {
-		text := "the session has a secret, and the one given is another"
-		if len(o.GetSessionSecret()) == 0 {
-			text = "the session has a secret, and none was given"
-		}
-		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, "%s", text).with("session_id", id.String())
+		return secretWrong(id, len(o.GetSessionSecret()) > 0)
 	}
 	if o.GetEpoch() == 0 {
 		return invalid("options.epoch", "is required for a session with a secret; it is 1 unless the session was taken over")
 	}
 	return nil
+}
+
+// secretWrong returns the error for a caller that gave another secret than a session has, or none.
+func secretWrong(id storage.SessionID, given bool) *apiError {
+	text := "the session has a secret, and none was given"
+	if given {
+		text = "the session has a secret, and the one given is another"
+	}
+	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, "%s", text).with("session_id", id.String())
 }
 
 // liveSession returns a session's record. Its secret never changes, so what this member has is enough; only when it has

@@ -149,6 +149,7 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
 			answer, err := w.client.Attach(ctx, &peerv1.AttachRequest{
 				Term: w.term, SessionId: id[:], InstanceId: r.GetInstanceId(), Attempt: r.GetAttempt(),
+				SecretSha256: hashed(r.GetOptions().GetSessionSecret()),
 			}, options...)
 			latest = answer.GetLatestAttempt()
 			return err
@@ -173,13 +174,16 @@ func (a *api) latestAttempt(id storage.SessionID, instance []byte, attempt uint6
 }
 
 // Attach puts attempts to attach in order, for other members.
-func (s *relayService) Attach(_ context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
+func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
 		return nil, s.refuse(relayAttach, err)
 	}
 	id, err := storage.SessionIDFromBytes(r.GetSessionId())
 	if err != nil {
+		return nil, s.refuse(relayAttach, err)
+	}
+	if err = (shownSecrets{a}).check(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(relayAttach, err)
 	}
 	latest, err := a.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())

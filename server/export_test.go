@@ -36,7 +36,7 @@ func (k KnownSessions) Renew(id storage.SessionID, ttl time.Duration) (ok, known
 		return true, true
 	}
 	if ok, _ = k.known.room(0); ok {
-		k.known.add(id, expiry.Ref{}, ttl)
+		k.known.add(&expiry.Renewal{ID: id, TTL: ttl})
 	}
 	return ok, false
 }

@@ -168,7 +168,8 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) bool {
 	}
 	lazy := &lazySnapshot{}
 	for _, i := range m.strange {
-		k.api.lookBefore(&m.renewals[i], hashed(m.asked[i].secret), false, lazy)
+		m.renewals[i].Shown = hashed(m.asked[i].secret)
+		k.api.lookBefore(&m.renewals[i], false, lazy)
 	}
 	lazy.close(k.api)
 	k.api.timers.Receive(m.renewals)
@@ -363,7 +364,7 @@ func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
 		if known || !m.renewals[i].Unproven {
 			continue // This message or an earlier one brought what was needed.
 		}
-		right, err := k.api.checkRenewalSecret(&m.renewals[i], hashed(m.asked[i].secret), false, lazy)
+		right, err := k.api.checkRenewalSecret(&m.renewals[i], false, lazy)
 		if err != nil {
 			return err
 		}
@@ -418,7 +419,7 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 	case expiry.Renewed:
 		v.Ttl = k.duration(r.TTL)
 		if r.Searched {
-			k.remember(r.ID, r.Ref, r.TTL)
+			k.remember(r)
 		}
 		return nil
 	case expiry.Superseded:
@@ -438,12 +439,12 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 }
 
 // remember notes where the session is, so that its next renewal needs no search and no secret.
-func (k *keeper) remember(id storage.SessionID, ref expiry.Ref, ttl time.Duration) {
+func (k *keeper) remember(r *expiry.Renewal) {
 	k.mu.Lock()
-	added := k.known.add(id, ref, ttl)
+	added := k.known.add(r)
 	k.mu.Unlock()
 	if added {
-		k.api.hints.add(id, k)
+		k.api.hints.add(r.ID, k)
 	}
 }
 

@@ -35,6 +35,7 @@ type knownSessions struct {
 // knownSession is what a stream knows of a session.
 type knownSession struct {
 	ref     expiry.Ref
+	shown   []byte // SHA-256 of the secret that a renewal showed; nil for none
 	ttl     time.Duration
 	renewed time.Time // when the last renewal came
 }
@@ -88,14 +89,14 @@ func (s *knownSession) idleMax() time.Duration {
 	return max(2*s.ttl, knownIdleMin)
 }
 
-// add notes a session whose renewal passed. It reports whether it is new.
-func (k *knownSessions) add(id storage.SessionID, ref expiry.Ref, ttl time.Duration) bool {
-	s, known := k.byID[id]
+// add notes the session of a renewal that passed. It reports whether it is new.
+func (k *knownSessions) add(r *expiry.Renewal) bool {
+	s, known := k.byID[r.ID]
 	if !known {
-		s = &knownSession{renewed: k.now()}
-		k.byID[id] = s
+		s = &knownSession{renewed: k.now(), shown: r.Shown}
+		k.byID[r.ID] = s
 	}
-	s.ref, s.ttl = ref, ttl
+	s.ref, s.ttl = r.Ref, r.TTL
 	return !known
 }
 

@@ -5,7 +5,6 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
-	"github.com/tenure-io/tenure/storage"
 )
 
 // farMessage is a message whose renewals another member decides.
@@ -64,8 +63,9 @@ func (k *keeper) relayOne(m *renewalMessage) error {
 		}
 		r := &slab[i]
 		r.id, r.epoch, r.sink, r.at = m.renewals[i].ID, asked.epoch, far, i
-		if r.proven = k.known.has(r.id); !r.proven {
-			r.secret = hashed(asked.secret)
+		r.secret = m.renewals[i].Shown
+		if known := k.known.byID[r.id]; known != nil {
+			r.proven, r.secret = true, known.shown
 		}
 		renewals = append(renewals, r)
 	}
@@ -95,7 +95,7 @@ func (k *keeper) takeFar() error {
 			if f.refused == 0 {
 				v.Ttl = k.duration(f.ttl)
 			}
-			k.learn(f.of.message.renewals[f.at].ID, f.refused, f.ttl)
+			k.learn(&f.of.message.renewals[f.at], f.refused, f.ttl)
 			verdicts = append(verdicts, v)
 			if f.of.left--; f.of.left == 0 {
 				k.free(f.of.message)
@@ -110,18 +110,19 @@ func (k *keeper) takeFar() error {
 	return nil
 }
 
-// learn notes what a verdict of the leader says about a session.
-func (k *keeper) learn(id storage.SessionID, refused tenurev1.ErrorReason, ttl time.Duration) {
+// learn notes what a verdict of the leader on a renewal says about its session.
+func (k *keeper) learn(r *expiry.Renewal, refused tenurev1.ErrorReason, ttl time.Duration) {
 	k.mu.Lock()
-	known := k.known.has(id)
+	known := k.known.has(r.ID)
 	k.mu.Unlock()
 	switch refused {
 	case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
 		if !known {
-			k.remember(id, expiry.Ref{}, ttl)
+			r.Ref, r.TTL = expiry.Ref{}, ttl
+			k.remember(r)
 		}
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
-		k.forget(id)
+		k.forget(r.ID)
 	default:
 	}
 }

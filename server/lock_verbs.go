@@ -131,7 +131,7 @@ func (a *api) TryAcquireLock(
 		waitCtx, cancel = context.WithTimeoutCause(waitCtx, r.GetWait().AsDuration(), errWaitOver)
 		defer cancel()
 	}
-	w := newWaiting(acquire, result)
+	w := newWaiting(acquire, r.GetOptions().GetSessionSecret(), result)
 	err = a.await(waitCtx, w, func(step *tenurev1.AcquireLockResponse) error {
 		response.Header = step.GetHeader()
 		response.Hold = step.GetGranted()
@@ -170,15 +170,16 @@ func (a *api) leaveQueue(ctx context.Context, w *waiting) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveQueueTimeout)
 	defer cancel()
-	_, err := a.propose(ctx, change{command: &storev1.Command{Kind: &storev1.Command_CancelWait{
-		CancelWait: &storev1.CancelWait{
+	_, err := a.propose(ctx, change{
+		options: &tenurev1.CallOptions{SessionSecret: w.secret},
+		command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
 			Key:         w.acquire.GetKey(),
 			Session:     w.acquire.GetSession(),
 			Owner:       w.acquire.GetOwner(),
 			Place:       w.place,
 			UnlessFound: true,
-		},
-	}}})
+		}}},
+	})
 	if err != nil {
 		a.log.Debug("place of a broken call stays", zap.Error(err))
 	}

@@ -28,17 +28,19 @@ var errWaitOver = errors.New("wait is over")
 // waiting is a place in a queue that a call waits on.
 type waiting struct {
 	acquire  *storev1.AcquireLock
+	secret   []byte // of the session, as the caller gave it
 	place    uint64
 	attached bool
 	after    watch.Position // where the watch begins: before anything that may end the wait
 	position uint32
 }
 
-// newWaiting returns the place that a command got or found.
-func newWaiting(acquire *storev1.AcquireLock, result *storev1.Result) *waiting {
+// newWaiting returns the place that a command got or found; secret is what the caller showed.
+func newWaiting(acquire *storev1.AcquireLock, secret []byte, result *storev1.Result) *waiting {
 	done := result.GetAcquireLock()
 	w := &waiting{
 		acquire:  acquire,
+		secret:   secret,
 		place:    done.GetPlace().GetPlace(),
 		attached: done.GetAttached(),
 		after:    watch.Position{Revision: result.GetRevision(), Index: watch.Whole},
@@ -86,7 +88,7 @@ func (a *api) acquireLock(
 			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, a.history(), a.timers)},
 		})
 	}
-	w := newWaiting(acquire, result)
+	w := newWaiting(acquire, r.GetOptions().GetSessionSecret(), result)
 	if err = a.queued(ctx, w, result, stream.Send); err == nil {
 		return nil
 	}

@@ -12,8 +12,9 @@ import (
 )
 
 // order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
-// leadership changes meanwhile it tries again, if nothing was applied or the command is one that may be repeated.
-func (a *api) order(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
+// leadership changes meanwhile it tries again, if nothing was applied or the command is one that may be repeated. shown is
+// the hash of the session secret that the client showed; nil for none.
+func (a *api) order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
 	repeat := c.GetRequestId() != nil || len(c.GetIdempotencyKey()) > 0
 	result, err := a.node.Propose(ctx, c)
 	if err == nil || !mayComeRight(ctx, err, repeat) {
@@ -29,7 +30,9 @@ func (a *api) order(ctx context.Context, c *storev1.Command) (*storev1.Result, e
 			return err
 		},
 		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
-			answer, failed := w.client.Propose(ctx, &peerv1.ProposeRequest{Term: w.term, Command: c}, options...)
+			answer, failed := w.client.Propose(ctx, &peerv1.ProposeRequest{
+				Term: w.term, Command: c, SecretSha256: shown,
+			}, options...)
 			result, index = answer.GetResult(), answer.GetIndex()
 			return failed
 		},

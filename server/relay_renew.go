@@ -25,7 +25,7 @@ type relayedRenewal struct {
 	id     storage.SessionID
 	epoch  uint64
 	proven bool   // the leader has checked the secret for this client before
-	secret []byte // its hash, as the client showed it; nil for none
+	secret []byte // its hash, as the client showed it now or before; nil for none
 
 	sink renewalSink
 	at   int // for the sink

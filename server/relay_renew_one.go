@@ -74,7 +74,7 @@ func (a *api) renewalError(ctx context.Context, id storage.SessionID, refused te
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED:
 		return newError(refused, "another instance took session %s over", id).with("session_id", id.String())
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
-		return newError(refused, "the session has a secret, and the one given is another").with("session_id", id.String())
+		return secretWrong(id, true)
 	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		return errStopping
 	default:

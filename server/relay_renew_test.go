@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ type renewalLeader struct {
 	peerv1.UnimplementedRelayServiceServer
 	silent bool
 	came   chan struct{} // one element for each renewal, if there is room
+	hash   []byte        // what renewals must show; nil for nothing
 
 	mu      sync.Mutex // guards streams
 	streams int
@@ -33,7 +35,11 @@ func (l *renewalLeader) Renew(stream grpc.BidiStreamingServer[peerv1.RenewReques
 		}
 		answer := &peerv1.RenewResponse{}
 		for _, r := range request.GetRenewals() {
-			answer.Verdicts = append(answer.Verdicts, &peerv1.RenewalVerdict{Number: r.GetNumber(), TtlMs: 10_000})
+			verdict := &peerv1.RenewalVerdict{Number: r.GetNumber(), TtlMs: 10_000}
+			if len(l.hash) > 0 && !bytes.Equal(r.GetSecretSha256(), l.hash) {
+				verdict.Refused = tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG
+			}
+			answer.Verdicts = append(answer.Verdicts, verdict)
 			select {
 			case l.came <- struct{}{}:
 			default:
@@ -102,7 +108,7 @@ func TestACallGoesToWhereTheLeaderIsNow(t *testing.T) {
 	rig.awaitWay(2)
 	gone()
 	rig.member(2, now)
-	if _, err := rig.api.order(t.Context(), rig.put(false)); err != nil {
+	if _, err := rig.api.order(t.Context(), rig.put(false), nil); err != nil {
 		t.Errorf("got %v, want that the leader is found at its new address", err)
 	}
 	if old.count() != 0 || now.count() != 1 {

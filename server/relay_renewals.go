@@ -96,8 +96,8 @@ func (p *peerRenewals) take(request *peerv1.RenewRequest, err error) {
 		m = &peerMessage{asked: request.GetRenewals(), renewals: make([]expiry.Renewal, len(request.GetRenewals()))}
 		for i, r := range m.asked {
 			id, _ := storage.SessionIDFromBytes(r.GetSessionId()) // One that is none is missing.
-			m.renewals[i] = expiry.Renewal{ID: id, Epoch: r.GetEpoch()}
-			p.api.lookBefore(&m.renewals[i], r.GetSecretSha256(), r.GetProven(), lazy)
+			m.renewals[i] = expiry.Renewal{ID: id, Epoch: r.GetEpoch(), Shown: r.GetSecretSha256()}
+			p.api.lookBefore(&m.renewals[i], shownSecrets{p.api}.believes(r), lazy)
 		}
 		timers.Receive(m.renewals)
 	}
@@ -201,7 +201,7 @@ func (p *peerRenewals) answerOne(m *peerMessage, term uint64) error {
 		v.Number = asked.GetNumber()
 		wrong := false
 		if r.Unproven {
-			right, err := a.checkRenewalSecret(r, asked.GetSecretSha256(), asked.GetProven(), lazy)
+			right, err := a.checkRenewalSecret(r, shownSecrets{a}.believes(asked), lazy)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/acting"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -63,6 +64,9 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 	}
 	if !mayRelay(r.GetCommand()) {
 		return nil, s.refuse(relayPropose, invalid("command", "is none that a client asks for"))
+	}
+	if err = (shownSecrets{a}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
+		return nil, s.refuse(relayPropose, err)
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
 	result, err := a.node.Propose(ctx, r.GetCommand())

@@ -217,7 +217,7 @@ func TestRelayedChanges(t *testing.T) {
 			script := &leaderScript{answers: tc.answers}
 			rig.member(2, script)
 			rig.node.elect(2, 5)
-			result, err := rig.api.order(t.Context(), rig.put(tc.repeat))
+			result, err := rig.api.order(t.Context(), rig.put(tc.repeat), nil)
 			if reason, applied := relayReason(err); reason != tc.want || applied != tc.applied {
 				t.Errorf("got %v (%v, applied %q), want %v, applied %q", err, reason, applied, tc.want, tc.applied)
 			}
@@ -242,7 +242,7 @@ func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig.node.elect(2, 5)
 	done := make(chan error, 1)
 	go func() {
-		_, err := rig.api.order(t.Context(), rig.put(false))
+		_, err := rig.api.order(t.Context(), rig.put(false), nil)
 		done <- err
 	}()
 	rig.awaitWay(2)
@@ -300,7 +300,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 			rig.node.elect(2, 5)
 			done := make(chan error, 1)
 			go func() {
-				_, err := rig.api.order(t.Context(), rig.put(tc.repeat))
+				_, err := rig.api.order(t.Context(), rig.put(tc.repeat), nil)
 				done <- err
 			}()
 			<-came
@@ -321,13 +321,13 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 
 func TestRelayWithoutALeader(t *testing.T) {
 	rig := newRelayRig(t)
-	_, err := rig.api.order(t.Context(), rig.put(false))
+	_, err := rig.api.order(t.Context(), rig.put(false), nil)
 	if reason, applied := relayReason(err); reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == appliedUnknown {
 		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err = rig.api.order(ctx, rig.put(false))
+	_, err = rig.api.order(ctx, rig.put(false), nil)
 	if reason, applied := relayReason(err); applied == appliedUnknown ||
 		reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)

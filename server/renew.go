@@ -112,11 +112,11 @@ const (
 	rightWrong
 )
 
-// checkRenewalSecret tells whether a renewal brought what its session needs: shown is the hash of a secret, and proven says
-// that it was checked before. What the timers do not know the state does; lazy opens it.
-func (a *api) checkRenewalSecret(r *expiry.Renewal, shown []byte, proven bool, lazy *lazySnapshot) (renewalRight, error) {
+// checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. What the
+// timers do not know the state does; lazy opens it.
+func (a *api) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
 	known := a.timers.Secret(r)
-	if known == expiry.SecretNone || proven && known == expiry.SecretNeeded {
+	if known == expiry.SecretNone || known == expiry.SecretShown || proven && known == expiry.SecretNeeded {
 		return rightShown, nil
 	}
 	s, err := lazy.get(a)
@@ -129,9 +129,9 @@ func (a *api) checkRenewalSecret(r *expiry.Renewal, shown []byte, proven bool, l
 	}
 	hash := record.GetSecretSha256()
 	if known == expiry.SecretUnknown {
-		a.timers.SetSecret(r, len(hash) > 0)
+		a.timers.SetSecret(r, hash)
 	}
-	if len(hash) == 0 || proven || showsSecret(shown, hash) {
+	if len(hash) == 0 || proven || showsSecret(r.Shown, hash) {
 		return rightShown, nil
 	}
 	return rightWrong, nil
@@ -139,8 +139,8 @@ func (a *api) checkRenewalSecret(r *expiry.Renewal, shown []byte, proven bool, l
 
 // lookBefore notes whether a renewal may postpone its session's end from the moment it came. Where nobody can tell yet it
 // may not; it is looked at again when it is settled.
-func (a *api) lookBefore(r *expiry.Renewal, shown []byte, proven bool, lazy *lazySnapshot) {
-	right, err := a.checkRenewalSecret(r, shown, proven, lazy)
+func (a *api) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
+	right, err := a.checkRenewalSecret(r, proven, lazy)
 	r.Unproven = err != nil || right != rightShown
 }
 
@@ -209,9 +209,9 @@ func (a *api) RenewSession(
 
 // renewOne renews one session, here or where the leader is.
 func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
-	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch()}}
+	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch(), Shown: hashed(o.GetSessionSecret())}}
 	lazy := &lazySnapshot{}
-	a.lookBefore(&renewals[0], hashed(o.GetSessionSecret()), false, lazy)
+	a.lookBefore(&renewals[0], false, lazy)
 	lazy.close(a)
 	a.timers.Receive(renewals)
 	defer a.timers.Release(renewals)

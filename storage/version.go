@@ -28,6 +28,10 @@ func KeepsKeys(version uint32) bool { return version >= version2 }
 // KnowsJoinTokens reports whether a cluster version has join tokens, without which nobody joins.
 func KnowsJoinTokens(version uint32) bool { return version >= version2 }
 
+// RelaysSecrets reports whether, under a cluster version, every member that relays for a session shows the hash of the secret
+// that the client showed.
+func RelaysSecrets(version uint32) bool { return version >= version2 }
+
 // checkVersion refuses a state of a cluster version that this program cannot follow.
 func checkVersion(version uint32) error {
 	if version < clusterVersionMin || version > clusterVersionMax {

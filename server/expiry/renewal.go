@@ -33,6 +33,8 @@ type Renewal struct {
 	ID storage.SessionID
 	// Epoch is the one that the caller believes in; zero is not checked, or the first if the session has a secret.
 	Epoch uint64
+	// Shown is the SHA-256 of the secret that the caller showed; nil for none.
+	Shown []byte
 	// Unproven says that nobody has shown yet that the caller may renew the session: received, it postpones nothing.
 	Unproven bool
 	// Ref may be set to what an earlier renewal of the session had; Receive and Settle bring it up to date.
@@ -104,8 +106,8 @@ func (t *Timers) Release(renewals []Renewal) {
 	}
 }
 
-// Secret returns whether the session that r leads to has a secret, and brings Ref up to date. A session that is not
-// there has SecretUnknown.
+// Secret returns whether the session that r leads to has a secret, and whether r shows it, and brings Ref up to date. A
+// session that is not there has SecretUnknown.
 func (t *Timers) Secret(r *Renewal) Secret {
 	tb := t.table.Load()
 	if tb == nil {
@@ -116,11 +118,11 @@ func (t *Timers) Secret(r *Renewal) Secret {
 		return SecretUnknown
 	}
 	defer sh.mu.Unlock()
-	return r.Ref.e.secret
+	return r.Ref.e.secretOf(r.Shown)
 }
 
-// SetSecret tells whether a session has a secret, when the timers did not know.
-func (t *Timers) SetSecret(r *Renewal, needed bool) {
+// SetSecret tells the hash of a session's secret, empty for none, when the timers did not know.
+func (t *Timers) SetSecret(r *Renewal, hash []byte) {
 	tb := t.table.Load()
 	if tb == nil {
 		return
@@ -130,10 +132,7 @@ func (t *Timers) SetSecret(r *Renewal, needed bool) {
 		return
 	}
 	defer sh.mu.Unlock()
-	r.Ref.e.secret = SecretNone
-	if needed {
-		r.Ref.e.secret = SecretNeeded
-	}
+	r.Ref.e.setSecret(hash)
 }
 
 // lookUp leads r to its session. If it is there its shard is returned locked; else nil.

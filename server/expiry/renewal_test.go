@@ -160,7 +160,7 @@ func TestEpochsOfRenewals(t *testing.T) {
 		for name, test := range tests {
 			settle(name, test.epoch, test.want)
 		}
-		c.timers.SetSecret(&expiry.Renewal{ID: id}, true)
+		c.timers.SetSecret(&expiry.Renewal{ID: id}, make([]byte, 32))
 		settle("none, though there is a secret", 0, expiry.Superseded)
 	})
 }

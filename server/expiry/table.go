@@ -1,6 +1,8 @@
 package expiry
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"sync"
 	"time"
 
@@ -16,6 +18,9 @@ const (
 	heldMax = 15 * time.Second
 	// chunkSize is how many sessions are given memory at once.
 	chunkSize = 128
+	// secretHeadBytes is how much of the hash of a session's secret is kept: too much for anybody to find another that begins
+	// so.
+	secretHeadBytes = 16
 )
 
 // Secret says whether a session has a secret, as far as the timers know.
@@ -26,8 +31,10 @@ const (
 	SecretUnknown Secret = iota
 	// SecretNone means an open session.
 	SecretNone
-	// SecretNeeded means that whoever renews must bring the secret.
+	// SecretNeeded means that whoever renews must bring the secret, and that the renewal did not.
 	SecretNeeded
+	// SecretShown means that the renewal brought the secret.
+	SecretShown
 )
 
 // entry is what the timers keep of a live session. Its shard's lock guards it. Entries do not move, and are used again
@@ -42,7 +49,26 @@ type entry struct {
 	waiting  uint32 // renewals that were received and wait for their proof
 	expiring bool   // named by an Expire that was proposed
 	live     bool
-	secret   Secret
+	secret   Secret                // never SecretShown
+	head     [secretHeadBytes]byte // of the hash of the secret
+}
+
+// setSecret notes the hash of the session's secret; empty for none.
+func (e *entry) setSecret(hash []byte) {
+	e.secret, e.head = SecretNone, [secretHeadBytes]byte{}
+	if len(hash) > 0 {
+		e.secret = SecretNeeded
+		copy(e.head[:], hash)
+	}
+}
+
+// secretOf returns what a renewal that shows a hash needs.
+func (e *entry) secretOf(shown []byte) Secret {
+	if e.secret == SecretNeeded && len(shown) == sha256.Size &&
+		subtle.ConstantTimeCompare(shown[:secretHeadBytes], e.head[:]) == 1 {
+		return SecretShown
+	}
+	return e.secret
 }
 
 func (e *entry) ttl() time.Duration { return time.Duration(e.ttlMs) * time.Millisecond }
@@ -118,10 +144,12 @@ func (t *table) shardOf(r Ref) *shard {
 
 // session is what begins a timer.
 type session struct {
-	id     storage.SessionID
-	ttlMs  int64
-	epoch  uint64
-	secret Secret
+	id    storage.SessionID
+	ttlMs int64
+	epoch uint64
+	// secret is the hash of the secret, empty for none; told says that it is known.
+	secret []byte
+	told   bool
 }
 
 // begin adds a session whose TTL starts at now, in lease time. It reports false if it is there already.
@@ -134,7 +162,10 @@ func (t *table) begin(s session, now time.Duration) bool {
 	}
 	e := sh.alloc()
 	gen := e.gen
-	*e = entry{id: s.id, epoch: s.epoch, ttlMs: uint32(s.ttlMs), gen: gen, renewed: -1, live: true, secret: s.secret}
+	*e = entry{id: s.id, epoch: s.epoch, ttlMs: uint32(s.ttlMs), gen: gen, renewed: -1, live: true}
+	if s.told {
+		e.setSecret(s.secret)
+	}
 	e.deadline = now + e.ttl()
 	sh.byID[s.id] = e
 	if s.ttlMs > 0 {

@@ -172,11 +172,9 @@ func (t *Timers) loadSessions(tm *term, s Snapshot, lease time.Duration) error {
 			return err
 		}
 		for _, e := range page {
-			secret := SecretNone
-			if len(e.Record.GetSecretSha256()) > 0 {
-				secret = SecretNeeded
-			}
-			t.begin(tm, session{id: e.ID, ttlMs: e.Record.GetTtlMs(), epoch: e.Record.GetEpoch(), secret: secret}, lease)
+			t.begin(tm, session{
+				id: e.ID, ttlMs: e.Record.GetTtlMs(), epoch: e.Record.GetEpoch(), secret: e.Record.GetSecretSha256(), told: true,
+			}, lease)
 			last = e.ID
 		}
 		more = rest && len(page) > 0

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// shownSecrets checks, where the leader is, that what another member relays shows the secrets of the sessions that it acts
+// as. That member has checked them too; but a program that only pretends to be one has not.
+type shownSecrets struct{ api *api }
+
+// believes tells whether another member's word is enough that a client showed a session's secret before: as long as there
+// may be members that do not send its hash with every renewal.
+func (s shownSecrets) believes(r *peerv1.Renewal) bool {
+	return r.GetProven() && !storage.RelaysSecrets(s.api.node.Store().Applied().ClusterVersion)
+}
+
+// check refuses sessions whose secret is not the one that was shown; shown is its hash. Members of a cluster of the first
+// version do not send it.
+//
+// This member may show less than the one that relays: the session may have ended there already, so that a retry has no
+// secret to compare with. Before anything is refused, this member applies all that is committed. A session that does not
+// live is for the state machine to refuse, which knows what became of it.
+func (s shownSecrets) check(ctx context.Context, sessions [][]byte, shown []byte) error {
+	if len(sessions) == 0 || !storage.RelaysSecrets(s.api.node.Store().Applied().ClusterVersion) {
+		return nil
+	}
+	refused, sure, err := s.look(sessions, shown)
+	if err != nil || sure && refused == nil {
+		return err
+	}
+	if _, err = s.api.proofs.prove(ctx, s.api.stopping, s.api.node); err != nil {
+		return err
+	}
+	refused, _, err = s.look(sessions, shown)
+	if err == nil && refused != nil {
+		return refused
+	}
+	return err
+}
+
+// look compares with what this member shows now. It is not sure of a session of which it knows nothing.
+func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *apiError, sure bool, err error) {
+	at, err := s.api.localSnapshot()
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.api.closeSnapshot(at)
+	sure = true
+	for _, raw := range sessions {
+		id, err := storage.SessionIDFromBytes(raw)
+		if err != nil {
+			return nil, false, invalid("command", "acts as a session whose id is none")
+		}
+		record, live, err := at.Session(id)
+		if err != nil {
+			return nil, false, err
+		}
+		if !live {
+			_, ended, err := at.EndedSession(id)
+			if err != nil {
+				return nil, false, err
+			}
+			sure = sure && ended
+			continue
+		}
+		if hash := record.GetSecretSha256(); len(hash) > 0 && !showsSecret(shown, hash) {
+			return secretWrong(id, len(shown) > 0), true, nil
+		}
+	}
+	return nil, sure, nil
+}
