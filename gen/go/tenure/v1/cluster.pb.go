@@ -1226,8 +1226,15 @@ type Limits struct {
 	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
 	// Bytes of remembered idempotency keys with their results; default 256 MiB.
 	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+	// 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+	// once every member follows cluster version 2.
+	CommandRowsMax *uint32 `protobuf:"varint,15,opt,name=command_rows_max,json=commandRowsMax,proto3,oneof" json:"command_rows_max,omitempty"`
+	// Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+	// TOO_LARGE. It can be set once every member follows cluster version 2.
+	CommandBytesMax *uint64 `protobuf:"varint,16,opt,name=command_bytes_max,json=commandBytesMax,proto3,oneof" json:"command_bytes_max,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -1354,6 +1361,20 @@ func (x *Limits) GetStoreBytesMax() uint64 {
 func (x *Limits) GetIdempotencyBytesMax() uint64 {
 	if x != nil && x.IdempotencyBytesMax != nil {
 		return *x.IdempotencyBytesMax
+	}
+	return 0
+}
+
+func (x *Limits) GetCommandRowsMax() uint32 {
+	if x != nil && x.CommandRowsMax != nil {
+		return *x.CommandRowsMax
+	}
+	return 0
+}
+
+func (x *Limits) GetCommandBytesMax() uint64 {
+	if x != nil && x.CommandBytesMax != nil {
+		return *x.CommandBytesMax
 	}
 	return 0
 }
@@ -1942,7 +1963,7 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\tmember_id\x18\x01 \x01(\x04R\bmemberId\"g\n" +
 	"\x1aTransferLeadershipResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x16\n" +
-	"\x06leader\x18\x02 \x01(\tR\x06leader\"\xef\a\n" +
+	"\x06leader\x18\x02 \x01(\tR\x06leader\"\xfa\b\n" +
 	"\x06Limits\x12$\n" +
 	"\vwaiters_max\x18\x01 \x01(\rH\x00R\n" +
 	"waitersMax\x88\x01\x01\x12$\n" +
@@ -1961,7 +1982,9 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\fsessions_max\x18\f \x01(\x04H\n" +
 	"R\vsessionsMax\x88\x01\x01\x12+\n" +
 	"\x0fstore_bytes_max\x18\r \x01(\x04H\vR\rstoreBytesMax\x88\x01\x01\x127\n" +
-	"\x15idempotency_bytes_max\x18\x0e \x01(\x04H\fR\x13idempotencyBytesMax\x88\x01\x01B\x0e\n" +
+	"\x15idempotency_bytes_max\x18\x0e \x01(\x04H\fR\x13idempotencyBytesMax\x88\x01\x01\x12-\n" +
+	"\x10command_rows_max\x18\x0f \x01(\rH\rR\x0ecommandRowsMax\x88\x01\x01\x12/\n" +
+	"\x11command_bytes_max\x18\x10 \x01(\x04H\x0eR\x0fcommandBytesMax\x88\x01\x01B\x0e\n" +
 	"\f_waiters_maxB\x0e\n" +
 	"\f_holders_maxB\x16\n" +
 	"\x14_session_objects_maxB\x15\n" +
@@ -1974,7 +1997,9 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\x12_history_bytes_maxB\x0f\n" +
 	"\r_sessions_maxB\x12\n" +
 	"\x10_store_bytes_maxB\x18\n" +
-	"\x16_idempotency_bytes_max\"\x12\n" +
+	"\x16_idempotency_bytes_maxB\x13\n" +
+	"\x11_command_rows_maxB\x14\n" +
+	"\x12_command_bytes_max\"\x12\n" +
 	"\x10GetLimitsRequest\"q\n" +
 	"\x11GetLimitsResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12)\n" +

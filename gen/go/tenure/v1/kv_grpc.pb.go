@@ -48,13 +48,16 @@ type KVServiceClient interface {
 	// the errors of guards.
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
 	// DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-	// keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-	// guards.
+	// keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+	// either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+	// Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
 	DeletePrefix(ctx context.Context, in *DeletePrefixRequest, opts ...grpc.CallOption) (*DeletePrefixResponse, error)
 	// Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
 	// before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-	// operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-	// TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+	// operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+	// transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+	// command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+	// and the errors of Put.
 	Txn(ctx context.Context, in *TxnRequest, opts ...grpc.CallOption) (*TxnResponse, error)
 }
 
@@ -147,13 +150,16 @@ type KVServiceServer interface {
 	// the errors of guards.
 	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
 	// DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-	// keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-	// guards.
+	// keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+	// either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+	// Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
 	DeletePrefix(context.Context, *DeletePrefixRequest) (*DeletePrefixResponse, error)
 	// Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
 	// before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-	// operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-	// TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+	// operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+	// transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+	// command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+	// and the errors of Put.
 	Txn(context.Context, *TxnRequest) (*TxnResponse, error)
 	mustEmbedUnimplementedKVServiceServer()
 }

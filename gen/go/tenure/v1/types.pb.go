@@ -170,7 +170,8 @@ const (
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 36
 	// RESOURCE_EXHAUSTED: the store is full. Deletes, renewals and expiry still work.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 37
-	// RESOURCE_EXHAUSTED: a value, request, response or transaction is too large.
+	// RESOURCE_EXHAUSTED: a value, request, response or transaction is too large. Of a command that would read and write more than
+	// it may, metadata "limit", "limit_value", and "amount": how much it was when it was refused.
 	ErrorReason_ERROR_REASON_TOO_LARGE ErrorReason = 38
 	// UNIMPLEMENTED: this version does not support the RPC or field.
 	ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED ErrorReason = 39

@@ -201,7 +201,7 @@ class TransferLeadershipResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., leader: _Optional[str] = ...) -> None: ...
 
 class Limits(_message.Message):
-    __slots__ = ("waiters_max", "holders_max", "session_objects_max", "ended_sessions_max", "request_window_max", "request_window_bytes_max", "idempotency_keys_max", "tombstone_bytes_max", "history_revisions", "history_duration", "history_bytes_max", "sessions_max", "store_bytes_max", "idempotency_bytes_max")
+    __slots__ = ("waiters_max", "holders_max", "session_objects_max", "ended_sessions_max", "request_window_max", "request_window_bytes_max", "idempotency_keys_max", "tombstone_bytes_max", "history_revisions", "history_duration", "history_bytes_max", "sessions_max", "store_bytes_max", "idempotency_bytes_max", "command_rows_max", "command_bytes_max")
     WAITERS_MAX_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_MAX_FIELD_NUMBER: _ClassVar[int]
     SESSION_OBJECTS_MAX_FIELD_NUMBER: _ClassVar[int]
@@ -216,6 +216,8 @@ class Limits(_message.Message):
     SESSIONS_MAX_FIELD_NUMBER: _ClassVar[int]
     STORE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_ROWS_MAX_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     waiters_max: int
     holders_max: int
     session_objects_max: int
@@ -230,7 +232,9 @@ class Limits(_message.Message):
     sessions_max: int
     store_bytes_max: int
     idempotency_bytes_max: int
-    def __init__(self, waiters_max: _Optional[int] = ..., holders_max: _Optional[int] = ..., session_objects_max: _Optional[int] = ..., ended_sessions_max: _Optional[int] = ..., request_window_max: _Optional[int] = ..., request_window_bytes_max: _Optional[int] = ..., idempotency_keys_max: _Optional[int] = ..., tombstone_bytes_max: _Optional[int] = ..., history_revisions: _Optional[int] = ..., history_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., history_bytes_max: _Optional[int] = ..., sessions_max: _Optional[int] = ..., store_bytes_max: _Optional[int] = ..., idempotency_bytes_max: _Optional[int] = ...) -> None: ...
+    command_rows_max: int
+    command_bytes_max: int
+    def __init__(self, waiters_max: _Optional[int] = ..., holders_max: _Optional[int] = ..., session_objects_max: _Optional[int] = ..., ended_sessions_max: _Optional[int] = ..., request_window_max: _Optional[int] = ..., request_window_bytes_max: _Optional[int] = ..., idempotency_keys_max: _Optional[int] = ..., tombstone_bytes_max: _Optional[int] = ..., history_revisions: _Optional[int] = ..., history_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., history_bytes_max: _Optional[int] = ..., sessions_max: _Optional[int] = ..., store_bytes_max: _Optional[int] = ..., idempotency_bytes_max: _Optional[int] = ..., command_rows_max: _Optional[int] = ..., command_bytes_max: _Optional[int] = ...) -> None: ...
 
 class GetLimitsRequest(_message.Message):
     __slots__ = ()

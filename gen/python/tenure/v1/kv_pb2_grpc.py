@@ -107,8 +107,9 @@ class KVServiceServicer(object):
 
     def DeletePrefix(self, request, context):
         """DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-        keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-        guards.
+        keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+        either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+        Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -117,8 +118,10 @@ class KVServiceServicer(object):
     def Txn(self, request, context):
         """Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
         before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-        operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-        TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+        operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+        transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+        command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+        and the errors of Put.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

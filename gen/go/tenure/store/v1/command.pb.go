@@ -3387,8 +3387,13 @@ type Limits struct {
 	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
 	// Bytes of remembered idempotency keys with their results.
 	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Rows that one command reads and writes, where it has a budget: a transaction, a delete by prefix, and the guards of any
+	// command. At least 4 096. From cluster version 2 on.
+	CommandRowsMax *uint32 `protobuf:"varint,15,opt,name=command_rows_max,json=commandRowsMax,proto3,oneof" json:"command_rows_max,omitempty"`
+	// Bytes of those rows, with their keys and values. At least 4 MiB. From cluster version 2 on.
+	CommandBytesMax *uint64 `protobuf:"varint,16,opt,name=command_bytes_max,json=commandBytesMax,proto3,oneof" json:"command_bytes_max,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -3515,6 +3520,20 @@ func (x *Limits) GetStoreBytesMax() uint64 {
 func (x *Limits) GetIdempotencyBytesMax() uint64 {
 	if x != nil && x.IdempotencyBytesMax != nil {
 		return *x.IdempotencyBytesMax
+	}
+	return 0
+}
+
+func (x *Limits) GetCommandRowsMax() uint32 {
+	if x != nil && x.CommandRowsMax != nil {
+		return *x.CommandRowsMax
+	}
+	return 0
+}
+
+func (x *Limits) GetCommandBytesMax() uint64 {
+	if x != nil && x.CommandBytesMax != nil {
+		return *x.CommandBytesMax
 	}
 	return 0
 }
@@ -4375,7 +4394,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"events_max\x18\x02 \x01(\rR\teventsMax\"<\n" +
 	"\tSetLimits\x12/\n" +
-	"\x06limits\x18\x01 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"\xdc\a\n" +
+	"\x06limits\x18\x01 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"\xe7\b\n" +
 	"\x06Limits\x12$\n" +
 	"\vwaiters_max\x18\x01 \x01(\rH\x00R\n" +
 	"waitersMax\x88\x01\x01\x12$\n" +
@@ -4395,7 +4414,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"R\x0fhistoryBytesMax\x88\x01\x01\x12&\n" +
 	"\fsessions_max\x18\f \x01(\x04H\vR\vsessionsMax\x88\x01\x01\x12+\n" +
 	"\x0fstore_bytes_max\x18\r \x01(\x04H\fR\rstoreBytesMax\x88\x01\x01\x127\n" +
-	"\x15idempotency_bytes_max\x18\x0e \x01(\x04H\rR\x13idempotencyBytesMax\x88\x01\x01B\x0e\n" +
+	"\x15idempotency_bytes_max\x18\x0e \x01(\x04H\rR\x13idempotencyBytesMax\x88\x01\x01\x12-\n" +
+	"\x10command_rows_max\x18\x0f \x01(\rH\x0eR\x0ecommandRowsMax\x88\x01\x01\x12/\n" +
+	"\x11command_bytes_max\x18\x10 \x01(\x04H\x0fR\x0fcommandBytesMax\x88\x01\x01B\x0e\n" +
 	"\f_waiters_maxB\x0e\n" +
 	"\f_holders_maxB\x16\n" +
 	"\x14_session_objects_maxB\x15\n" +
@@ -4409,7 +4430,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x12_history_bytes_maxB\x0f\n" +
 	"\r_sessions_maxB\x12\n" +
 	"\x10_store_bytes_maxB\x18\n" +
-	"\x16_idempotency_bytes_max\"-\n" +
+	"\x16_idempotency_bytes_maxB\x13\n" +
+	"\x11_command_rows_maxB\x14\n" +
+	"\x12_command_bytes_max\"-\n" +
 	"\x11SetClusterVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\"7\n" +
 	"\tEndFreeze\x12\x12\n" +

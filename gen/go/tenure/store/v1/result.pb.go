@@ -93,6 +93,8 @@ const (
 	FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED FailureReason = 53
 	// No member has that id.
 	FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND FailureReason = 54
+	// The command would read and write more rows, or more bytes, than its budget; limit_name, limit and actual are set.
+	FailureReason_FAILURE_REASON_OVER_BUDGET FailureReason = 58
 )
 
 // Enum value maps for FailureReason.
@@ -130,6 +132,7 @@ var (
 		29: "FAILURE_REASON_STORE_FULL",
 		53: "FAILURE_REASON_JOIN_TOKEN_REFUSED",
 		54: "FAILURE_REASON_MEMBER_NOT_FOUND",
+		58: "FAILURE_REASON_OVER_BUDGET",
 	}
 	FailureReason_value = map[string]int32{
 		"FAILURE_REASON_UNSPECIFIED":         0,
@@ -164,6 +167,7 @@ var (
 		"FAILURE_REASON_STORE_FULL":          29,
 		"FAILURE_REASON_JOIN_TOKEN_REFUSED":  53,
 		"FAILURE_REASON_MEMBER_NOT_FOUND":    54,
+		"FAILURE_REASON_OVER_BUDGET":         58,
 	}
 )
 
@@ -385,6 +389,12 @@ const (
 	FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION FailureDetail = 91
 	// An address of a member must be host:port, at most N bytes of printable ASCII without spaces.
 	FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED FailureDetail = 92
+	// The command reads and writes more than N rows (command_rows_max).
+	FailureDetail_FAILURE_DETAIL_ROWS_OVER_BUDGET FailureDetail = 96
+	// The command reads and writes more than N bytes (command_bytes_max): N at least.
+	FailureDetail_FAILURE_DETAIL_BYTES_OVER_BUDGET FailureDetail = 97
+	// Limit NAME is less than N.
+	FailureDetail_FAILURE_DETAIL_LIMIT_TOO_LOW FailureDetail = 98
 )
 
 // Enum value maps for FailureDetail.
@@ -483,6 +493,9 @@ var (
 		90: "FAILURE_DETAIL_MEMBER_MISSING",
 		91: "FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION",
 		92: "FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED",
+		96: "FAILURE_DETAIL_ROWS_OVER_BUDGET",
+		97: "FAILURE_DETAIL_BYTES_OVER_BUDGET",
+		98: "FAILURE_DETAIL_LIMIT_TOO_LOW",
 	}
 	FailureDetail_value = map[string]int32{
 		"FAILURE_DETAIL_UNSPECIFIED":                  0,
@@ -578,6 +591,9 @@ var (
 		"FAILURE_DETAIL_MEMBER_MISSING":               90,
 		"FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION":   91,
 		"FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED":     92,
+		"FAILURE_DETAIL_ROWS_OVER_BUDGET":             96,
+		"FAILURE_DETAIL_BYTES_OVER_BUDGET":            97,
+		"FAILURE_DETAIL_LIMIT_TOO_LOW":                98,
 	}
 )
 
@@ -741,7 +757,7 @@ type Failure struct {
 	// Session it is about, 16 bytes, if any.
 	SessionId []byte `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// What is, where a comparison failed: the key's mod_revision, or zero when it is missing. STORE_FULL: bytes of the
-	// store.
+	// store. OVER_BUDGET: the rows or bytes that were counted when the command was refused.
 	Actual uint64 `protobuf:"varint,5,opt,name=actual,proto3" json:"actual,omitempty"`
 	// Which operation or guard failed first, from 0; transactions and guards only.
 	Position uint32 `protobuf:"varint,6,opt,name=position,proto3" json:"position,omitempty"`
@@ -2906,7 +2922,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x06places\x18\x02 \x01(\rR\x06places\"R\n" +
 	"\rCompactResult\x12-\n" +
 	"\x12compacted_revision\x18\x01 \x01(\x04R\x11compactedRevision\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more*\x86\t\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more*\xa6\t\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -2940,7 +2956,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1dFAILURE_REASON_MEMBER_TOO_OLD\x10\x1c\x12\x1d\n" +
 	"\x19FAILURE_REASON_STORE_FULL\x10\x1d\x12%\n" +
 	"!FAILURE_REASON_JOIN_TOKEN_REFUSED\x105\x12#\n" +
-	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106*\xd1\x1b\n" +
+	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106\x12\x1e\n" +
+	"\x1aFAILURE_REASON_OVER_BUDGET\x10:*\xbe\x1c\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3035,7 +3052,10 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"!FAILURE_DETAIL_MEMBER_PLACE_TAKEN\x10Y\x12!\n" +
 	"\x1dFAILURE_DETAIL_MEMBER_MISSING\x10Z\x12-\n" +
 	")FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION\x10[\x12+\n" +
-	"'FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED\x10\\B\xbc\x01\n" +
+	"'FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED\x10\\\x12#\n" +
+	"\x1fFAILURE_DETAIL_ROWS_OVER_BUDGET\x10`\x12$\n" +
+	" FAILURE_DETAIL_BYTES_OVER_BUDGET\x10a\x12 \n" +
+	"\x1cFAILURE_DETAIL_LIMIT_TOO_LOW\x10bB\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (

@@ -226,7 +226,7 @@ public final class ClusterProto {
       "ershipRequest\022\033\n\tmember_id\030\001 \001(\004R\010member" +
       "Id\"g\n\032TransferLeadershipResponse\0221\n\006head" +
       "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
-      "der\022\026\n\006leader\030\002 \001(\tR\006leader\"\357\007\n\006Limits\022$" +
+      "der\022\026\n\006leader\030\002 \001(\tR\006leader\"\372\010\n\006Limits\022$" +
       "\n\013waiters_max\030\001 \001(\rH\000R\nwaitersMax\210\001\001\022$\n\013" +
       "holders_max\030\002 \001(\rH\001R\nholdersMax\210\001\001\0223\n\023se" +
       "ssion_objects_max\030\003 \001(\rH\002R\021sessionObject" +
@@ -244,60 +244,63 @@ public final class ClusterProto {
       "esMax\210\001\001\022&\n\014sessions_max\030\014 \001(\004H\nR\013sessio" +
       "nsMax\210\001\001\022+\n\017store_bytes_max\030\r \001(\004H\013R\rsto" +
       "reBytesMax\210\001\001\0227\n\025idempotency_bytes_max\030\016" +
-      " \001(\004H\014R\023idempotencyBytesMax\210\001\001B\016\n\014_waite" +
-      "rs_maxB\016\n\014_holders_maxB\026\n\024_session_objec" +
-      "ts_maxB\025\n\023_ended_sessions_maxB\025\n\023_reques" +
-      "t_window_maxB\033\n\031_request_window_bytes_ma" +
-      "xB\027\n\025_idempotency_keys_maxB\026\n\024_tombstone" +
-      "_bytes_maxB\024\n\022_history_revisionsB\024\n\022_his" +
-      "tory_bytes_maxB\017\n\r_sessions_maxB\022\n\020_stor" +
-      "e_bytes_maxB\030\n\026_idempotency_bytes_max\"\022\n" +
-      "\020GetLimitsRequest\"q\n\021GetLimitsResponse\0221" +
-      "\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeade" +
-      "rR\006header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1.Li" +
-      "mitsR\006limits\"=\n\020SetLimitsRequest\022)\n\006limi" +
-      "ts\030\001 \001(\0132\021.tenure.v1.LimitsR\006limits\"q\n\021S" +
-      "etLimitsResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
-      "e.v1.ResponseHeaderR\006header\022)\n\006limits\030\002 " +
-      "\001(\0132\021.tenure.v1.LimitsR\006limits\",\n\016Compac" +
-      "tRequest\022\032\n\010revision\030\001 \001(\004R\010revision\"s\n\017" +
-      "CompactResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\022-\n\022compacted_" +
-      "revision\030\002 \001(\004R\021compactedRevision\"*\n\020End" +
-      "FreezeRequest\022\026\n\006reason\030\001 \001(\tR\006reason\"\\\n" +
-      "\021EndFreezeResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
-      "ure.v1.ResponseHeaderR\006header\022\024\n\005ended\030\002" +
-      " \001(\010R\005ended\"\017\n\rBackupRequest\"W\n\016BackupRe" +
-      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
-      "nseHeaderR\006header\022\022\n\004data\030\002 \001(\014R\004data2\245\007" +
-      "\n\016ClusterService\022F\n\tGetStatus\022\033.tenure.v" +
-      "1.GetStatusRequest\032\034.tenure.v1.GetStatus" +
-      "Response\022L\n\013ListMembers\022\035.tenure.v1.List" +
-      "MembersRequest\032\036.tenure.v1.ListMembersRe" +
-      "sponse\022F\n\tAddMember\022\033.tenure.v1.AddMembe" +
-      "rRequest\032\034.tenure.v1.AddMemberResponse\022R" +
-      "\n\rPromoteMember\022\037.tenure.v1.PromoteMembe" +
-      "rRequest\032 .tenure.v1.PromoteMemberRespon" +
-      "se\022O\n\014RemoveMember\022\036.tenure.v1.RemoveMem" +
-      "berRequest\032\037.tenure.v1.RemoveMemberRespo" +
-      "nse\022R\n\rReplaceMember\022\037.tenure.v1.Replace" +
-      "MemberRequest\032 .tenure.v1.ReplaceMemberR" +
-      "esponse\022a\n\022TransferLeadership\022$.tenure.v" +
-      "1.TransferLeadershipRequest\032%.tenure.v1." +
-      "TransferLeadershipResponse\022F\n\tGetLimits\022" +
-      "\033.tenure.v1.GetLimitsRequest\032\034.tenure.v1" +
-      ".GetLimitsResponse\022F\n\tSetLimits\022\033.tenure" +
-      ".v1.SetLimitsRequest\032\034.tenure.v1.SetLimi" +
-      "tsResponse\022@\n\007Compact\022\031.tenure.v1.Compac" +
-      "tRequest\032\032.tenure.v1.CompactResponse\022F\n\t" +
-      "EndFreeze\022\033.tenure.v1.EndFreezeRequest\032\034" +
-      ".tenure.v1.EndFreezeResponse\022?\n\006Backup\022\030" +
-      ".tenure.v1.BackupRequest\032\031.tenure.v1.Bac" +
-      "kupResponse0\001B\230\001\n\014io.tenure.v1B\014ClusterP" +
-      "rotoP\001Z5github.com/tenure-io/tenure/gen/" +
-      "go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312" +
-      "\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTe" +
-      "nure::V1b\006proto3"
+      " \001(\004H\014R\023idempotencyBytesMax\210\001\001\022-\n\020comman" +
+      "d_rows_max\030\017 \001(\rH\rR\016commandRowsMax\210\001\001\022/\n" +
+      "\021command_bytes_max\030\020 \001(\004H\016R\017commandBytes" +
+      "Max\210\001\001B\016\n\014_waiters_maxB\016\n\014_holders_maxB\026" +
+      "\n\024_session_objects_maxB\025\n\023_ended_session" +
+      "s_maxB\025\n\023_request_window_maxB\033\n\031_request" +
+      "_window_bytes_maxB\027\n\025_idempotency_keys_m" +
+      "axB\026\n\024_tombstone_bytes_maxB\024\n\022_history_r" +
+      "evisionsB\024\n\022_history_bytes_maxB\017\n\r_sessi" +
+      "ons_maxB\022\n\020_store_bytes_maxB\030\n\026_idempote" +
+      "ncy_bytes_maxB\023\n\021_command_rows_maxB\024\n\022_c" +
+      "ommand_bytes_max\"\022\n\020GetLimitsRequest\"q\n\021" +
+      "GetLimitsResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\022)\n\006limits\030\002" +
+      " \001(\0132\021.tenure.v1.LimitsR\006limits\"=\n\020SetLi" +
+      "mitsRequest\022)\n\006limits\030\001 \001(\0132\021.tenure.v1." +
+      "LimitsR\006limits\"q\n\021SetLimitsResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1.Limit" +
+      "sR\006limits\",\n\016CompactRequest\022\032\n\010revision\030" +
+      "\001 \001(\004R\010revision\"s\n\017CompactResponse\0221\n\006he" +
+      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
+      "eader\022-\n\022compacted_revision\030\002 \001(\004R\021compa" +
+      "ctedRevision\"*\n\020EndFreezeRequest\022\026\n\006reas" +
+      "on\030\001 \001(\tR\006reason\"\\\n\021EndFreezeResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022\024\n\005ended\030\002 \001(\010R\005ended\"\017\n\rBackup" +
+      "Request\"W\n\016BackupResponse\0221\n\006header\030\001 \001(" +
+      "\0132\031.tenure.v1.ResponseHeaderR\006header\022\022\n\004" +
+      "data\030\002 \001(\014R\004data2\245\007\n\016ClusterService\022F\n\tG" +
+      "etStatus\022\033.tenure.v1.GetStatusRequest\032\034." +
+      "tenure.v1.GetStatusResponse\022L\n\013ListMembe" +
+      "rs\022\035.tenure.v1.ListMembersRequest\032\036.tenu" +
+      "re.v1.ListMembersResponse\022F\n\tAddMember\022\033" +
+      ".tenure.v1.AddMemberRequest\032\034.tenure.v1." +
+      "AddMemberResponse\022R\n\rPromoteMember\022\037.ten" +
+      "ure.v1.PromoteMemberRequest\032 .tenure.v1." +
+      "PromoteMemberResponse\022O\n\014RemoveMember\022\036." +
+      "tenure.v1.RemoveMemberRequest\032\037.tenure.v" +
+      "1.RemoveMemberResponse\022R\n\rReplaceMember\022" +
+      "\037.tenure.v1.ReplaceMemberRequest\032 .tenur" +
+      "e.v1.ReplaceMemberResponse\022a\n\022TransferLe" +
+      "adership\022$.tenure.v1.TransferLeadershipR" +
+      "equest\032%.tenure.v1.TransferLeadershipRes" +
+      "ponse\022F\n\tGetLimits\022\033.tenure.v1.GetLimits" +
+      "Request\032\034.tenure.v1.GetLimitsResponse\022F\n" +
+      "\tSetLimits\022\033.tenure.v1.SetLimitsRequest\032" +
+      "\034.tenure.v1.SetLimitsResponse\022@\n\007Compact" +
+      "\022\031.tenure.v1.CompactRequest\032\032.tenure.v1." +
+      "CompactResponse\022F\n\tEndFreeze\022\033.tenure.v1" +
+      ".EndFreezeRequest\032\034.tenure.v1.EndFreezeR" +
+      "esponse\022?\n\006Backup\022\030.tenure.v1.BackupRequ" +
+      "est\032\031.tenure.v1.BackupResponse0\001B\230\001\n\014io." +
+      "tenure.v1B\014ClusterProtoP\001Z5github.com/te" +
+      "nure-io/tenure/gen/go/tenure/v1;tenurev1" +
+      "\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\" +
+      "V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -406,7 +409,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_Limits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Limits_descriptor,
-        new java.lang.String[] { "WaitersMax", "HoldersMax", "SessionObjectsMax", "EndedSessionsMax", "RequestWindowMax", "RequestWindowBytesMax", "IdempotencyKeysMax", "TombstoneBytesMax", "HistoryRevisions", "HistoryDuration", "HistoryBytesMax", "SessionsMax", "StoreBytesMax", "IdempotencyBytesMax", });
+        new java.lang.String[] { "WaitersMax", "HoldersMax", "SessionObjectsMax", "EndedSessionsMax", "RequestWindowMax", "RequestWindowBytesMax", "IdempotencyKeysMax", "TombstoneBytesMax", "HistoryRevisions", "HistoryDuration", "HistoryBytesMax", "SessionsMax", "StoreBytesMax", "IdempotencyBytesMax", "CommandRowsMax", "CommandBytesMax", });
     internal_static_tenure_v1_GetLimitsRequest_descriptor =
       getDescriptor().getMessageTypes().get(17);
     internal_static_tenure_v1_GetLimitsRequest_fieldAccessorTable = new

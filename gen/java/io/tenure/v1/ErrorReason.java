@@ -322,7 +322,8 @@ public enum ErrorReason
   ERROR_REASON_QUOTA_EXCEEDED(37),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: a value, request, response or transaction is too large.
+   * RESOURCE_EXHAUSTED: a value, request, response or transaction is too large. Of a command that would read and write more than
+   * it may, metadata "limit", "limit_value", and "amount": how much it was when it was refused.
    * </pre>
    *
    * <code>ERROR_REASON_TOO_LARGE = 38;</code>
@@ -752,7 +753,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_QUOTA_EXCEEDED_VALUE = 37;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED: a value, request, response or transaction is too large.
+   * RESOURCE_EXHAUSTED: a value, request, response or transaction is too large. Of a command that would read and write more than
+   * it may, metadata "limit", "limit_value", and "amount": how much it was when it was refused.
    * </pre>
    *
    * <code>ERROR_REASON_TOO_LARGE = 38;</code>

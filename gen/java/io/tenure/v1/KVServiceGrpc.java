@@ -316,8 +316,9 @@ public final class KVServiceGrpc {
     /**
      * <pre>
      * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-     * guards.
+     * keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+     * either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+     * Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     default void deletePrefix(io.tenure.v1.DeletePrefixRequest request,
@@ -329,8 +330,10 @@ public final class KVServiceGrpc {
      * <pre>
      * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
      * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+     * transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+     * command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+     * and the errors of Put.
      * </pre>
      */
     default void txn(io.tenure.v1.TxnRequest request,
@@ -425,8 +428,9 @@ public final class KVServiceGrpc {
     /**
      * <pre>
      * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-     * guards.
+     * keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+     * either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+     * Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public void deletePrefix(io.tenure.v1.DeletePrefixRequest request,
@@ -439,8 +443,10 @@ public final class KVServiceGrpc {
      * <pre>
      * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
      * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+     * transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+     * command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+     * and the errors of Put.
      * </pre>
      */
     public void txn(io.tenure.v1.TxnRequest request,
@@ -518,8 +524,9 @@ public final class KVServiceGrpc {
     /**
      * <pre>
      * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-     * guards.
+     * keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+     * either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+     * Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.DeletePrefixResponse deletePrefix(io.tenure.v1.DeletePrefixRequest request) throws io.grpc.StatusException {
@@ -531,8 +538,10 @@ public final class KVServiceGrpc {
      * <pre>
      * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
      * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+     * transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+     * command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+     * and the errors of Put.
      * </pre>
      */
     public io.tenure.v1.TxnResponse txn(io.tenure.v1.TxnRequest request) throws io.grpc.StatusException {
@@ -609,8 +618,9 @@ public final class KVServiceGrpc {
     /**
      * <pre>
      * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-     * guards.
+     * keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+     * either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+     * Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.DeletePrefixResponse deletePrefix(io.tenure.v1.DeletePrefixRequest request) {
@@ -622,8 +632,10 @@ public final class KVServiceGrpc {
      * <pre>
      * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
      * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+     * transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+     * command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+     * and the errors of Put.
      * </pre>
      */
     public io.tenure.v1.TxnResponse txn(io.tenure.v1.TxnRequest request) {
@@ -704,8 +716,9 @@ public final class KVServiceGrpc {
     /**
      * <pre>
      * DeletePrefix deletes all keys with a prefix and their values; their locks remain. If there are more than 10 000
-     * keys (in a transaction: for all its prefixes together), none is deleted. Errors: TOO_MANY_KEYS, and the errors of
-     * guards.
+     * keys (in a transaction: for all its prefixes together), none is deleted. None is deleted
+     * either if that would read and write more than one command may (Limits: command_rows_max, command_bytes_max).
+     * Errors: TOO_MANY_KEYS, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.DeletePrefixResponse> deletePrefix(
@@ -718,8 +731,10 @@ public final class KVServiceGrpc {
      * <pre>
      * Txn evaluates compares, then runs one of two lists of operations, completely or not at all. Compares see the state
      * before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
-     * operation does not succeed, the whole transaction fails, and the error names every failing operation. Errors:
-     * TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of Put.
+     * operation does not succeed, the whole transaction fails, and the error names every failing operation. The
+     * transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
+     * command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
+     * and the errors of Put.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.TxnResponse> txn(

@@ -437,6 +437,66 @@ private static final long serialVersionUID = 0L;
     return idempotencyBytesMax_;
   }
 
+  public static final int COMMAND_ROWS_MAX_FIELD_NUMBER = 15;
+  private int commandRowsMax_ = 0;
+  /**
+   * <pre>
+   * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+   * once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+   * @return Whether the commandRowsMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasCommandRowsMax() {
+    return ((bitField0_ & 0x00004000) != 0);
+  }
+  /**
+   * <pre>
+   * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+   * once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+   * @return The commandRowsMax.
+   */
+  @java.lang.Override
+  public int getCommandRowsMax() {
+    return commandRowsMax_;
+  }
+
+  public static final int COMMAND_BYTES_MAX_FIELD_NUMBER = 16;
+  private long commandBytesMax_ = 0L;
+  /**
+   * <pre>
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+   * @return Whether the commandBytesMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasCommandBytesMax() {
+    return ((bitField0_ & 0x00008000) != 0);
+  }
+  /**
+   * <pre>
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+   * @return The commandBytesMax.
+   */
+  @java.lang.Override
+  public long getCommandBytesMax() {
+    return commandBytesMax_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -492,6 +552,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00002000) != 0)) {
       output.writeUInt64(14, idempotencyBytesMax_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      output.writeUInt32(15, commandRowsMax_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      output.writeUInt64(16, commandBytesMax_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -557,6 +623,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00002000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(14, idempotencyBytesMax_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(15, commandRowsMax_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(16, commandBytesMax_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -643,6 +717,16 @@ private static final long serialVersionUID = 0L;
       if (getIdempotencyBytesMax()
           != other.getIdempotencyBytesMax()) return false;
     }
+    if (hasCommandRowsMax() != other.hasCommandRowsMax()) return false;
+    if (hasCommandRowsMax()) {
+      if (getCommandRowsMax()
+          != other.getCommandRowsMax()) return false;
+    }
+    if (hasCommandBytesMax() != other.hasCommandBytesMax()) return false;
+    if (hasCommandBytesMax()) {
+      if (getCommandBytesMax()
+          != other.getCommandBytesMax()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -716,6 +800,15 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + IDEMPOTENCY_BYTES_MAX_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getIdempotencyBytesMax());
+    }
+    if (hasCommandRowsMax()) {
+      hash = (37 * hash) + COMMAND_ROWS_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + getCommandRowsMax();
+    }
+    if (hasCommandBytesMax()) {
+      hash = (37 * hash) + COMMAND_BYTES_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getCommandBytesMax());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -876,6 +969,8 @@ private static final long serialVersionUID = 0L;
       sessionsMax_ = 0L;
       storeBytesMax_ = 0L;
       idempotencyBytesMax_ = 0L;
+      commandRowsMax_ = 0;
+      commandBytesMax_ = 0L;
       return this;
     }
 
@@ -968,6 +1063,14 @@ private static final long serialVersionUID = 0L;
         result.idempotencyBytesMax_ = idempotencyBytesMax_;
         to_bitField0_ |= 0x00002000;
       }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.commandRowsMax_ = commandRowsMax_;
+        to_bitField0_ |= 0x00004000;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.commandBytesMax_ = commandBytesMax_;
+        to_bitField0_ |= 0x00008000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1056,6 +1159,12 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasIdempotencyBytesMax()) {
         setIdempotencyBytesMax(other.getIdempotencyBytesMax());
+      }
+      if (other.hasCommandRowsMax()) {
+        setCommandRowsMax(other.getCommandRowsMax());
+      }
+      if (other.hasCommandBytesMax()) {
+        setCommandBytesMax(other.getCommandBytesMax());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1155,6 +1264,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00002000;
               break;
             } // case 112
+            case 120: {
+              commandRowsMax_ = input.readUInt32();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
+            case 128: {
+              commandBytesMax_ = input.readUInt64();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2061,6 +2180,130 @@ private static final long serialVersionUID = 0L;
     public Builder clearIdempotencyBytesMax() {
       bitField0_ = (bitField0_ & ~0x00002000);
       idempotencyBytesMax_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int commandRowsMax_ ;
+    /**
+     * <pre>
+     * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+     * once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+     * @return Whether the commandRowsMax field is set.
+     */
+    @java.lang.Override
+    public boolean hasCommandRowsMax() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+     * once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+     * @return The commandRowsMax.
+     */
+    @java.lang.Override
+    public int getCommandRowsMax() {
+      return commandRowsMax_;
+    }
+    /**
+     * <pre>
+     * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+     * once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+     * @param value The commandRowsMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCommandRowsMax(int value) {
+
+      commandRowsMax_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+     * once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCommandRowsMax() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      commandRowsMax_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long commandBytesMax_ ;
+    /**
+     * <pre>
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+     * @return Whether the commandBytesMax field is set.
+     */
+    @java.lang.Override
+    public boolean hasCommandBytesMax() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+     * @return The commandBytesMax.
+     */
+    @java.lang.Override
+    public long getCommandBytesMax() {
+      return commandBytesMax_;
+    }
+    /**
+     * <pre>
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+     * @param value The commandBytesMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCommandBytesMax(long value) {
+
+      commandBytesMax_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * </pre>
+     *
+     * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCommandBytesMax() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      commandBytesMax_ = 0L;
       onChanged();
       return this;
     }

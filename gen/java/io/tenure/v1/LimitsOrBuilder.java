@@ -285,4 +285,48 @@ public interface LimitsOrBuilder extends
    * @return The idempotencyBytesMax.
    */
   long getIdempotencyBytesMax();
+
+  /**
+   * <pre>
+   * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+   * once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+   * @return Whether the commandRowsMax field is set.
+   */
+  boolean hasCommandRowsMax();
+  /**
+   * <pre>
+   * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
+   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
+   * once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
+   * @return The commandRowsMax.
+   */
+  int getCommandRowsMax();
+
+  /**
+   * <pre>
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+   * @return Whether the commandBytesMax field is set.
+   */
+  boolean hasCommandBytesMax();
+  /**
+   * <pre>
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
+   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * </pre>
+   *
+   * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
+   * @return The commandBytesMax.
+   */
+  long getCommandBytesMax();
 }
