@@ -84,6 +84,13 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
+	if limits.CommandRowsMax != nil || limits.CommandBytesMax != nil {
+		// A member of an older program could not apply the command.
+		if !storage.HasCommandBudget(a.node.Store().Applied().ClusterVersion) {
+			return nil, newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "limits of commands cannot be set yet: the "+
+				"cluster version is raised once every member follows it; `tenure member list` shows their versions")
+		}
+	}
 	_, err = a.propose(ctx, change{
 		request: r,
 		command: &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: limits}}},

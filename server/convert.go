@@ -222,6 +222,8 @@ func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
 		SessionsMax:           l.SessionsMax,
 		StoreBytesMax:         l.StoreBytesMax,
 		IdempotencyBytesMax:   l.IdempotencyBytesMax,
+		CommandRowsMax:        l.CommandRowsMax,
+		CommandBytesMax:       l.CommandBytesMax,
 	}
 }
 
@@ -248,6 +250,8 @@ func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
 		SessionsMax:           l.SessionsMax,
 		StoreBytesMax:         l.StoreBytesMax,
 		IdempotencyBytesMax:   l.IdempotencyBytesMax,
+		CommandRowsMax:        l.CommandRowsMax,
+		CommandBytesMax:       l.CommandBytesMax,
 	}
 	if l.GetHistoryDuration() != nil {
 		limits.HistoryMs = new(roundUp(history).Milliseconds())

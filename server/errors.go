@@ -410,6 +410,7 @@ func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
 		storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE:     tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
 		storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED:  tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
 		storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE:    tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
+		storev1.FailureReason_FAILURE_REASON_OVER_BUDGET:         tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
 		storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND: tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
 		storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH:      tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
 		storev1.FailureReason_FAILURE_REASON_FROZEN:              tenurev1.ErrorReason_ERROR_REASON_FROZEN,
@@ -470,6 +471,8 @@ func addFacts(e *apiError, f *storev1.Failure) {
 	case storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
 		storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:
 		e.add("epoch", strconv.FormatUint(f.GetActual(), 10))
+	case storev1.FailureReason_FAILURE_REASON_OVER_BUDGET:
+		e.add("amount", strconv.FormatUint(f.GetActual(), 10))
 	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
 		e.add("cause", "exists")
 	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:

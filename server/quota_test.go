@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +53,37 @@ func TestAFullStoreRefusesGrowth(t *testing.T) {
 	}
 	if err = put("c"); err != nil {
 		t.Errorf("after compaction: %v", err)
+	}
+}
+
+// TestACommandBeyondItsBudgetIsTooLarge deletes more bytes by prefix than a command may read and write.
+func TestACommandBeyondItsBudgetIsTooLarge(t *testing.T) {
+	m := start(t)
+	most, low := uint64(4<<20), uint64(1000)
+	_, err := m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{CommandBytesMax: &low}})
+	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	set, err := m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{CommandBytesMax: &most}})
+	if err != nil || set.GetLimits().GetCommandBytesMax() != most || set.GetLimits().GetCommandRowsMax() != 100_000 {
+		t.Fatalf("set limits: got %v, %v, want 4 MiB and 100 000 rows", set.GetLimits(), err)
+	}
+	for i := range 9 {
+		if _, err = m.Put(t.Context(), &tenurev1.PutRequest{
+			Key: fmt.Sprint("large/", i), Content: text(strings.Repeat("x", 500_000)),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = m.DeletePrefix(t.Context(), &tenurev1.DeletePrefixRequest{Prefix: "large/"})
+	wantError(t, err, codes.ResourceExhausted, "TOO_LARGE")
+	info := infoOf(err).GetMetadata()
+	amount, amountErr := strconv.ParseUint(info["amount"], 10, 64)
+	if info["limit"] != "command_bytes_max" || info["limit_value"] != "4194304" || amountErr != nil || amount <= most ||
+		info["applied"] != "no" {
+		t.Errorf("got %v, want the limit and how much it was", info)
+	}
+	listed, err := m.List(t.Context(), &tenurev1.ListRequest{Prefix: "large/", KeysOnly: true})
+	if err != nil || len(listed.GetKvs()) != 9 {
+		t.Errorf("got %v, %v, want that all keys are there", listed, err)
 	}
 }
 

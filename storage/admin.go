@@ -18,6 +18,9 @@ func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if s.GetLimits().GetHistoryMs() < 0 {
 		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY)
 	}
+	if err := c.checkBudgetLimits(s.GetLimits()); err != nil {
+		return nil, err
+	}
 	before, err := c.effectiveLimits()
 	if err != nil {
 		return nil, err

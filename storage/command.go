@@ -39,6 +39,8 @@ type command struct {
 	grantsLater bool
 	// room is how many bytes the result of a transaction may grow by.
 	room int
+	// meter counts what the command reads and writes where it has a budget; nil until it does.
+	meter *meter
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
@@ -66,8 +68,10 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 	if c.ns != 0 {
 		return nil, broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY)
 	}
-	if err := c.checkGuards(cmd.GetGuards()); err != nil {
-		return nil, err
+	if len(cmd.GetGuards()) > 0 {
+		if err := c.withinBudget(func() error { return c.checkGuards(cmd.GetGuards()) }); err != nil {
+			return nil, err
+		}
 	}
 	switch kind := cmd.GetKind().(type) {
 	case *storev1.Command_CreateSession:
@@ -86,7 +90,11 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 		deleted, err := c.deleteOne(kind.Delete)
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
 	case *storev1.Command_DeletePrefix:
-		deleted, err := c.deletePrefix(kind.DeletePrefix)
+		var deleted *storev1.DeleteResult
+		err := c.withinBudget(func() (err error) {
+			deleted, err = c.deletePrefix(kind.DeletePrefix)
+			return err
+		})
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
 	case *storev1.Command_Txn:
 		txn, err := c.txn(kind.Txn)

@@ -25,6 +25,8 @@ func defaultLimits() *storev1.Limits {
 		SessionsMax:           proto.Uint64(1_000_000),
 		StoreBytesMax:         proto.Uint64(8 << 30),
 		IdempotencyBytesMax:   proto.Uint64(256 << 20),
+		CommandRowsMax:        proto.Uint32(commandRowsMax),
+		CommandBytesMax:       proto.Uint64(commandBytesMax),
 	}
 }
 

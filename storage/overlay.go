@@ -36,6 +36,7 @@ type overlay struct {
 	disk    pebble.Reader
 	hot     *hotRows // of the disk; nil keeps none
 	voids   *voids   // nil knows none
+	meter   *meter   // of the present command; nil if it has no budget
 	tree    *btree.BTreeG[*pending]
 	journal []undo
 	bytes   uint64 // of all rows, as the present command would leave them
@@ -53,6 +54,19 @@ func newOverlay(disk pebble.Reader, rowBytes uint64) *overlay {
 
 // get returns the value of a row, or false. The caller must not change the value; it stays good.
 func (o *overlay) get(row []byte) ([]byte, bool, error) {
+	value, found, err := o.lookUp(row)
+	switch {
+	case err != nil:
+	case found:
+		err = o.meter.spend(row, value)
+	default:
+		err = o.meter.spendNone()
+	}
+	return value, found, err
+}
+
+// lookUp is get without counting.
+func (o *overlay) lookUp(row []byte) ([]byte, bool, error) {
 	if p, ok := o.tree.Get(&pending{row: row}); ok {
 		return p.value, p.value != nil, nil
 	}
@@ -74,6 +88,20 @@ func (o *overlay) getOnDisk(row []byte) ([]byte, bool, error) {
 // view shows the value of a row, and reports whether there is one. The value must not be kept. Unlike get it copies only what
 // the hot rows keep.
 func (o *overlay) view(row []byte, look func(value []byte) error) (bool, error) {
+	found, err := o.lookUpView(row, func(value []byte) error {
+		if err := o.meter.spend(row, value); err != nil {
+			return err
+		}
+		return look(value)
+	})
+	if err == nil && !found {
+		err = o.meter.spendNone()
+	}
+	return found, err
+}
+
+// lookUpView is view without counting.
+func (o *overlay) lookUpView(row []byte, look func(value []byte) error) (bool, error) {
 	if p, ok := o.tree.Get(&pending{row: row}); ok {
 		return lookAt(p.value, look)
 	}
@@ -100,7 +128,7 @@ func lookAt(value []byte, look func(value []byte) error) (bool, error) {
 	return true, look(value)
 }
 
-// set writes a row. Row and value belong to the overlay from then on.
+// set writes a row. Row and value belong to the overlay from then on. No write refuses: who set the meter looks at it again.
 func (o *overlay) set(row, value []byte) {
 	if value == nil {
 		value = []byte{}
@@ -117,6 +145,7 @@ func (o *overlay) remove(row []byte) {
 // from then on.
 func (o *overlay) removeSized(row []byte, size uint64) {
 	p := &pending{row: row}
+	_ = o.meter.spendNone()
 	before, _ := o.tree.ReplaceOrInsert(p)
 	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
 	o.bytes -= size
@@ -126,6 +155,7 @@ func (o *overlay) removeSized(row []byte, size uint64) {
 // insert writes a row that is known not to be there. Row and value belong to the overlay from then on.
 func (o *overlay) insert(row, value []byte) {
 	p := &pending{row: row, value: value}
+	_ = o.meter.spend(row, value)
 	before, _ := o.tree.ReplaceOrInsert(p)
 	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
 	o.bytes += p.size()
@@ -133,6 +163,11 @@ func (o *overlay) insert(row, value []byte) {
 }
 
 func (o *overlay) write(p *pending) {
+	if p.value == nil {
+		_ = o.meter.spendNone()
+	} else {
+		_ = o.meter.spend(p.row, p.value)
+	}
 	before, found := o.tree.ReplaceOrInsert(p)
 	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
 	replaced := before.size()

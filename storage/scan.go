@@ -13,8 +13,21 @@ import (
 // scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
 // is the end, and a range that ends before it begins is empty. visit must not keep row and value, nor write to the overlay.
 func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	s := scan{to: to, visit: visit, tree: o.tree, voids: o.voids, index: math.MaxUint64}
+	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.voids, index: math.MaxUint64}
 	return s.run(o.disk, from)
+}
+
+// metered returns visit with every row counted.
+func (o *overlay) metered(visit func(row, value []byte) (bool, error)) func(row, value []byte) (bool, error) {
+	if o.meter == nil {
+		return visit
+	}
+	return func(row, value []byte) (bool, error) {
+		if err := o.meter.spend(row, value); err != nil {
+			return false, err
+		}
+		return visit(row, value)
+	}
 }
 
 // scan is one walk over a range of rows.

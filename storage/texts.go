@@ -99,6 +99,11 @@ var texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_MISSING:               "no member has the id %x",
 	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION:   "member without incarnation",
 	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED:     "an address of a member must be host:port, at most %d bytes of printable ASCII without spaces",
+	storev1.FailureDetail_FAILURE_DETAIL_ROWS_OVER_BUDGET: "the command reads and writes more than %d rows (command_rows_max): it was refused at %d " +
+		"and nothing was done; do it in several, or delete by longer prefixes",
+	storev1.FailureDetail_FAILURE_DETAIL_BYTES_OVER_BUDGET: "the command reads and writes more than %d bytes of keys and values (command_bytes_max): it was " +
+		"refused at %d and nothing was done; do it in several, or delete by longer prefixes",
+	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_TOO_LOW: "%s is less than %d",
 }
 
 // reworded are texts that replace those of version 1 where they are shown. They name the same arguments in the same order.

@@ -30,6 +30,20 @@ func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
 	if err := checkTxn(t); err != nil {
 		return nil, err
 	}
+	var out *storev1.TxnResult
+	err := c.withinBudget(func() (err error) {
+		out, err = c.compareAndRun(t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Who waits for what a transaction releases is not its doing, so grants have a bound of their own.
+	return out, c.grantTouched()
+}
+
+// compareAndRun does what a transaction does itself.
+func (c *command) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 	out := &storev1.TxnResult{Succeeded: true}
 	for _, compare := range t.GetCompares() {
 		holds, err := c.compare(compare)
@@ -48,9 +62,6 @@ func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
 	}
 	fits, err := c.runOps(ops, out, most)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.grantTouched(); err != nil {
 		return nil, err
 	}
 	if !fits || proto.Size(out) > most {
@@ -72,7 +83,8 @@ func writes(op *storev1.Op) bool {
 
 // runOps runs operations in order. After one has failed the others are still tried, each against the state that the
 // successful ones left, so that the failure names all that would fail. If the results are larger than most, fits is false,
-// and they are not kept: together they may be larger than any memory. From cluster version 2 on, nothing more is tried then.
+// and they are not kept: together they may be larger than any memory. From cluster version 2 on, nothing more is tried then,
+// nor once the budget is spent.
 func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (fits bool, err error) {
 	c.grantsLater = true
 	var failed []*storev1.OpFailure
@@ -84,6 +96,9 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 		c.room = most - size
 		mark, state, events := c.rows.mark(), c.state, len(c.events)
 		result, err := c.runOp(op, i)
+		if over := c.rows.meter.over(); over != nil {
+			return false, over
+		}
 		if failure := c.failure(err); failure != nil {
 			c.rows.rollbackTo(mark)
 			c.state, c.events = state, c.events[:events]
