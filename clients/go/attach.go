@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // UnreachableError says that no member could be connected to.
@@ -13,15 +14,34 @@ type UnreachableError = conn.UnreachableError
 // Connect returns when a member was connected to. Unlike other calls it does not wait until ctx ends: it fails, with an
 // *UnreachableError, when every member was tried in vain.
 func (c *Client) Connect(ctx context.Context) error {
-	l, err := c.pool.GetNow(ctx)
-	if err == nil {
+	members, _ := c.pool.Members()
+	for range len(members) + 1 {
+		l, err := c.pool.GetNow(ctx)
+		switch {
+		case errors.Is(err, conn.ErrClosed):
+			return errClientClosed()
+		case err != nil:
+			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: err.Error(), cause: err}
+		}
+		refused := c.greet(ctx, l)
 		l.Release()
-		return nil
+		if !refused {
+			return nil
+		}
 	}
-	if errors.Is(err, conn.ErrClosed) {
-		return errClientClosed()
-	}
+	err := c.pool.Unreachable()
 	return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: err.Error(), cause: err}
+}
+
+// greet makes the first call on a link, and reports whether who answers is no member.
+func (c *Client) greet(ctx context.Context, l *conn.Link) bool {
+	if c.fixed {
+		return false // Whoever asked for just that member sees what it answers.
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptPatience)
+	defer cancel()
+	_, _ = tenurev1.NewClusterServiceClient(l).GetStatus(ctx, &tenurev1.GetStatusRequest{}) // Every other answer will do.
+	return c.pool.Refused(l)
 }
 
 // WithoutSecret makes a session that anybody may act as who knows its id: for shells and scripts. Else the library sets a secret.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,28 @@ func TestAResumeOfAClosedClientIsRefused(t *testing.T) {
 		if !errors.Is(err, tenure.ErrClientClosed) || tenure.AppliedOf(err) != tenure.AppliedNo {
 			t.Errorf("got %v, want ErrClientClosed and nothing applied", err)
 		}
+	})
+}
+
+func TestTheOpeningOfASessionWithoutADeadlineEnds(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, b *bubble) {
+		b.each(func(m *fakeMember) { m.Refuse(true) })
+		c := b.another(t)
+		defer func() { _ = c.Close() }()
+		begun := time.Now()
+		_, err := c.OpenSession(t.Context())
+		if waited := time.Since(begun); waited != 30*time.Second {
+			t.Errorf("waited for %v, want 30 s", waited)
+		}
+		if !errors.Is(err, tenure.ErrUnavailable) || tenure.AppliedOf(err) != tenure.AppliedNo {
+			t.Errorf("got %v, want ErrUnavailable and nothing applied", err)
+		}
+		for _, want := range []string{"no member answered within 30s", "m1:7400 (connection refused)", "m2:7400 (connection refused)"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+		b.each(func(m *fakeMember) { m.Refuse(false) })
 	})
 }
 

@@ -39,6 +39,7 @@ type Client struct {
 	pool    *conn.Pool
 	clock   func() time.Duration
 	program string
+	fixed   bool // Whether it stays with the members of the connection string.
 	// renewers keep all sessions alive.
 	renewers renewers
 
@@ -69,12 +70,15 @@ func Open(target string, options ...Option) (*Client, error) {
 		return nil, invalid("WithTLS needs a connection string that begins with tenures://")
 	}
 	c := &Client{
-		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent,
+		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed,
 		resuming: map[resumption]attempted{},
 	}
 	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {
-		poolOptions.Dial = conn.GRPC(o.dialer, grpcOptions(t, &o)...)
+		poolOptions.Dial = conn.GRPC(o.dialer, security(t, &o), grpcOptions(&o)...)
+	}
+	if !o.fixed { // Else what the one answers is what the program wants to know.
+		poolOptions.Dial = conn.OnlyMembers(poolOptions.Dial)
 	}
 	if o.seed != 0 {
 		poolOptions.Rand = mathrand.New(mathrand.NewPCG(o.seed, o.seed)) //nolint:gosec // For tests.
@@ -84,18 +88,21 @@ func Open(target string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// grpcOptions returns how gRPC connects.
-func grpcOptions(t *target, o *clientOptions) []grpc.DialOption {
-	security := insecure.NewCredentials()
-	if t.tls {
-		config := o.tls
-		if config == nil {
-			config = &tls.Config{MinVersion: tls.VersionTLS12}
-		}
-		security = credentials.NewTLS(config)
+// security returns how connections are secured.
+func security(t *target, o *clientOptions) credentials.TransportCredentials {
+	if !t.tls {
+		return insecure.NewCredentials()
 	}
+	config := o.tls
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return credentials.NewTLS(config)
+}
+
+// grpcOptions returns how gRPC connects.
+func grpcOptions(o *clientOptions) []grpc.DialOption {
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(security),
 		grpc.WithUserAgent(o.userAgent),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingPatience}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)),

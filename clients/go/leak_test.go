@@ -20,7 +20,9 @@ func cycle(t *testing.T, address string) (sessionID string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.OpenSession(t.Context())
+	opening, opened := context.WithTimeout(t.Context(), 10*patience)
+	defer opened()
+	s, err := c.OpenSession(opening)
 	if err != nil {
 		t.Fatal(err)
 	}

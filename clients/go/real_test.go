@@ -39,7 +39,9 @@ func open(t *testing.T, address string) *tenure.Client {
 
 func session(t *testing.T, c *tenure.Client, options ...tenure.SessionOption) *tenure.Session {
 	t.Helper()
-	s, err := c.OpenSession(t.Context(), options...)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	defer cancel()
+	s, err := c.OpenSession(ctx, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,8 @@ import (
 )
 
 const (
+	// openPatience bounds the opening of a session for which the program set no deadline.
+	openPatience = 30 * time.Second
 	// secretBytes is the length of a session's secret.
 	secretBytes = 32
 	// instanceBytes is the length of what names a user of a session.
@@ -75,8 +77,9 @@ type Session struct {
 	closeResult  error
 }
 
-// OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only; if it ends first the
-// session is destroyed in case it was opened, for which the cluster is asked in the background for a few seconds.
+// OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only; without a deadline it may
+// take 30 s, and then fails with ErrUnavailable. If that time is over first the session is destroyed in case it was opened, for which the cluster is
+// asked in the background for a few seconds.
 func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{ttl: c.target.ttl, lockDelay: c.target.lockDelay, name: c.target.name}
 	for _, option := range options {
@@ -99,6 +102,9 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		opening, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(closing, func() { cancel(ending{errClientClosed()}) })()
+		if _, bounded := ctx.Deadline(); !bounded {
+			defer time.AfterFunc(openPatience, func() { cancel(ending{errNobodyAnswers()}) }).Stop()
+		}
 		err := s.open(opening, request)
 		opened <- err
 		if e, ok := errors.AsType[*Error](err); ok && e.Applied != AppliedNo {
@@ -150,6 +156,11 @@ func (c *Client) undoOpening(request *tenurev1.CreateSessionRequest) {
 		made := &Session{client: c, id: answer.GetSessionId(), secret: request.GetSecret(), epoch: answer.GetEpoch()}
 		_ = made.destroy() // If nobody can be told, its TTL ends it.
 	}
+}
+
+// errNobodyAnswers ends the opening of a session without a deadline.
+func errNobodyAnswers() error {
+	return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: fmt.Sprintf("no member answered within %v", openPatience)}
 }
 
 // newSession returns a session that is CONNECTING.

@@ -71,6 +71,9 @@ func (f *fakeMember) KeepAlive(s grpc.BidiStreamingServer[tenurev1.KeepAliveRequ
 }
 
 func (f *fakeMember) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
+	if f.status == nil {
+		return nil, status.Error(codes.Unimplemented, "method GetStatus not implemented")
+	}
 	return f.status()
 }
 

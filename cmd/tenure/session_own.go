@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -19,8 +20,16 @@ type ownSession struct {
 	stopVigil func()
 }
 
+// noDeadline is a deadline for those who wait for as long as it takes: without one the client gives up.
+const noDeadline = 10 * 365 * 24 * time.Hour
+
 // openOwn opens the session that a request describes before ctx ends, and keeps it alive. Close it.
 func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessionRequest) (*ownSession, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, noDeadline)
+		defer cancel()
+	}
 	c, err := e.patientClient(ctx)
 	if err != nil {
 		return nil, err

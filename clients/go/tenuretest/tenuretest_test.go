@@ -1,6 +1,7 @@
 package tenuretest_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestAMemberServesAndKeepsItsStateOverARestart(t *testing.T) {
 	member := tenuretest.Start(t)
 	c := member.Client(t)
-	s, err := c.OpenSession(t.Context(), tenure.WithTTL(time.Minute)) // It outlives the restart.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	s, err := c.OpenSession(ctx, tenure.WithTTL(time.Minute)) // It outlives the restart.
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,46 +2,34 @@ package conn
 
 import (
 	"context"
-	"errors"
 	"net"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 )
 
-// errNoAnswer says that who took the connection does not speak as a member does.
-var errNoAnswer = errors.New("no answer")
-
-// lateError says that a member did not answer in time: the next attempt may find it less busy.
-type lateError struct{}
-
-// Error says the same as errNoAnswer: from afar the two look alike.
-func (lateError) Error() string { return errNoAnswer.Error() }
-
-// Timeout reports that time alone was missing, as a net.Error does.
-func (lateError) Timeout() bool { return true }
-
-// GRPC returns a Dial that connects by gRPC. The options must carry credentials; dialer may be nil.
-func GRPC(dialer func(context.Context, string) (net.Conn, error), options ...grpc.DialOption) Dial {
+// GRPC returns a Dial that connects by gRPC. Dialer may be nil.
+func GRPC(
+	dialer func(context.Context, string) (net.Conn, error), security credentials.TransportCredentials, options ...grpc.DialOption,
+) Dial {
 	if dialer == nil {
 		dialer = func(ctx context.Context, address string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		}
 	}
 	return func(ctx context.Context, address string) (Transport, error) {
-		var mu sync.Mutex // Guards cause.
-		cause := errNoAnswer
+		heard := &heard{}
 		dial := func(ctx context.Context, address string) (net.Conn, error) {
 			c, err := dialer(ctx, address)
 			if err != nil {
-				mu.Lock()
-				cause = err
-				mu.Unlock()
+				heard.fail(dialCause(err))
 			}
 			return c, err
 		}
-		all := append([]grpc.DialOption{grpc.WithContextDialer(dial)}, options...)
+		all := append([]grpc.DialOption{
+			grpc.WithContextDialer(dial), grpc.WithTransportCredentials(&listeningTo{TransportCredentials: security, heard: heard}),
+		}, options...)
 		cc, err := grpc.NewClient("passthrough:///"+address, all...)
 		if err != nil {
 			return nil, err
@@ -52,13 +40,9 @@ func GRPC(dialer func(context.Context, string) (net.Conn, error), options ...grp
 			if !failed && cc.WaitForStateChange(ctx, state) {
 				continue
 			}
+			why := heard.why(!failed)
 			_ = cc.Close()
-			mu.Lock()
-			defer mu.Unlock()
-			if !failed && errors.Is(cause, errNoAnswer) {
-				return nil, lateError{}
-			}
-			return nil, cause
+			return nil, why
 		}
 		t := &grpcTransport{ClientConn: cc, broken: make(chan struct{})}
 		go t.watch(context.WithoutCancel(ctx))

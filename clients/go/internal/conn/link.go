@@ -57,7 +57,11 @@ func (l *Link) Close() error {
 }
 
 // Answered notes that the member gave a good answer.
-func (l *Link) Answered() { l.answers.Add(1) }
+func (l *Link) Answered() {
+	if l.answers.Add(1) == 1 {
+		l.pool.answered()
+	}
+}
 
 // Answers returns how many good answers the member gave: who waits in vain can tell whether others do, too.
 func (l *Link) Answers() uint64 { return l.answers.Load() }

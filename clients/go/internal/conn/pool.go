@@ -19,19 +19,19 @@ var ErrClosed = errors.New("closed")
 
 // UnreachableError says that no member could be connected to.
 type UnreachableError struct {
-	// Addresses are the members that were tried.
+	// Addresses are the members: those that were tried first come first.
 	Addresses []string
-	// Causes are why, one for each address.
+	// Causes are why the last attempt failed, one for each address.
 	Causes []error
 }
 
-// Error names the members.
+// Error names the members, each with the cause.
 func (e *UnreachableError) Error() string {
-	text := []string{"no member could be reached"}
+	members := make([]string, len(e.Addresses))
 	for i, address := range e.Addresses {
-		text = append(text, fmt.Sprintf("%s: %v", address, e.Causes[i]))
+		members[i] = fmt.Sprintf("%s (%v)", address, e.Causes[i])
 	}
-	return strings.Join(text, "; ")
+	return "no member could be reached: " + strings.Join(members, ", ")
 }
 
 // Unwrap returns the causes.
@@ -76,9 +76,15 @@ type Pool struct {
 	current *Link
 	changed chan struct{} // Closed and replaced when current, tried or closed changes.
 	waiting int
-	tried   uint64            // Rounds over all members that failed.
-	last    *UnreachableError // Why there is no link; never changed, as callers have it.
+	tried   uint64    // Rounds over all members that failed.
+	failed  []failure // Since the last member that could be connected to, the last of each member.
 	closed  bool
+}
+
+// failure is why an attempt to reach a member failed.
+type failure struct {
+	address string
+	cause   error
 }
 
 // New returns a pool; Run brings it to life.
@@ -113,8 +119,8 @@ func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
 		case p.current != nil:
 			p.current.users++
 			return p.current, nil
-		case now && p.tried > begun && p.last != nil: // A member that came and went since is tried again.
-			return nil, p.last
+		case now && p.tried > begun && len(p.failed) > 0: // A member that came and went since is tried again.
+			return nil, p.unreachable()
 		}
 		select {
 		case p.demand <- struct{}{}:
@@ -130,8 +136,8 @@ func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
 		}
 		p.mu.Lock()
 		if err != nil {
-			if p.last != nil && p.current == nil {
-				err = errors.Join(err, p.last)
+			if len(p.failed) > 0 && p.current == nil {
+				err = errors.Join(err, p.unreachable())
 			}
 			return nil, err
 		}
@@ -179,13 +185,13 @@ func (p *Pool) Run(ctx context.Context) {
 
 // connect tries members until one answers, ctx ends, or nobody waits any more.
 func (p *Pool) connect(ctx context.Context, pauses *backoff.Backoff) *Link {
-	round := &UnreachableError{}
+	round := 0 // Attempts of this round over all members.
 	for failed := 0; p.wanted(); failed++ {
 		if p.pause && !pauses.Wait(ctx) {
 			return nil
 		}
 		p.pause = true
-		address := p.pick(len(round.Addresses))
+		address := p.pick(round)
 		link, err := p.dial(ctx, address, failed)
 		if err == nil {
 			p.use(link)
@@ -194,10 +200,9 @@ func (p *Pool) connect(ctx context.Context, pauses *backoff.Backoff) *Link {
 		if ctx.Err() != nil {
 			return nil
 		}
-		round.Addresses = append(round.Addresses, address)
-		round.Causes = append(round.Causes, err)
-		if p.roundFailed(round) {
-			round = &UnreachableError{}
+		round++
+		if p.noteFailed(address, err, round) {
+			round = 0
 		}
 	}
 	return nil
@@ -214,18 +219,49 @@ func (p *Pool) pick(failed int) string {
 	return p.hosts.Next()
 }
 
-// roundFailed notes what was tried, and tells whether that was every member.
-func (p *Pool) roundFailed(round *UnreachableError) bool {
+// noteFailed notes that an attempt failed, of which there were so many in this round. It reports whether that was every member.
+func (p *Pool) noteFailed(address string, cause error, round int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Callers keep it, and read it while the round goes on.
-	p.last = &UnreachableError{Addresses: slices.Clone(round.Addresses), Causes: slices.Clone(round.Causes)}
-	if len(round.Addresses) < p.hosts.Len() {
+	p.note(address, cause)
+	if round < p.hosts.Len() {
 		return false
 	}
 	p.tried++
 	p.notify()
-	return len(round.Addresses) > p.hosts.Len()
+	return round > p.hosts.Len()
+}
+
+// note notes why a member could not be reached. Call it under mu.
+func (p *Pool) note(address string, cause error) {
+	members := p.hosts.Members()
+	p.failed = slices.DeleteFunc(p.failed, func(f failure) bool {
+		return f.address == address || !slices.Contains(members, f.address) && !slices.Contains(p.options.Members, f.address)
+	})
+	p.failed = append(p.failed, failure{address: address, cause: cause})
+}
+
+// Unreachable returns why no member could be reached so far.
+func (p *Pool) Unreachable() *UnreachableError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unreachable()
+}
+
+// unreachable is Unreachable under mu. It is never changed, as callers keep it.
+func (p *Pool) unreachable() *UnreachableError {
+	e := &UnreachableError{}
+	for _, f := range p.failed {
+		e.Addresses = append(e.Addresses, f.address)
+		e.Causes = append(e.Causes, f.cause)
+	}
+	for _, address := range p.hosts.Members() {
+		if !slices.Contains(e.Addresses, address) {
+			e.Addresses = append(e.Addresses, address)
+			e.Causes = append(e.Causes, errNotYet)
+		}
+	}
+	return e
 }
 
 func (p *Pool) wanted() bool {
@@ -260,7 +296,8 @@ func (p *Pool) use(link *Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.current
-	p.current, p.last = link, nil
+	p.current = link
+	p.failed = slices.DeleteFunc(p.failed, func(f failure) bool { return !errors.Is(f.cause, errNoAPI) })
 	p.hosts.Connected()
 	p.notify()
 	if old != nil {
@@ -331,11 +368,31 @@ func (p *Pool) follow(ctx context.Context, link *Link) *Link {
 		select {
 		case <-ctx.Done():
 			pause.Stop()
+			p.Refused(link)
 			link.Fail()
 			return nil
 		case <-pause.C:
 		}
 	}
+}
+
+// Refused reports whether who answers on a link is no member, and notes that as the cause why the link is of no use.
+func (p *Pool) Refused(link *Link) bool {
+	t, ok := link.Transport.(*memberTransport)
+	if !ok || !t.refused.Load() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(link.Address, errNoAPI)
+	return true
+}
+
+// answered notes that a member gave a good answer.
+func (p *Pool) answered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = nil
 }
 
 // listPause returns how long until the list is asked for again: not all clients ask at the same time.

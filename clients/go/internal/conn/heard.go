@@ -1,0 +1,101 @@
+package conn
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// sizeOfFirst is how many of a member's first bytes are kept, to tell what it speaks.
+const sizeOfFirst = 5
+
+// heard is what is known of one attempt to connect: why it failed.
+type heard struct {
+	mu    sync.Mutex // Guards what follows.
+	cause error      // Of dialing, or of TLS.
+	plain *listening // The connection, if it is without TLS.
+}
+
+func (h *heard) fail(cause error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cause = cause
+}
+
+// why returns why the attempt failed. Late tells that its time was over.
+func (h *heard) why(late bool) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.cause != nil:
+		return h.cause
+	case h.plain != nil:
+		return h.plain.why()
+	case late:
+		return errLate
+	default:
+		return &CauseError{text: textOther}
+	}
+}
+
+// listeningTo are credentials that note why TLS fails, and what is said without TLS.
+type listeningTo struct {
+	credentials.TransportCredentials
+
+	heard *heard
+}
+
+// Clone returns a copy.
+func (l *listeningTo) Clone() credentials.TransportCredentials {
+	return &listeningTo{TransportCredentials: l.TransportCredentials.Clone(), heard: l.heard}
+}
+
+// ClientHandshake agrees on TLS, or on none.
+func (l *listeningTo) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	c, info, err := l.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		l.heard.fail(handshakeCause(err))
+	case err != nil:
+		l.heard.fail(errLate)
+	case info.AuthType() == "insecure": // Nothing is encrypted, so what is said can be told.
+		plain := &listening{Conn: c}
+		l.heard.mu.Lock()
+		l.heard.plain = plain
+		l.heard.mu.Unlock()
+		c = plain
+	}
+	return c, info, err
+}
+
+// listening is a connection that keeps the first bytes that come, and the first error.
+type listening struct {
+	net.Conn
+
+	mu    sync.Mutex // Guards what follows.
+	first []byte
+	err   error
+}
+
+// Read reads.
+func (l *listening) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if missing := sizeOfFirst - len(l.first); missing > 0 {
+		l.first = append(l.first, b[:min(n, missing)]...)
+	}
+	if l.err == nil {
+		l.err = err
+	}
+	return n, err
+}
+
+// why returns why who is at the other end is no member.
+func (l *listening) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return answerCause(l.first, l.err)
+}
