@@ -1664,8 +1664,11 @@ type BreakLockRequest struct {
 	Owner *string `protobuf:"bytes,3,opt,name=owner,proto3,oneof" json:"owner,omitempty"`
 	// Reason, at most 1 KiB; required; stored and logged.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Advanced; idempotency_key and guards apply.
-	Options       *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
+	// Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
+	Options *CallOptions `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
+	// Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+	// as before. Empty: a new break.
+	BreakToken    string `protobuf:"bytes,6,opt,name=break_token,json=breakToken,proto3" json:"break_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1735,7 +1738,15 @@ func (x *BreakLockRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// BreakLockResponse reports what was taken away.
+func (x *BreakLockRequest) GetBreakToken() string {
+	if x != nil {
+		return x.BreakToken
+	}
+	return ""
+}
+
+// BreakLockResponse reports what was taken away. One call takes away at most 1 024 holds and places; if any remain, the next
+// call continues the break.
 type BreakLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster, member and revision of the response.
@@ -1743,7 +1754,12 @@ type BreakLockResponse struct {
 	// Number of holds taken away.
 	Holds uint32 `protobuf:"varint,2,opt,name=holds,proto3" json:"holds,omitempty"`
 	// Number of places taken away.
-	Places        uint32 `protobuf:"varint,3,opt,name=places,proto3" json:"places,omitempty"`
+	Places uint32 `protobuf:"varint,3,opt,name=places,proto3" json:"places,omitempty"`
+	// Number of holds and places that remain of those that existed when this break began. What was granted or queued since
+	// then is not touched.
+	Remaining uint32 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// Token for the call that continues the break; empty when nothing remains.
+	BreakToken    string `protobuf:"bytes,5,opt,name=break_token,json=breakToken,proto3" json:"break_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1797,6 +1813,20 @@ func (x *BreakLockResponse) GetPlaces() uint32 {
 		return x.Places
 	}
 	return 0
+}
+
+func (x *BreakLockResponse) GetRemaining() uint32 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+func (x *BreakLockResponse) GetBreakToken() string {
+	if x != nil {
+		return x.BreakToken
+	}
+	return ""
 }
 
 // CheckSequencerRequest contains the sequencer to check.
@@ -2075,19 +2105,24 @@ const file_tenure_v1_lock_proto_rawDesc = "" +
 	"\x11ListLocksResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12%\n" +
 	"\x05locks\x18\x02 \x03(\v2\x0f.tenure.v1.LockR\x05locks\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xb2\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xd3\x01\n" +
 	"\x10BreakLockRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x19\n" +
 	"\x05owner\x18\x03 \x01(\tH\x00R\x05owner\x88\x01\x01\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x120\n" +
-	"\aoptions\x18\x05 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptionsB\b\n" +
-	"\x06_owner\"t\n" +
+	"\aoptions\x18\x05 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\x12\x1f\n" +
+	"\vbreak_token\x18\x06 \x01(\tR\n" +
+	"breakTokenB\b\n" +
+	"\x06_owner\"\xb3\x01\n" +
 	"\x11BreakLockResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x14\n" +
 	"\x05holds\x18\x02 \x01(\rR\x05holds\x12\x16\n" +
-	"\x06places\x18\x03 \x01(\rR\x06places\"l\n" +
+	"\x06places\x18\x03 \x01(\rR\x06places\x12\x1c\n" +
+	"\tremaining\x18\x04 \x01(\rR\tremaining\x12\x1f\n" +
+	"\vbreak_token\x18\x05 \x01(\tR\n" +
+	"breakToken\"l\n" +
 	"\x15CheckSequencerRequest\x124\n" +
 	"\tsequencer\x18\x01 \x01(\v2\x14.tenure.v1.SequencerH\x00R\tsequencer\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04textB\a\n" +

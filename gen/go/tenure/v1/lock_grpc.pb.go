@@ -57,8 +57,8 @@ type LockServiceClient interface {
 	// ListLocks lists locks that are held, waited for or delayed, in byte order of their keys, in pages.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
-	// BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-	// without reason.
+	// BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+	// holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
 	BreakLock(ctx context.Context, in *BreakLockRequest, opts ...grpc.CallOption) (*BreakLockResponse, error)
 	// CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
 	// SEQUENCER_INVALID, HISTORY_CHANGED.
@@ -190,8 +190,8 @@ type LockServiceServer interface {
 	// ListLocks lists locks that are held, waited for or delayed, in byte order of their keys, in pages.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
-	// BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-	// without reason.
+	// BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+	// holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
 	BreakLock(context.Context, *BreakLockRequest) (*BreakLockResponse, error)
 	// CheckSequencer reports whether a sequencer is still valid. It is linearizable and compares tokens. Errors:
 	// SEQUENCER_INVALID, HISTORY_CHANGED.

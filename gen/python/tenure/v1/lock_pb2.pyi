@@ -290,28 +290,34 @@ class ListLocksResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class BreakLockRequest(_message.Message):
-    __slots__ = ("key", "session_id", "owner", "reason", "options")
+    __slots__ = ("key", "session_id", "owner", "reason", "options", "break_token")
     KEY_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    BREAK_TOKEN_FIELD_NUMBER: _ClassVar[int]
     key: str
     session_id: str
     owner: str
     reason: str
     options: _types_pb2.CallOptions
-    def __init__(self, key: _Optional[str] = ..., session_id: _Optional[str] = ..., owner: _Optional[str] = ..., reason: _Optional[str] = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ...) -> None: ...
+    break_token: str
+    def __init__(self, key: _Optional[str] = ..., session_id: _Optional[str] = ..., owner: _Optional[str] = ..., reason: _Optional[str] = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ..., break_token: _Optional[str] = ...) -> None: ...
 
 class BreakLockResponse(_message.Message):
-    __slots__ = ("header", "holds", "places")
+    __slots__ = ("header", "holds", "places", "remaining", "break_token")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     PLACES_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_FIELD_NUMBER: _ClassVar[int]
+    BREAK_TOKEN_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     holds: int
     places: int
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., holds: _Optional[int] = ..., places: _Optional[int] = ...) -> None: ...
+    remaining: int
+    break_token: str
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., holds: _Optional[int] = ..., places: _Optional[int] = ..., remaining: _Optional[int] = ..., break_token: _Optional[str] = ...) -> None: ...
 
 class CheckSequencerRequest(_message.Message):
     __slots__ = ("sequencer", "text")

@@ -135,8 +135,8 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def BreakLock(self, request, context):
-        """BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-        without reason.
+        """BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+        holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

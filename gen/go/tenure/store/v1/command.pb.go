@@ -2475,7 +2475,12 @@ type BreakLock struct {
 	// Why; required.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Network address the request came from.
-	By            string `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	By string `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	// Where an earlier command of this break stopped; unset: the first. Only from cluster version 2 on.
+	From *BreakPoint `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
+	// At most so many holds and places in this command; zero, or more than one command may take away: as many as it may. Only from
+	// cluster version 2 on.
+	Most          uint32 `protobuf:"varint,7,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2545,6 +2550,84 @@ func (x *BreakLock) GetBy() string {
 	return ""
 }
 
+func (x *BreakLock) GetFrom() *BreakPoint {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *BreakLock) GetMost() uint32 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+// BreakPoint is where a break that takes several commands goes on, and of what.
+type BreakPoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision before the first command of the break. What was granted or queued later is not touched.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Number of the last hold of the lock before the first command.
+	LastLockIndex uint64 `protobuf:"varint,2,opt,name=last_lock_index,json=lastLockIndex,proto3" json:"last_lock_index,omitempty"`
+	// The holds up to this number are done.
+	AfterLockIndex uint64 `protobuf:"varint,3,opt,name=after_lock_index,json=afterLockIndex,proto3" json:"after_lock_index,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *BreakPoint) Reset() {
+	*x = BreakPoint{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BreakPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BreakPoint) ProtoMessage() {}
+
+func (x *BreakPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BreakPoint.ProtoReflect.Descriptor instead.
+func (*BreakPoint) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *BreakPoint) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *BreakPoint) GetLastLockIndex() uint64 {
+	if x != nil {
+		return x.LastLockIndex
+	}
+	return 0
+}
+
+func (x *BreakPoint) GetAfterLockIndex() uint64 {
+	if x != nil {
+		return x.AfterLockIndex
+	}
+	return 0
+}
+
 // DelayRef names one delayed hold for good.
 type DelayRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2560,7 +2643,7 @@ type DelayRef struct {
 
 func (x *DelayRef) Reset() {
 	*x = DelayRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +2655,7 @@ func (x *DelayRef) String() string {
 func (*DelayRef) ProtoMessage() {}
 
 func (x *DelayRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +2668,7 @@ func (x *DelayRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelayRef.ProtoReflect.Descriptor instead.
 func (*DelayRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DelayRef) GetKey() string {
@@ -2622,7 +2705,7 @@ type EndDelays struct {
 
 func (x *EndDelays) Reset() {
 	*x = EndDelays{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2634,7 +2717,7 @@ func (x *EndDelays) String() string {
 func (*EndDelays) ProtoMessage() {}
 
 func (x *EndDelays) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2647,7 +2730,7 @@ func (x *EndDelays) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndDelays.ProtoReflect.Descriptor instead.
 func (*EndDelays) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EndDelays) GetTerm() uint64 {
@@ -2675,7 +2758,7 @@ type GrantWaiters struct {
 
 func (x *GrantWaiters) Reset() {
 	*x = GrantWaiters{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +2770,7 @@ func (x *GrantWaiters) String() string {
 func (*GrantWaiters) ProtoMessage() {}
 
 func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +2783,7 @@ func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantWaiters.ProtoReflect.Descriptor instead.
 func (*GrantWaiters) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GrantWaiters) GetTerm() uint64 {
@@ -2725,7 +2808,7 @@ type Txn struct {
 
 func (x *Txn) Reset() {
 	*x = Txn{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2737,7 +2820,7 @@ func (x *Txn) String() string {
 func (*Txn) ProtoMessage() {}
 
 func (x *Txn) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2750,7 +2833,7 @@ func (x *Txn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Txn.ProtoReflect.Descriptor instead.
 func (*Txn) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Txn) GetCompares() []*Compare {
@@ -2799,7 +2882,7 @@ type Compare struct {
 
 func (x *Compare) Reset() {
 	*x = Compare{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2811,7 +2894,7 @@ func (x *Compare) String() string {
 func (*Compare) ProtoMessage() {}
 
 func (x *Compare) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2824,7 +2907,7 @@ func (x *Compare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compare.ProtoReflect.Descriptor instead.
 func (*Compare) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Compare) GetKey() string {
@@ -2986,7 +3069,7 @@ type Op struct {
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2998,7 +3081,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3011,7 +3094,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Op) GetKind() isOp_Kind {
@@ -3164,7 +3247,7 @@ type GetOp struct {
 
 func (x *GetOp) Reset() {
 	*x = GetOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3259,7 @@ func (x *GetOp) String() string {
 func (*GetOp) ProtoMessage() {}
 
 func (x *GetOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3272,7 @@ func (x *GetOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOp.ProtoReflect.Descriptor instead.
 func (*GetOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetOp) GetKey() string {
@@ -3212,7 +3295,7 @@ type ListOp struct {
 
 func (x *ListOp) Reset() {
 	*x = ListOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3224,7 +3307,7 @@ func (x *ListOp) String() string {
 func (*ListOp) ProtoMessage() {}
 
 func (x *ListOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3237,7 +3320,7 @@ func (x *ListOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOp.ProtoReflect.Descriptor instead.
 func (*ListOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListOp) GetPrefix() string {
@@ -3267,7 +3350,7 @@ type Compact struct {
 
 func (x *Compact) Reset() {
 	*x = Compact{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3279,7 +3362,7 @@ func (x *Compact) String() string {
 func (*Compact) ProtoMessage() {}
 
 func (x *Compact) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3292,7 +3375,7 @@ func (x *Compact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compact.ProtoReflect.Descriptor instead.
 func (*Compact) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Compact) GetRevision() uint64 {
@@ -3320,7 +3403,7 @@ type SetLimits struct {
 
 func (x *SetLimits) Reset() {
 	*x = SetLimits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3332,7 +3415,7 @@ func (x *SetLimits) String() string {
 func (*SetLimits) ProtoMessage() {}
 
 func (x *SetLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3345,7 +3428,7 @@ func (x *SetLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimits.ProtoReflect.Descriptor instead.
 func (*SetLimits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SetLimits) GetLimits() *Limits {
@@ -3398,7 +3481,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3410,7 +3493,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3423,7 +3506,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Limits) GetWaitersMax() uint32 {
@@ -3549,7 +3632,7 @@ type SetClusterVersion struct {
 
 func (x *SetClusterVersion) Reset() {
 	*x = SetClusterVersion{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3561,7 +3644,7 @@ func (x *SetClusterVersion) String() string {
 func (*SetClusterVersion) ProtoMessage() {}
 
 func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3574,7 +3657,7 @@ func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClusterVersion.ProtoReflect.Descriptor instead.
 func (*SetClusterVersion) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SetClusterVersion) GetVersion() uint32 {
@@ -3597,7 +3680,7 @@ type EndFreeze struct {
 
 func (x *EndFreeze) Reset() {
 	*x = EndFreeze{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3609,7 +3692,7 @@ func (x *EndFreeze) String() string {
 func (*EndFreeze) ProtoMessage() {}
 
 func (x *EndFreeze) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3622,7 +3705,7 @@ func (x *EndFreeze) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndFreeze.ProtoReflect.Descriptor instead.
 func (*EndFreeze) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EndFreeze) GetTerm() uint64 {
@@ -3651,7 +3734,7 @@ type PutMember struct {
 
 func (x *PutMember) Reset() {
 	*x = PutMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3663,7 +3746,7 @@ func (x *PutMember) String() string {
 func (*PutMember) ProtoMessage() {}
 
 func (x *PutMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3676,7 +3759,7 @@ func (x *PutMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutMember.ProtoReflect.Descriptor instead.
 func (*PutMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PutMember) GetMember() *Member {
@@ -3709,7 +3792,7 @@ type MakeJoinToken struct {
 
 func (x *MakeJoinToken) Reset() {
 	*x = MakeJoinToken{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3804,7 @@ func (x *MakeJoinToken) String() string {
 func (*MakeJoinToken) ProtoMessage() {}
 
 func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3817,7 @@ func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinToken.ProtoReflect.Descriptor instead.
 func (*MakeJoinToken) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MakeJoinToken) GetName() string {
@@ -3794,7 +3877,7 @@ type JoinMember struct {
 
 func (x *JoinMember) Reset() {
 	*x = JoinMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +3889,7 @@ func (x *JoinMember) String() string {
 func (*JoinMember) ProtoMessage() {}
 
 func (x *JoinMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +3902,7 @@ func (x *JoinMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinMember.ProtoReflect.Descriptor instead.
 func (*JoinMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *JoinMember) GetMember() *Member {
@@ -3849,7 +3932,7 @@ type EndJoinTokens struct {
 
 func (x *EndJoinTokens) Reset() {
 	*x = EndJoinTokens{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3861,7 +3944,7 @@ func (x *EndJoinTokens) String() string {
 func (*EndJoinTokens) ProtoMessage() {}
 
 func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3874,7 +3957,7 @@ func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJoinTokens.ProtoReflect.Descriptor instead.
 func (*EndJoinTokens) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EndJoinTokens) GetTerm() uint64 {
@@ -3904,7 +3987,7 @@ type JoinTokenRef struct {
 
 func (x *JoinTokenRef) Reset() {
 	*x = JoinTokenRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3916,7 +3999,7 @@ func (x *JoinTokenRef) String() string {
 func (*JoinTokenRef) ProtoMessage() {}
 
 func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3929,7 +4012,7 @@ func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinTokenRef.ProtoReflect.Descriptor instead.
 func (*JoinTokenRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *JoinTokenRef) GetName() string {
@@ -3958,7 +4041,7 @@ type DeleteMember struct {
 
 func (x *DeleteMember) Reset() {
 	*x = DeleteMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3970,7 +4053,7 @@ func (x *DeleteMember) String() string {
 func (*DeleteMember) ProtoMessage() {}
 
 func (x *DeleteMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3983,7 +4066,7 @@ func (x *DeleteMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMember.ProtoReflect.Descriptor instead.
 func (*DeleteMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DeleteMember) GetId() uint64 {
@@ -4028,7 +4111,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4040,7 +4123,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4053,7 +4136,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Member) GetId() uint64 {
@@ -4340,15 +4423,22 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"lock_index\x18\x04 \x01(\x04R\tlockIndex\x12\"\n" +
 	"\rto_session_id\x18\x05 \x01(\fR\vtoSessionId\x12\x19\n" +
-	"\bto_owner\x18\x06 \x01(\tR\atoOwner\"\x89\x01\n" +
+	"\bto_owner\x18\x06 \x01(\tR\atoOwner\"\xce\x01\n" +
 	"\tBreakLock\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\fR\tsessionId\x12\x19\n" +
 	"\x05owner\x18\x03 \x01(\tH\x00R\x05owner\x88\x01\x01\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x0e\n" +
-	"\x02by\x18\x05 \x01(\tR\x02byB\b\n" +
-	"\x06_owner\"`\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12/\n" +
+	"\x04from\x18\x06 \x01(\v2\x1b.tenure.store.v1.BreakPointR\x04from\x12\x12\n" +
+	"\x04most\x18\a \x01(\rR\x04mostB\b\n" +
+	"\x06_owner\"z\n" +
+	"\n" +
+	"BreakPoint\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12&\n" +
+	"\x0flast_lock_index\x18\x02 \x01(\x04R\rlastLockIndex\x12(\n" +
+	"\x10after_lock_index\x18\x03 \x01(\x04R\x0eafterLockIndex\"`\n" +
 	"\bDelayRef\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
@@ -4515,7 +4605,7 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
 	(SessionEndCause)(0),      // 1: tenure.store.v1.SessionEndCause
@@ -4543,26 +4633,27 @@ var file_tenure_store_v1_command_proto_goTypes = []any{
 	(*ReleaseLock)(nil),       // 23: tenure.store.v1.ReleaseLock
 	(*Resign)(nil),            // 24: tenure.store.v1.Resign
 	(*BreakLock)(nil),         // 25: tenure.store.v1.BreakLock
-	(*DelayRef)(nil),          // 26: tenure.store.v1.DelayRef
-	(*EndDelays)(nil),         // 27: tenure.store.v1.EndDelays
-	(*GrantWaiters)(nil),      // 28: tenure.store.v1.GrantWaiters
-	(*Txn)(nil),               // 29: tenure.store.v1.Txn
-	(*Compare)(nil),           // 30: tenure.store.v1.Compare
-	(*Op)(nil),                // 31: tenure.store.v1.Op
-	(*GetOp)(nil),             // 32: tenure.store.v1.GetOp
-	(*ListOp)(nil),            // 33: tenure.store.v1.ListOp
-	(*Compact)(nil),           // 34: tenure.store.v1.Compact
-	(*SetLimits)(nil),         // 35: tenure.store.v1.SetLimits
-	(*Limits)(nil),            // 36: tenure.store.v1.Limits
-	(*SetClusterVersion)(nil), // 37: tenure.store.v1.SetClusterVersion
-	(*EndFreeze)(nil),         // 38: tenure.store.v1.EndFreeze
-	(*PutMember)(nil),         // 39: tenure.store.v1.PutMember
-	(*MakeJoinToken)(nil),     // 40: tenure.store.v1.MakeJoinToken
-	(*JoinMember)(nil),        // 41: tenure.store.v1.JoinMember
-	(*EndJoinTokens)(nil),     // 42: tenure.store.v1.EndJoinTokens
-	(*JoinTokenRef)(nil),      // 43: tenure.store.v1.JoinTokenRef
-	(*DeleteMember)(nil),      // 44: tenure.store.v1.DeleteMember
-	(*Member)(nil),            // 45: tenure.store.v1.Member
+	(*BreakPoint)(nil),        // 26: tenure.store.v1.BreakPoint
+	(*DelayRef)(nil),          // 27: tenure.store.v1.DelayRef
+	(*EndDelays)(nil),         // 28: tenure.store.v1.EndDelays
+	(*GrantWaiters)(nil),      // 29: tenure.store.v1.GrantWaiters
+	(*Txn)(nil),               // 30: tenure.store.v1.Txn
+	(*Compare)(nil),           // 31: tenure.store.v1.Compare
+	(*Op)(nil),                // 32: tenure.store.v1.Op
+	(*GetOp)(nil),             // 33: tenure.store.v1.GetOp
+	(*ListOp)(nil),            // 34: tenure.store.v1.ListOp
+	(*Compact)(nil),           // 35: tenure.store.v1.Compact
+	(*SetLimits)(nil),         // 36: tenure.store.v1.SetLimits
+	(*Limits)(nil),            // 37: tenure.store.v1.Limits
+	(*SetClusterVersion)(nil), // 38: tenure.store.v1.SetClusterVersion
+	(*EndFreeze)(nil),         // 39: tenure.store.v1.EndFreeze
+	(*PutMember)(nil),         // 40: tenure.store.v1.PutMember
+	(*MakeJoinToken)(nil),     // 41: tenure.store.v1.MakeJoinToken
+	(*JoinMember)(nil),        // 42: tenure.store.v1.JoinMember
+	(*EndJoinTokens)(nil),     // 43: tenure.store.v1.EndJoinTokens
+	(*JoinTokenRef)(nil),      // 44: tenure.store.v1.JoinTokenRef
+	(*DeleteMember)(nil),      // 45: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 46: tenure.store.v1.Member
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	5,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
@@ -4575,24 +4666,24 @@ var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	16, // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
 	17, // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
 	18, // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	29, // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
+	30, // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
 	19, // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
 	20, // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
 	22, // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
 	23, // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
 	25, // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
-	27, // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
-	28, // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
-	34, // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
-	35, // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
-	37, // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
+	28, // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
+	29, // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
+	35, // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
+	36, // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
+	38, // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
 	24, // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
-	38, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
-	39, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	44, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	40, // 25: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	41, // 26: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	42, // 27: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	39, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
+	40, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
+	45, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	41, // 25: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	42, // 26: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	43, // 27: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
 	8,  // 28: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
 	9,  // 29: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
 	11, // 30: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
@@ -4607,29 +4698,30 @@ var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	21, // 39: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
 	10, // 40: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
 	10, // 41: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	26, // 42: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	30, // 43: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	31, // 44: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	31, // 45: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	3,  // 46: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	7,  // 47: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	32, // 48: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	16, // 49: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	17, // 50: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	18, // 51: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	19, // 52: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	23, // 53: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	7,  // 54: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	33, // 55: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	36, // 56: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	45, // 57: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	45, // 58: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	43, // 59: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	60, // [60:60] is the sub-list for method output_type
-	60, // [60:60] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	26, // 42: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	27, // 43: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	31, // 44: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	32, // 45: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	32, // 46: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	3,  // 47: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	7,  // 48: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	33, // 49: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	16, // 50: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	17, // 51: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	18, // 52: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	19, // 53: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	23, // 54: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	7,  // 55: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	34, // 56: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	37, // 57: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	46, // 58: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	46, // 59: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	44, // 60: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	61, // [61:61] is the sub-list for method output_type
+	61, // [61:61] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -4678,7 +4770,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*ReleaseLock_Delete)(nil),
 	}
 	file_tenure_store_v1_command_proto_msgTypes[21].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[26].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[27].OneofWrappers = []any{
 		(*Compare_Value)(nil),
 		(*Compare_ModRevision)(nil),
 		(*Compare_CreateRevision)(nil),
@@ -4687,7 +4779,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Compare_HeldBySessionId)(nil),
 		(*Compare_Guard)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[27].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[28].OneofWrappers = []any{
 		(*Op_Get)(nil),
 		(*Op_Put)(nil),
 		(*Op_Delete)(nil),
@@ -4697,14 +4789,14 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Op_Check)(nil),
 		(*Op_List)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[32].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

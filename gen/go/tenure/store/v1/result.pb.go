@@ -2653,7 +2653,11 @@ type BreakLockResult struct {
 	// Holds taken away.
 	Holds uint32 `protobuf:"varint,1,opt,name=holds,proto3" json:"holds,omitempty"`
 	// Places taken away.
-	Places        uint32 `protobuf:"varint,2,opt,name=places,proto3" json:"places,omitempty"`
+	Places uint32 `protobuf:"varint,2,opt,name=places,proto3" json:"places,omitempty"`
+	// Holds and places that are left for further commands of the same break.
+	Remaining uint32 `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// Where the next one goes on; unset when nothing remains.
+	Next          *BreakPoint `protobuf:"bytes,4,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2700,6 +2704,20 @@ func (x *BreakLockResult) GetPlaces() uint32 {
 		return x.Places
 	}
 	return 0
+}
+
+func (x *BreakLockResult) GetRemaining() uint32 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+func (x *BreakLockResult) GetNext() *BreakPoint {
+	if x != nil {
+		return x.Next
+	}
+	return nil
 }
 
 // CompactResult tells how far history is forgotten.
@@ -2916,10 +2934,12 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x04lock\x18\x03 \x01(\v2\x1a.tenure.store.v1.LockStateR\x04lock\"`\n" +
 	"\x10CancelWaitResult\x12\x1c\n" +
 	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12.\n" +
-	"\x04hold\x18\x02 \x01(\v2\x1a.tenure.store.v1.HoldStateR\x04hold\"?\n" +
+	"\x04hold\x18\x02 \x01(\v2\x1a.tenure.store.v1.HoldStateR\x04hold\"\x8e\x01\n" +
 	"\x0fBreakLockResult\x12\x14\n" +
 	"\x05holds\x18\x01 \x01(\rR\x05holds\x12\x16\n" +
-	"\x06places\x18\x02 \x01(\rR\x06places\"R\n" +
+	"\x06places\x18\x02 \x01(\rR\x06places\x12\x1c\n" +
+	"\tremaining\x18\x03 \x01(\rR\tremaining\x12/\n" +
+	"\x04next\x18\x04 \x01(\v2\x1b.tenure.store.v1.BreakPointR\x04next\"R\n" +
 	"\rCompactResult\x12-\n" +
 	"\x12compacted_revision\x18\x01 \x01(\x04R\x11compactedRevision\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more*\xa6\t\n" +
@@ -3099,6 +3119,7 @@ var file_tenure_store_v1_result_proto_goTypes = []any{
 	(*BreakLockResult)(nil),       // 23: tenure.store.v1.BreakLockResult
 	(*CompactResult)(nil),         // 24: tenure.store.v1.CompactResult
 	(LockMode)(0),                 // 25: tenure.store.v1.LockMode
+	(*BreakPoint)(nil),            // 26: tenure.store.v1.BreakPoint
 }
 var file_tenure_store_v1_result_proto_depIdxs = []int32{
 	25, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
@@ -3143,11 +3164,12 @@ var file_tenure_store_v1_result_proto_depIdxs = []int32{
 	18, // 39: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
 	18, // 40: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
 	17, // 41: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	26, // 42: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
+	43, // [43:43] is the sub-list for method output_type
+	43, // [43:43] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_result_proto_init() }

@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     sessionId_ = "";
     owner_ = "";
     reason_ = "";
+    breakToken_ = "";
   }
 
   @java.lang.Override
@@ -252,7 +253,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CallOptions options_;
   /**
    * <pre>
-   * Advanced; idempotency_key and guards apply.
+   * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -264,7 +265,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; idempotency_key and guards apply.
+   * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -276,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Advanced; idempotency_key and guards apply.
+   * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -284,6 +285,55 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public io.tenure.v1.CallOptionsOrBuilder getOptionsOrBuilder() {
     return options_ == null ? io.tenure.v1.CallOptions.getDefaultInstance() : options_;
+  }
+
+  public static final int BREAK_TOKEN_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object breakToken_ = "";
+  /**
+   * <pre>
+   * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+   * as before. Empty: a new break.
+   * </pre>
+   *
+   * <code>string break_token = 6 [json_name = "breakToken"];</code>
+   * @return The breakToken.
+   */
+  @java.lang.Override
+  public java.lang.String getBreakToken() {
+    java.lang.Object ref = breakToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      breakToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+   * as before. Empty: a new break.
+   * </pre>
+   *
+   * <code>string break_token = 6 [json_name = "breakToken"];</code>
+   * @return The bytes for breakToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getBreakTokenBytes() {
+    java.lang.Object ref = breakToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      breakToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -315,6 +365,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(5, getOptions());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(breakToken_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, breakToken_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -339,6 +392,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getOptions());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(breakToken_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, breakToken_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -371,6 +427,8 @@ private static final long serialVersionUID = 0L;
       if (!getOptions()
           .equals(other.getOptions())) return false;
     }
+    if (!getBreakToken()
+        .equals(other.getBreakToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -396,6 +454,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + OPTIONS_FIELD_NUMBER;
       hash = (53 * hash) + getOptions().hashCode();
     }
+    hash = (37 * hash) + BREAK_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getBreakToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -546,6 +606,7 @@ private static final long serialVersionUID = 0L;
         optionsBuilder_.dispose();
         optionsBuilder_ = null;
       }
+      breakToken_ = "";
       return this;
     }
 
@@ -598,6 +659,9 @@ private static final long serialVersionUID = 0L;
             ? options_
             : optionsBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.breakToken_ = breakToken_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -669,6 +733,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasOptions()) {
         mergeOptions(other.getOptions());
       }
+      if (!other.getBreakToken().isEmpty()) {
+        breakToken_ = other.breakToken_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -722,6 +791,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              breakToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1123,7 +1197,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CallOptions, io.tenure.v1.CallOptions.Builder, io.tenure.v1.CallOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1134,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1149,7 +1223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1169,7 +1243,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1187,7 +1261,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1212,7 +1286,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1229,7 +1303,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1241,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1256,7 +1330,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Advanced; idempotency_key and guards apply.
+     * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
      * </pre>
      *
      * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -1273,6 +1347,103 @@ private static final long serialVersionUID = 0L;
         options_ = null;
       }
       return optionsBuilder_;
+    }
+
+    private java.lang.Object breakToken_ = "";
+    /**
+     * <pre>
+     * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+     * as before. Empty: a new break.
+     * </pre>
+     *
+     * <code>string break_token = 6 [json_name = "breakToken"];</code>
+     * @return The breakToken.
+     */
+    public java.lang.String getBreakToken() {
+      java.lang.Object ref = breakToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        breakToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+     * as before. Empty: a new break.
+     * </pre>
+     *
+     * <code>string break_token = 6 [json_name = "breakToken"];</code>
+     * @return The bytes for breakToken.
+     */
+    public com.google.protobuf.ByteString
+        getBreakTokenBytes() {
+      java.lang.Object ref = breakToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        breakToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+     * as before. Empty: a new break.
+     * </pre>
+     *
+     * <code>string break_token = 6 [json_name = "breakToken"];</code>
+     * @param value The breakToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBreakToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      breakToken_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+     * as before. Empty: a new break.
+     * </pre>
+     *
+     * <code>string break_token = 6 [json_name = "breakToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBreakToken() {
+      breakToken_ = getDefaultInstance().getBreakToken();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+     * as before. Empty: a new break.
+     * </pre>
+     *
+     * <code>string break_token = 6 [json_name = "breakToken"];</code>
+     * @param value The bytes for breakToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBreakTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      breakToken_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -99,7 +99,7 @@ public interface BreakLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Advanced; idempotency_key and guards apply.
+   * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -108,7 +108,7 @@ public interface BreakLockRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * Advanced; idempotency_key and guards apply.
+   * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
@@ -117,10 +117,32 @@ public interface BreakLockRequestOrBuilder extends
   io.tenure.v1.CallOptions getOptions();
   /**
    * <pre>
-   * Advanced; idempotency_key and guards apply.
+   * Advanced; idempotency_key and guards apply. A call that continues a break has its own idempotency_key.
    * </pre>
    *
    * <code>.tenure.v1.CallOptions options = 5 [json_name = "options"];</code>
    */
   io.tenure.v1.CallOptionsOrBuilder getOptionsOrBuilder();
+
+  /**
+   * <pre>
+   * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+   * as before. Empty: a new break.
+   * </pre>
+   *
+   * <code>string break_token = 6 [json_name = "breakToken"];</code>
+   * @return The breakToken.
+   */
+  java.lang.String getBreakToken();
+  /**
+   * <pre>
+   * Continues a break of which something remains: the break_token of its last response. All other fields must be the same
+   * as before. Empty: a new break.
+   * </pre>
+   *
+   * <code>string break_token = 6 [json_name = "breakToken"];</code>
+   * @return The bytes for breakToken.
+   */
+  com.google.protobuf.ByteString
+      getBreakTokenBytes();
 }

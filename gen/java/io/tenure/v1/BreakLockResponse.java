@@ -6,7 +6,8 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * BreakLockResponse reports what was taken away.
+ * BreakLockResponse reports what was taken away. One call takes away at most 1 024 holds and places; if any remain, the next
+ * call continues the break.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.BreakLockResponse}
@@ -21,6 +22,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private BreakLockResponse() {
+    breakToken_ = "";
   }
 
   @java.lang.Override
@@ -112,6 +114,69 @@ private static final long serialVersionUID = 0L;
     return places_;
   }
 
+  public static final int REMAINING_FIELD_NUMBER = 4;
+  private int remaining_ = 0;
+  /**
+   * <pre>
+   * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
+   * then is not touched.
+   * </pre>
+   *
+   * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
+   * @return The remaining.
+   */
+  @java.lang.Override
+  public int getRemaining() {
+    return remaining_;
+  }
+
+  public static final int BREAK_TOKEN_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object breakToken_ = "";
+  /**
+   * <pre>
+   * Token for the call that continues the break; empty when nothing remains.
+   * </pre>
+   *
+   * <code>string break_token = 5 [json_name = "breakToken"];</code>
+   * @return The breakToken.
+   */
+  @java.lang.Override
+  public java.lang.String getBreakToken() {
+    java.lang.Object ref = breakToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      breakToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Token for the call that continues the break; empty when nothing remains.
+   * </pre>
+   *
+   * <code>string break_token = 5 [json_name = "breakToken"];</code>
+   * @return The bytes for breakToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getBreakTokenBytes() {
+    java.lang.Object ref = breakToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      breakToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -135,6 +200,12 @@ private static final long serialVersionUID = 0L;
     if (places_ != 0) {
       output.writeUInt32(3, places_);
     }
+    if (remaining_ != 0) {
+      output.writeUInt32(4, remaining_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(breakToken_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, breakToken_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -155,6 +226,13 @@ private static final long serialVersionUID = 0L;
     if (places_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(3, places_);
+    }
+    if (remaining_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(4, remaining_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(breakToken_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, breakToken_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -180,6 +258,10 @@ private static final long serialVersionUID = 0L;
         != other.getHolds()) return false;
     if (getPlaces()
         != other.getPlaces()) return false;
+    if (getRemaining()
+        != other.getRemaining()) return false;
+    if (!getBreakToken()
+        .equals(other.getBreakToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -199,6 +281,10 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getHolds();
     hash = (37 * hash) + PLACES_FIELD_NUMBER;
     hash = (53 * hash) + getPlaces();
+    hash = (37 * hash) + REMAINING_FIELD_NUMBER;
+    hash = (53 * hash) + getRemaining();
+    hash = (37 * hash) + BREAK_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getBreakToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -298,7 +384,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * BreakLockResponse reports what was taken away.
+   * BreakLockResponse reports what was taken away. One call takes away at most 1 024 holds and places; if any remain, the next
+   * call continues the break.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.BreakLockResponse}
@@ -347,6 +434,8 @@ private static final long serialVersionUID = 0L;
       }
       holds_ = 0;
       places_ = 0;
+      remaining_ = 0;
+      breakToken_ = "";
       return this;
     }
 
@@ -392,6 +481,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.places_ = places_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.remaining_ = remaining_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.breakToken_ = breakToken_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -449,6 +544,14 @@ private static final long serialVersionUID = 0L;
       if (other.getPlaces() != 0) {
         setPlaces(other.getPlaces());
       }
+      if (other.getRemaining() != 0) {
+        setRemaining(other.getRemaining());
+      }
+      if (!other.getBreakToken().isEmpty()) {
+        breakToken_ = other.breakToken_;
+        bitField0_ |= 0x00000010;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -492,6 +595,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              remaining_ = input.readUInt32();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 42: {
+              breakToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -750,6 +863,145 @@ private static final long serialVersionUID = 0L;
     public Builder clearPlaces() {
       bitField0_ = (bitField0_ & ~0x00000004);
       places_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int remaining_ ;
+    /**
+     * <pre>
+     * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
+     * then is not touched.
+     * </pre>
+     *
+     * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
+     * @return The remaining.
+     */
+    @java.lang.Override
+    public int getRemaining() {
+      return remaining_;
+    }
+    /**
+     * <pre>
+     * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
+     * then is not touched.
+     * </pre>
+     *
+     * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
+     * @param value The remaining to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemaining(int value) {
+
+      remaining_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
+     * then is not touched.
+     * </pre>
+     *
+     * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemaining() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      remaining_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object breakToken_ = "";
+    /**
+     * <pre>
+     * Token for the call that continues the break; empty when nothing remains.
+     * </pre>
+     *
+     * <code>string break_token = 5 [json_name = "breakToken"];</code>
+     * @return The breakToken.
+     */
+    public java.lang.String getBreakToken() {
+      java.lang.Object ref = breakToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        breakToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Token for the call that continues the break; empty when nothing remains.
+     * </pre>
+     *
+     * <code>string break_token = 5 [json_name = "breakToken"];</code>
+     * @return The bytes for breakToken.
+     */
+    public com.google.protobuf.ByteString
+        getBreakTokenBytes() {
+      java.lang.Object ref = breakToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        breakToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Token for the call that continues the break; empty when nothing remains.
+     * </pre>
+     *
+     * <code>string break_token = 5 [json_name = "breakToken"];</code>
+     * @param value The breakToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBreakToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      breakToken_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Token for the call that continues the break; empty when nothing remains.
+     * </pre>
+     *
+     * <code>string break_token = 5 [json_name = "breakToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBreakToken() {
+      breakToken_ = getDefaultInstance().getBreakToken();
+      bitField0_ = (bitField0_ & ~0x00000010);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Token for the call that continues the break; empty when nothing remains.
+     * </pre>
+     *
+     * <code>string break_token = 5 [json_name = "breakToken"];</code>
+     * @param value The bytes for breakToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBreakTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      breakToken_ = value;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }

@@ -54,4 +54,35 @@ public interface BreakLockResponseOrBuilder extends
    * @return The places.
    */
   int getPlaces();
+
+  /**
+   * <pre>
+   * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
+   * then is not touched.
+   * </pre>
+   *
+   * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
+   * @return The remaining.
+   */
+  int getRemaining();
+
+  /**
+   * <pre>
+   * Token for the call that continues the break; empty when nothing remains.
+   * </pre>
+   *
+   * <code>string break_token = 5 [json_name = "breakToken"];</code>
+   * @return The breakToken.
+   */
+  java.lang.String getBreakToken();
+  /**
+   * <pre>
+   * Token for the call that continues the break; empty when nothing remains.
+   * </pre>
+   *
+   * <code>string break_token = 5 [json_name = "breakToken"];</code>
+   * @return The bytes for breakToken.
+   */
+  com.google.protobuf.ByteString
+      getBreakTokenBytes();
 }

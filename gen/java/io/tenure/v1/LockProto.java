@@ -219,55 +219,57 @@ public final class LockProto {
       "ocksResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
       ".ResponseHeaderR\006header\022%\n\005locks\030\002 \003(\0132\017" +
       ".tenure.v1.LockR\005locks\022&\n\017next_page_toke" +
-      "n\030\003 \001(\tR\rnextPageToken\"\262\001\n\020BreakLockRequ" +
+      "n\030\003 \001(\tR\rnextPageToken\"\323\001\n\020BreakLockRequ" +
       "est\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nsession_id\030\002 \001(" +
       "\tR\tsessionId\022\031\n\005owner\030\003 \001(\tH\000R\005owner\210\001\001\022" +
       "\026\n\006reason\030\004 \001(\tR\006reason\0220\n\007options\030\005 \001(\013" +
-      "2\026.tenure.v1.CallOptionsR\007optionsB\010\n\006_ow" +
-      "ner\"t\n\021BreakLockResponse\0221\n\006header\030\001 \001(\013" +
-      "2\031.tenure.v1.ResponseHeaderR\006header\022\024\n\005h" +
-      "olds\030\002 \001(\rR\005holds\022\026\n\006places\030\003 \001(\rR\006place" +
-      "s\"l\n\025CheckSequencerRequest\0224\n\tsequencer\030" +
-      "\001 \001(\0132\024.tenure.v1.SequencerH\000R\tsequencer" +
-      "\022\024\n\004text\030\002 \001(\tH\000R\004textB\007\n\005proof\"\206\001\n\026Chec" +
-      "kSequencerResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
+      "2\026.tenure.v1.CallOptionsR\007options\022\037\n\013bre" +
+      "ak_token\030\006 \001(\tR\nbreakTokenB\010\n\006_owner\"\263\001\n" +
+      "\021BreakLockResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
       "ure.v1.ResponseHeaderR\006header\022\024\n\005holds\030\002" +
-      " \001(\010R\005holds\022#\n\004lock\030\003 \001(\0132\017.tenure.v1.Lo" +
-      "ckR\004lock*\223\003\n\014HoldEndCause\022\036\n\032HOLD_END_CA" +
-      "USE_UNSPECIFIED\020\000\022\033\n\027HOLD_END_CAUSE_RELE" +
-      "ASED\020\001\022\"\n\036HOLD_END_CAUSE_SESSION_EXPIRED" +
-      "\020\002\022$\n HOLD_END_CAUSE_SESSION_DESTROYED\020\003" +
-      "\022!\n\035HOLD_END_CAUSE_SESSION_FORCED\020\004\022\031\n\025H" +
-      "OLD_END_CAUSE_BROKEN\020\005\022\037\n\033HOLD_END_CAUSE" +
-      "_CHECK_FAILED\020\006\022\033\n\027HOLD_END_CAUSE_RESTOR" +
-      "ED\020\007\022\033\n\027HOLD_END_CAUSE_RESIGNED\020\010\022!\n\035HOL" +
-      "D_END_CAUSE_FORCE_RELEASED\020\t\022!\n\035HOLD_END" +
-      "_CAUSE_SESSION_CLOSED\020\n\022\035\n\031HOLD_END_CAUS" +
-      "E_TAKEN_OVER\020\013*\247\001\n\014WaitEndCause\022\036\n\032WAIT_" +
-      "END_CAUSE_UNSPECIFIED\020\000\022\034\n\030WAIT_END_CAUS" +
-      "E_CANCELLED\020\001\022\034\n\030WAIT_END_CAUSE_TIMED_OU" +
-      "T\020\002\022 \n\034WAIT_END_CAUSE_SESSION_ENDED\020\003\022\031\n" +
-      "\025WAIT_END_CAUSE_BROKEN\020\0042\366\004\n\013LockService" +
-      "\022N\n\013AcquireLock\022\035.tenure.v1.AcquireLockR" +
-      "equest\032\036.tenure.v1.AcquireLockResponse0\001" +
-      "\022U\n\016TryAcquireLock\022 .tenure.v1.TryAcquir" +
-      "eLockRequest\032!.tenure.v1.TryAcquireLockR" +
-      "esponse\022I\n\nCancelWait\022\034.tenure.v1.Cancel" +
-      "WaitRequest\032\035.tenure.v1.CancelWaitRespon" +
-      "se\022L\n\013ReleaseLock\022\035.tenure.v1.ReleaseLoc" +
-      "kRequest\032\036.tenure.v1.ReleaseLockResponse" +
-      "\022@\n\007GetLock\022\031.tenure.v1.GetLockRequest\032\032" +
-      ".tenure.v1.GetLockResponse\022F\n\tListLocks\022" +
-      "\033.tenure.v1.ListLocksRequest\032\034.tenure.v1" +
-      ".ListLocksResponse\022F\n\tBreakLock\022\033.tenure" +
-      ".v1.BreakLockRequest\032\034.tenure.v1.BreakLo" +
-      "ckResponse\022U\n\016CheckSequencer\022 .tenure.v1" +
-      ".CheckSequencerRequest\032!.tenure.v1.Check" +
-      "SequencerResponseB\225\001\n\014io.tenure.v1B\tLock" +
-      "ProtoP\001Z5github.com/tenure-io/tenure/gen" +
-      "/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1" +
-      "\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nT" +
-      "enure::V1b\006proto3"
+      " \001(\rR\005holds\022\026\n\006places\030\003 \001(\rR\006places\022\034\n\tr" +
+      "emaining\030\004 \001(\rR\tremaining\022\037\n\013break_token" +
+      "\030\005 \001(\tR\nbreakToken\"l\n\025CheckSequencerRequ" +
+      "est\0224\n\tsequencer\030\001 \001(\0132\024.tenure.v1.Seque" +
+      "ncerH\000R\tsequencer\022\024\n\004text\030\002 \001(\tH\000R\004textB" +
+      "\007\n\005proof\"\206\001\n\026CheckSequencerResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022\024\n\005holds\030\002 \001(\010R\005holds\022#\n\004lock\030\003 \001" +
+      "(\0132\017.tenure.v1.LockR\004lock*\223\003\n\014HoldEndCau" +
+      "se\022\036\n\032HOLD_END_CAUSE_UNSPECIFIED\020\000\022\033\n\027HO" +
+      "LD_END_CAUSE_RELEASED\020\001\022\"\n\036HOLD_END_CAUS" +
+      "E_SESSION_EXPIRED\020\002\022$\n HOLD_END_CAUSE_SE" +
+      "SSION_DESTROYED\020\003\022!\n\035HOLD_END_CAUSE_SESS" +
+      "ION_FORCED\020\004\022\031\n\025HOLD_END_CAUSE_BROKEN\020\005\022" +
+      "\037\n\033HOLD_END_CAUSE_CHECK_FAILED\020\006\022\033\n\027HOLD" +
+      "_END_CAUSE_RESTORED\020\007\022\033\n\027HOLD_END_CAUSE_" +
+      "RESIGNED\020\010\022!\n\035HOLD_END_CAUSE_FORCE_RELEA" +
+      "SED\020\t\022!\n\035HOLD_END_CAUSE_SESSION_CLOSED\020\n" +
+      "\022\035\n\031HOLD_END_CAUSE_TAKEN_OVER\020\013*\247\001\n\014Wait" +
+      "EndCause\022\036\n\032WAIT_END_CAUSE_UNSPECIFIED\020\000" +
+      "\022\034\n\030WAIT_END_CAUSE_CANCELLED\020\001\022\034\n\030WAIT_E" +
+      "ND_CAUSE_TIMED_OUT\020\002\022 \n\034WAIT_END_CAUSE_S" +
+      "ESSION_ENDED\020\003\022\031\n\025WAIT_END_CAUSE_BROKEN\020" +
+      "\0042\366\004\n\013LockService\022N\n\013AcquireLock\022\035.tenur" +
+      "e.v1.AcquireLockRequest\032\036.tenure.v1.Acqu" +
+      "ireLockResponse0\001\022U\n\016TryAcquireLock\022 .te" +
+      "nure.v1.TryAcquireLockRequest\032!.tenure.v" +
+      "1.TryAcquireLockResponse\022I\n\nCancelWait\022\034" +
+      ".tenure.v1.CancelWaitRequest\032\035.tenure.v1" +
+      ".CancelWaitResponse\022L\n\013ReleaseLock\022\035.ten" +
+      "ure.v1.ReleaseLockRequest\032\036.tenure.v1.Re" +
+      "leaseLockResponse\022@\n\007GetLock\022\031.tenure.v1" +
+      ".GetLockRequest\032\032.tenure.v1.GetLockRespo" +
+      "nse\022F\n\tListLocks\022\033.tenure.v1.ListLocksRe" +
+      "quest\032\034.tenure.v1.ListLocksResponse\022F\n\tB" +
+      "reakLock\022\033.tenure.v1.BreakLockRequest\032\034." +
+      "tenure.v1.BreakLockResponse\022U\n\016CheckSequ" +
+      "encer\022 .tenure.v1.CheckSequencerRequest\032" +
+      "!.tenure.v1.CheckSequencerResponseB\225\001\n\014i" +
+      "o.tenure.v1B\tLockProtoP\001Z5github.com/ten" +
+      "ure-io/tenure/gen/go/tenure/v1;tenurev1\242" +
+      "\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V" +
+      "1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -384,13 +386,13 @@ public final class LockProto {
     internal_static_tenure_v1_BreakLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BreakLockRequest_descriptor,
-        new java.lang.String[] { "Key", "SessionId", "Owner", "Reason", "Options", });
+        new java.lang.String[] { "Key", "SessionId", "Owner", "Reason", "Options", "BreakToken", });
     internal_static_tenure_v1_BreakLockResponse_descriptor =
       getDescriptor().getMessageTypes().get(18);
     internal_static_tenure_v1_BreakLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BreakLockResponse_descriptor,
-        new java.lang.String[] { "Header", "Holds", "Places", });
+        new java.lang.String[] { "Header", "Holds", "Places", "Remaining", "BreakToken", });
     internal_static_tenure_v1_CheckSequencerRequest_descriptor =
       getDescriptor().getMessageTypes().get(19);
     internal_static_tenure_v1_CheckSequencerRequest_fieldAccessorTable = new

@@ -402,8 +402,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-     * without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+     * holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     default void breakLock(io.tenure.v1.BreakLockRequest request,
@@ -535,8 +535,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-     * without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+     * holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public void breakLock(io.tenure.v1.BreakLockRequest request,
@@ -651,8 +651,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-     * without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+     * holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public io.tenure.v1.BreakLockResponse breakLock(io.tenure.v1.BreakLockRequest request) throws io.grpc.StatusException {
@@ -764,8 +764,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-     * without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+     * holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public io.tenure.v1.BreakLockResponse breakLock(io.tenure.v1.BreakLockRequest request) {
@@ -867,8 +867,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. Errors: INVALID_ARGUMENT
-     * without reason.
+     * BreakLock takes a lock away from its holders; it is for operators. The lock-delay applies. If the lock has very many
+     * holders, it takes several calls; see `remaining`. Errors: INVALID_ARGUMENT without reason.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.BreakLockResponse> breakLock(
