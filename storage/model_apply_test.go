@@ -427,25 +427,3 @@ func (m *model) resign(r *storev1.Resign) string {
 	m.grantTouched()
 	return "true"
 }
-
-func (m *model) breakLock(b *storev1.BreakLock) string {
-	l := m.lock(b.GetKey())
-	named := func(session, owner string) bool {
-		return session == string(b.GetSessionId()) && (b.Owner == nil || b.GetOwner() == owner)
-	}
-	holds, places := 0, 0
-	for _, h := range slices.Clone(l.holds) {
-		if !h.delayed && (len(b.GetSessionId()) == 0 || named(h.session, h.owner)) {
-			m.end(b.GetKey(), l, h.session, h.owner, m.sessions[h.session].delay)
-			holds++
-		}
-	}
-	for i, w := range slices.Backward(slices.Clone(l.queue)) {
-		if len(b.GetSessionId()) > 0 && named(w.session, w.owner) {
-			m.leave(b.GetKey(), l, i)
-			places++
-		}
-	}
-	m.grantTouched()
-	return fmt.Sprint(holds, places)
-}

@@ -56,7 +56,11 @@ func runModel(t *testing.T, seed uint64, commands int) {
 		if got := answer(result); got != want {
 			t.Fatalf("command %d %s: got answer %q, want %q", i, prototext.Format(cmd), got, want)
 		}
+		g.answered(cmd, result)
 		answers[kindOf(cmd, result)]++
+		if cmd.GetBreakLock().GetFrom() != nil {
+			answers["a break goes on"]++
+		}
 		if i%stride == 0 || i > commands-50 {
 			if got, want := stateOf(t, store), m.state(); got != want {
 				t.Fatalf("after command %d %s: got state\n%swant\n%s", i, prototext.Format(cmd), got, want)
@@ -80,6 +84,7 @@ func checkFloors(t *testing.T, commands int, answers map[string]int) {
 		"Txn ok", "AcquireLock ok", "CancelWait ok", "EndWaits ok", "ReleaseLock ok", "Resign ok", "BreakLock ok", "EndDelays ok",
 		"Compact ok", "SetLimits ok", "REQUEST_ID_REUSED", "SESSION_EXPIRED", "SESSION_SUPERSEDED", "LOCK_MODE_MISMATCH",
 		"REVISION_COMPACTED", "FENCING_TOKEN_STALE", "TERM_MISMATCH", "COMPARE_FAILED", "LOCK_HELD", "LOCK_NOT_HELD", "INVALID_COMMAND",
+		"a break goes on",
 	} {
 		if answers[what] == 0 {
 			t.Errorf("%s never happened; got %v", what, answers)
@@ -132,7 +137,7 @@ func answer(r *storev1.Result) string {
 	case *storev1.Result_CancelWait:
 		what = fmt.Sprint(k.CancelWait.GetCancelled(), k.CancelWait.GetHold() != nil)
 	case *storev1.Result_BreakLock:
-		what = fmt.Sprint(k.BreakLock.GetHolds(), k.BreakLock.GetPlaces())
+		what = fmt.Sprint(k.BreakLock.GetHolds(), k.BreakLock.GetPlaces(), k.BreakLock.GetRemaining())
 	}
 	return fmt.Sprintf("%d %t %s", r.GetRevision(), r.GetChanged(), what)
 }

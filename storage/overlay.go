@@ -208,6 +208,14 @@ func (o *overlay) rollback() { o.rollbackTo(0) }
 // mark returns a point in the present command to which rollbackTo can come back.
 func (o *overlay) mark() int { return len(o.journal) }
 
+// writtenSince returns the bytes of the rows that the present command wrote behind a mark.
+func (o *overlay) writtenSince(mark int) (bytes uint64) {
+	for _, u := range o.journal[mark:] {
+		bytes += u.wrote.size()
+	}
+	return bytes
+}
+
 // rollbackTo takes back the writes of the present command behind a mark.
 func (o *overlay) rollbackTo(mark int) {
 	for _, u := range slices.Backward(o.journal[mark:]) {

@@ -145,22 +145,6 @@ func (g *generator) resign() *storev1.Resign {
 	return r
 }
 
-func (g *generator) breakLock() *storev1.BreakLock {
-	h := g.holder()
-	b := &storev1.BreakLock{Key: h.GetKey(), Reason: "why"}
-	switch g.rng.IntN(4) {
-	case 0:
-	case 1:
-		b.SessionId = g.waiter(h.GetKey()).Record.GetSessionId()
-	case 2:
-		b.SessionId = h.GetSessionId()
-	default:
-		b.SessionId = h.GetSessionId()
-		b.Owner = new(h.GetOwner())
-	}
-	return b
-}
-
 func (g *generator) guard() *storev1.Guard {
 	switch g.rng.IntN(4) {
 	case 0:

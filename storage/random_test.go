@@ -25,6 +25,8 @@ type generator struct {
 	next  uint64 // number of the next session
 	alive []uint64
 
+	breaks []*storev1.BreakLock // that go on
+
 	requests uint64             // number of the last request id
 	sent     []*storev1.Command // that may be sent again
 }

@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,11 +48,25 @@ func parseLockCommand(w *words, verb string, cmd *storev1.Command) bool {
 		if w.has("owner") {
 			b.Owner = new(w.str("owner"))
 		}
+		b.Most = uint32(w.num("most"))
+		if w.has("from") {
+			b.From = parseBreakPoint(w)
+		}
 		cmd.Kind = &storev1.Command_BreakLock{BreakLock: b}
 	default:
 		return false
 	}
 	return true
+}
+
+// parseBreakPoint reads REVISION:LAST:AFTER, as a break that left something answers it.
+func parseBreakPoint(w *words) *storev1.BreakPoint {
+	w.t.Helper()
+	p := &storev1.BreakPoint{}
+	if _, err := fmt.Sscanf(w.str("from"), "%d:%d:%d", &p.Revision, &p.LastLockIndex, &p.AfterLockIndex); err != nil {
+		w.t.Fatalf("from=REVISION:LAST:AFTER: %v", err)
+	}
+	return p
 }
 
 func parseAcquire(w *words) *storev1.AcquireLock {

@@ -25,6 +25,10 @@ func ClusterVersions() (oldest, newest uint32) { return clusterVersionMin, clust
 // in any case, and older programs do not know the question.
 func KeepsKeys(version uint32) bool { return version >= version2 }
 
+// BreaksInSteps reports whether the break of a lock with very many holders takes several commands under a cluster version. Older
+// programs do not know those that go on.
+func BreaksInSteps(version uint32) bool { return version >= version2 }
+
 // KnowsJoinTokens reports whether a cluster version has join tokens, without which nobody joins.
 func KnowsJoinTokens(version uint32) bool { return version >= version2 }
 

@@ -186,13 +186,23 @@ func operate(c *client) {
 			c.compact(think)
 			return
 		}
-		key := pick(c, c.w.plan.locks()...)
-		op := &check.Op{Kind: check.KindBreak, Key: key}
-		c.change(op, &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: &storev1.BreakLock{
-			Key: key, Reason: "simulated",
-		}}}, func(reply) { think() })
+		c.breakLock(pick(c, c.w.plan.locks()...), nil, think)
 	}
 	think()
+}
+
+// breakLock breaks a lock hold by hold, as a break of very many goes on over several commands.
+func (c *client) breakLock(key string, from *storev1.BreakPoint, done func()) {
+	op := &check.Op{Kind: check.KindBreak, Key: key}
+	c.change(op, &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: &storev1.BreakLock{
+		Key: key, Reason: "simulated", Most: 1, From: from,
+	}}}, func(r reply) {
+		if next := r.result.GetBreakLock().GetNext(); next != nil && !c.w.silent {
+			c.breakLock(key, next, done)
+			return
+		}
+		done()
+	})
 }
 
 // compact forgets history but the last revisions.
