@@ -303,51 +303,6 @@ func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockRespon
 	}, err
 }
 
-// BreakLock serves LockService.
-func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*tenurev1.BreakLockResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
-		return nil, err
-	}
-	if err := checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
-		return nil, err
-	}
-	if r.GetReason() == "" {
-		return nil, invalid("reason", "is required: say why, for the record")
-	}
-	if err := checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
-		return nil, err
-	}
-	brk := &storev1.BreakLock{Key: r.GetKey(), Owner: r.Owner, Reason: r.GetReason(), By: callAddress(ctx)}
-	if r.GetSessionId() != "" {
-		id, err := parseSession("session_id", r.GetSessionId())
-		if err != nil {
-			return nil, err
-		}
-		brk.SessionId = id[:]
-	} else if r.Owner != nil {
-		return nil, invalid("owner", "needs session_id")
-	}
-	if err := checkText("owner", r.GetOwner(), ownerBytesMax); err != nil {
-		return nil, err
-	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: brk}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	done := result.GetBreakLock()
-	a.log.Info("lock broken", zap.Uint32("holds", done.GetHolds()), zap.Uint32("places", done.GetPlaces()),
-		zap.String("reason", r.GetReason()), zap.String("by", brk.GetBy()))
-	return &tenurev1.BreakLockResponse{
-		Header: a.headerOf(result),
-		Holds:  done.GetHolds(),
-		Places: done.GetPlaces(),
-	}, nil
-}
-
 // CheckSequencer serves LockService.
 func (a *api) CheckSequencer(
 	ctx context.Context, r *tenurev1.CheckSequencerRequest,

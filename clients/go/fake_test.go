@@ -41,6 +41,7 @@ type fakeCluster struct {
 	refuseOnce bool                    // Whether refuse is over with the first renewal.
 	hints      []*tenurev1.SessionHint // They go with the next answer to a renewal.
 	destroys   []*tenurev1.DestroySessionRequest
+	breaks     fakeBreaks
 }
 
 type fakeSession struct {

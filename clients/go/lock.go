@@ -3,6 +3,7 @@ package tenure
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
@@ -265,7 +266,8 @@ func (c *Client) GetLock(ctx context.Context, key string) (*LockInfo, error) {
 	return lockInfo(c.space, answer.GetLock()), nil
 }
 
-// BreakLock takes a lock away from all its holders, for operators; lock-delay applies. The reason is kept.
+// BreakLock takes a lock away from all its holders, for operators; lock-delay applies. The reason is kept. From very many holders it
+// takes several calls, and what is granted meanwhile stays: if one fails, holds is how many the others broke.
 func (c *Client) BreakLock(ctx context.Context, key, reason string) (holds int, err error) {
 	full, err := c.space.fullKey(key)
 	if err != nil {
@@ -274,12 +276,20 @@ func (c *Client) BreakLock(ctx context.Context, key, reason string) (holds int, 
 	if err = sendable(&tenurev1.BreakLockRequest{Reason: reason}); err != nil {
 		return 0, err
 	}
-	var answer *tenurev1.BreakLockResponse
-	err = c.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) (err error) {
-		answer, err = tenurev1.NewLockServiceClient(l).BreakLock(ctx, &tenurev1.BreakLockRequest{
-			Key: full, Reason: reason, Options: o,
+	for token, remaining := "", uint32(0); ; {
+		var answer *tenurev1.BreakLockResponse
+		err = c.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) (err error) {
+			answer, err = tenurev1.NewLockServiceClient(l).BreakLock(ctx, &tenurev1.BreakLockRequest{
+				Key: full, Reason: reason, Options: o, BreakToken: token,
+			})
+			return err
 		})
-		return err
-	})
-	return int(answer.GetHolds()), err
+		if err != nil && token != "" {
+			return holds, fmt.Errorf("%d holds were broken, and %d remain: %w", holds, remaining, err)
+		}
+		holds += int(answer.GetHolds())
+		if token, remaining = answer.GetBreakToken(), answer.GetRemaining(); err != nil || token == "" {
+			return holds, err
+		}
+	}
 }

@@ -19,7 +19,8 @@ func newLockBreakCommand(env *environment) *cobra.Command {
 		Short: "Take a lock away from its holders",
 		Long: `Take a lock away from its holders. Their sessions survive. Once their lock-delay has elapsed, the next
 waiter gets the lock. "tenure lock info" and watches show the reason. With --session, only that session
-loses the lock and its places in the queue.
+loses the lock and its places in the queue. If the lock has very many holders, those that acquire it meanwhile
+keep it. If some holds remain when --timeout ends, the command says how many; the exit code is 1.
 
 To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 		Example: `  tenure lock break jobs/nightly --reason 'host is gone'
@@ -56,28 +57,45 @@ To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 	return cmd
 }
 
-// breakLock takes a lock away and tells from how many.
+// breakLock takes a lock away and tells from how many. From very many it takes several calls.
 func (e *environment) breakLock(ctx context.Context, c *tenure.Client, request *tenurev1.BreakLockRequest) error {
-	var answer *tenurev1.BreakLockResponse
-	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
-		request.Options = once
-		answer, err = tenurev1.NewLockServiceClient(member).BreakLock(ctx, request)
-		return err
-	})
-	if err != nil {
-		return err
+	all := &tenurev1.BreakLockResponse{}
+	for {
+		var answer *tenurev1.BreakLockResponse
+		err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
+			request.Options = once
+			answer, err = tenurev1.NewLockServiceClient(member).BreakLock(ctx, request)
+			return err
+		})
+		if err != nil && all.GetRemaining() > 0 {
+			return refusedError("Lock not broken: %s: %d holds and %d places in the queue were taken away, and %d remain; "+
+				"run it again, or give a longer --timeout: %w",
+				printable(request.GetKey()), all.GetHolds(), all.GetPlaces(), all.GetRemaining(), plainError(err))
+		}
+		if err != nil {
+			return err
+		}
+		answer.Holds += all.GetHolds()
+		answer.Places += all.GetPlaces()
+		all = answer
+		if request.BreakToken = answer.GetBreakToken(); request.GetBreakToken() == "" {
+			return e.toldBroken(request.GetKey(), all)
+		}
 	}
+}
+
+// toldBroken tells what a break took away.
+func (e *environment) toldBroken(key string, all *tenurev1.BreakLockResponse) error {
 	if e.json() {
-		if err := e.printDocument(answer); err != nil {
+		if err := e.printDocument(all); err != nil {
 			return err
 		}
 	}
 	switch {
-	case answer.GetHolds()+answer.GetPlaces() == 0:
-		return refusedError("Nothing to break at: %s (`tenure lock info` shows who holds it)", printable(request.GetKey()))
+	case all.GetHolds()+all.GetPlaces() == 0:
+		return refusedError("Nothing to break at: %s (`tenure lock info` shows who holds it)", printable(key))
 	case e.json():
 		return nil
 	}
-	return e.printf("Success! Lock broken: %s (%d holds, %d places in the queue)\n",
-		printable(request.GetKey()), answer.GetHolds(), answer.GetPlaces())
+	return e.printf("Success! Lock broken: %s (%d holds, %d places in the queue)\n", printable(key), all.GetHolds(), all.GetPlaces())
 }

@@ -13,6 +13,7 @@ from tenure import _convert, errors
 from tenure._rpc import BREAK_LOCK, CHECK_SEQUENCER, GET_LOCK, GET_SESSION, LIST_MEMBERS
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._kv import KV
+from tenure.aio._limits import Limits
 from tenure.aio._open import Opening
 from tenure.aio._watch import Watch, WatchOptions
 from tenure.types import (
@@ -217,15 +218,28 @@ class Client(Connection):
     async def break_lock(
         self, key: str, reason: str, *, session_id: str = "", owner: str | None = None, timeout: float | None = None
     ) -> int:
-        """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke."""
-        request = lock_pb2.BreakLockRequest(
-            key=self._namespace.key(key),
-            session_id=session_id,
-            owner=owner,
-            reason=reason,
-            options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
-        )
-        return (await self._call(BREAK_LOCK, request, change=True, timeout=timeout)).holds
+        """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke.
+
+        From very many holders it takes several calls, and what is granted meanwhile stays. All of them share the
+        timeout: after an error some holds may be broken and others not.
+        """
+        limits = Limits(self, timeout, None)
+        holds = 0
+        token = ""
+        while True:
+            request = lock_pb2.BreakLockRequest(
+                key=self._namespace.key(key),
+                session_id=session_id,
+                owner=owner,
+                reason=reason,
+                options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
+                break_token=token,
+            )
+            answer = await self._call(BREAK_LOCK, request, change=True, limits=limits)
+            holds += answer.holds
+            token = answer.break_token
+            if not token:
+                return holds
 
     async def check_sequencer(self, sequencer: Sequencer | str, *, timeout: float | None = None) -> bool:
         """Tells whether a sequencer, or its text, still holds."""

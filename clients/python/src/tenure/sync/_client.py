@@ -281,7 +281,11 @@ class Client:
     def break_lock(
         self, key: str, reason: str, *, session_id: str = "", owner: str | None = None, timeout: float | None = None
     ) -> int:
-        """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke."""
+        """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke.
+
+        From very many holders it takes several calls, and what is granted meanwhile stays. All of them share the
+        timeout: after an error some holds may be broken and others not.
+        """
         return self._portal.run(self._aio.break_lock(key, reason, session_id=session_id, owner=owner, timeout=timeout))
 
     def check_sequencer(self, sequencer: Sequencer | str, *, timeout: float | None = None) -> bool:

@@ -331,7 +331,8 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Takes a lock away from all its holders, as an operator, for a reason that is kept.
+   * Takes a lock away from all its holders, as an operator, for a reason that is kept. From very many holders it takes several
+   * calls, and what is granted meanwhile stays: after an error some holds may be broken and others not.
    *
    * @param key the key, without the namespace
    * @param reason why, for people
@@ -397,8 +398,17 @@ public final class Client implements AutoCloseable {
   private CompletableFuture<Integer> breakInner(String key, String reason) {
     Objects.requireNonNull(key);
     Objects.requireNonNull(reason);
-    return Futures.map(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
-        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).build()), r -> r.getHolds());
+    return breakOn(core.namespace.key(key), reason, 0, "");
+  }
+
+  /** Goes on with a break from where its last call stopped, until no hold remains. */
+  private CompletableFuture<Integer> breakOn(String key, String reason, int broken, String token) {
+    return Futures.compose(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
+        .setKey(key).setReason(reason).setOptions(o).setBreakToken(token).build()), r -> {
+          int holds = broken + r.getHolds();
+          return r.getBreakToken().isEmpty() ? CompletableFuture.completedFuture(holds)
+              : breakOn(key, reason, holds, r.getBreakToken());
+        });
   }
 
   private CompletableFuture<SessionInfo> lookupInner(String id) {

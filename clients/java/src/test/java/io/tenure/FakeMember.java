@@ -15,6 +15,8 @@ import io.tenure.v1.AcquireLockRequest;
 import io.tenure.v1.AcquireLockResponse;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
+import io.tenure.v1.BreakLockRequest;
+import io.tenure.v1.BreakLockResponse;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.ClusterServiceGrpc;
@@ -108,6 +110,8 @@ final class FakeMember implements AutoCloseable {
       (r, o) -> reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
   volatile BiConsumer<CancelWaitRequest, StreamObserver<CancelWaitResponse>> cancelWait =
       (r, o) -> reply(o, CancelWaitResponse.getDefaultInstance());
+  volatile BiConsumer<BreakLockRequest, StreamObserver<BreakLockResponse>> breakLock =
+      (r, o) -> reply(o, BreakLockResponse.getDefaultInstance());
   volatile BiConsumer<ResignRequest, StreamObserver<ResignResponse>> resign =
       (r, o) -> reply(o, ResignResponse.newBuilder().setResigned(true).build());
   volatile BiConsumer<ListMembersRequest, StreamObserver<ListMembersResponse>> listMembers =
@@ -345,6 +349,13 @@ final class FakeMember implements AutoCloseable {
     @Override
     public void cancelWait(CancelWaitRequest r, StreamObserver<CancelWaitResponse> o) {
       var how = cancelWait;
+      seen.add(r);
+      how.accept(r, o);
+    }
+
+    @Override
+    public void breakLock(BreakLockRequest r, StreamObserver<BreakLockResponse> o) {
+      var how = breakLock;
       seen.add(r);
       how.accept(r, o);
     }

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// BreakLock serves LockService.
+func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*tenurev1.BreakLockResponse, error) {
+	err := checkKey("key", r.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if err = checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
+		return nil, err
+	}
+	if r.GetReason() == "" {
+		return nil, invalid("reason", "is required: say why, for the record")
+	}
+	if err = checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
+		return nil, err
+	}
+	brk := &storev1.BreakLock{Key: r.GetKey(), Owner: r.Owner, Reason: r.GetReason(), By: callAddress(ctx)}
+	if r.GetSessionId() != "" {
+		var id storage.SessionID
+		if id, err = parseSession("session_id", r.GetSessionId()); err != nil {
+			return nil, err
+		}
+		brk.SessionId = id[:]
+	} else if r.Owner != nil {
+		return nil, invalid("owner", "needs session_id")
+	}
+	if err = checkText("owner", r.GetOwner(), ownerBytesMax); err != nil {
+		return nil, err
+	}
+	query := breakQuery(r)
+	if brk.From, err = query.point(a.node.Store().Applied(), r.GetBreakToken()); err != nil {
+		return nil, err
+	}
+	result, err := a.propose(ctx, change{
+		request: r,
+		options: r.GetOptions(),
+		command: &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: brk}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	done := result.GetBreakLock()
+	a.log.Info("lock broken", zap.Uint32("holds", done.GetHolds()), zap.Uint32("places", done.GetPlaces()),
+		zap.Uint32("remaining", done.GetRemaining()),
+		zap.String("reason", r.GetReason()), zap.String("by", brk.GetBy()))
+	return &tenurev1.BreakLockResponse{
+		Header:     a.headerOf(result),
+		Holds:      done.GetHolds(),
+		Places:     done.GetPlaces(),
+		Remaining:  done.GetRemaining(),
+		BreakToken: query.token(a.node.Store().Applied(), done.GetNext()),
+	}, nil
+}
+
+// breaking names a break by all that must be the same in the call that goes on with it. Its token is sealed as one of a page is.
+type breaking struct {
+	query pageQuery
+}
+
+func breakQuery(r *tenurev1.BreakLockRequest) breaking {
+	owner := "any"
+	if r.Owner != nil {
+		owner = "named " + r.GetOwner()
+	}
+	return breaking{pageQuery{list: "break", filters: []string{r.GetKey(), r.GetSessionId(), owner, r.GetReason()}}}
+}
+
+// token returns the token that goes on from a point; empty for nil, where nothing is left.
+func (b breaking) token(at storage.Applied, p *storev1.BreakPoint) string {
+	if p == nil {
+		return ""
+	}
+	return b.query.token(at, fmt.Sprintf("%d %d %d", p.GetRevision(), p.GetLastLockIndex(), p.GetAfterLockIndex()))
+}
+
+// point undoes token.
+func (b breaking) point(at storage.Applied, token string) (*storev1.BreakPoint, error) {
+	if token == "" {
+		return nil, nil //nolint:nilnil // A break that begins comes from no point.
+	}
+	text, err := b.query.after(at, token)
+	p := &storev1.BreakPoint{}
+	if err == nil {
+		_, err = fmt.Sscanf(text, "%d %d %d", &p.Revision, &p.LastLockIndex, &p.AfterLockIndex)
+	}
+	if err != nil || !storage.BreaksInSteps(at.ClusterVersion) {
+		return nil, invalid("break_token", "is not a token of this break; begin again without it")
+	}
+	return p, nil
+}
