@@ -41,10 +41,12 @@ type api struct {
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	limits   requestLimits
 	self     member
-	memberID uint64
-	ttlMin   time.Duration
-	ids      atomic.Pointer[idTexts]
-	started  time.Time
+	// sessionShare divides sessions between callers.
+	sessionShare *sessionShare
+	memberID     uint64
+	ttlMin       time.Duration
+	ids          atomic.Pointer[idTexts]
+	started      time.Time
 	// unreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
 	unreadMax time.Duration
 }

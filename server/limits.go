@@ -30,6 +30,9 @@ const (
 	resetsWindow          = 10 * time.Second
 )
 
+// sharedRefusedHelp explains tenure_server_shared_refused_total.
+const sharedRefusedHelp = "How often a caller got no more of it."
+
 // room is a part of what a member serves that others do not take away.
 type room struct {
 	name string // of the limit
@@ -160,7 +163,7 @@ func (r *rooms) register(registry prometheus.Registerer, meter *frames.Meter) er
 			labels, func() float64 { return float64(in.pool.Used()) }); err != nil {
 			return err
 		}
-		if err := counter("tenure_server_shared_refused_total", "How often a caller got no more of it.",
+		if err := counter("tenure_server_shared_refused_total", sharedRefusedHelp,
 			labels, func() float64 { return float64(in.pool.Refused()) }); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -330,6 +331,65 @@ func TestExemptCallersGetWhatIsFree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOneCallersSessionsLeaveRoomForOthers has one address open all the sessions that it may,
+// over gRPC and over REST.
+func TestOneCallersSessionsLeaveRoomForOthers(t *testing.T) {
+	const sessionsMax = 20
+	registry := prometheus.NewRegistry()
+	m := startMember(t, func(c *server.Config) { c.Registry = registry })
+	limit := uint64(sessionsMax)
+	if _, err := m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{SessionsMax: &limit}}); err != nil {
+		t.Fatal(err)
+	}
+	greedy := tenurev1.NewSessionServiceClient(attackers(t, m, 1)[0])
+	var opened []string
+	var refused error
+	for refused == nil && len(opened) < sessionsMax {
+		s, err := greedy.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{})
+		if refused = err; err == nil {
+			opened = append(opened, s.GetSessionId())
+		}
+	}
+	if len(opened) != sessionsMax/2 {
+		t.Errorf("one caller opened %d of %d sessions, want half", len(opened), sessionsMax)
+	}
+	wantError(t, refused, codes.ResourceExhausted, "LIMIT_EXCEEDED")
+	if info := infoOf(refused); info.GetMetadata()["limit"] != "sessions_max" || info.GetMetadata()["applied"] != "no" {
+		t.Errorf("got %v, want that it names the limit, and that nothing was applied", info)
+	}
+	if n := sharedValue(t, registry, "tenure_server_shared_refused_total", "limit", "sessions_max"); n != 1 {
+		t.Errorf("%v are counted as refused, want 1", n)
+	}
+	// Over REST it is the same caller; others are served.
+	if conn := attack(t, m.at.HTTP); true {
+		_, _ = io.WriteString(conn, "POST /v1/sessions HTTP/1.1\r\nHost: "+m.at.HTTP+"\r\nContent-Length: 2\r\n\r\n{}")
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || answer.StatusCode != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("got %v, %v, want 429 and when to ask again", answer, err)
+		} else {
+			_ = answer.Body.Close()
+		}
+	}
+	_, err := greedy.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{
+		Options: &tenurev1.CallOptions{IdempotencyKey: []byte("0123456789abcdef")},
+	})
+	if info := infoOf(err); info.GetMetadata()["applied"] != "unknown" {
+		t.Errorf("got %v, want that an earlier attempt may have been applied", info)
+	}
+	for range 3 {
+		m.openSession(t, "quiet")
+	}
+	// What it gave up it may have again.
+	for _, id := range opened[:6] {
+		if _, err := greedy.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := greedy.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{}); err != nil {
+		t.Errorf("after it ended some: %v", err)
 	}
 }
 

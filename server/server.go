@@ -376,6 +376,10 @@ func (r *running) makeServices(stopping context.Context) error {
 		ttlMin:   r.config.ttlMin(),
 		started:  time.Now(),
 	}
+	r.api.sessionShare = newSessionShare(r.rooms, r.node.Store)
+	if err = r.api.sessionShare.register(r.config.Registry); err != nil {
+		return err
+	}
 	r.health = &health{node: r.node, stopping: stopping, services: map[string]bool{"": true}}
 	r.relayed.api.Store(r.api)
 	r.gate.leader = r.api.leaderHint

@@ -28,6 +28,9 @@ func (a *api) CreateSession(
 	if err != nil {
 		return nil, err
 	}
+	if err = a.sessionShare.admit(ctx, len(r.GetOptions().GetIdempotencyKey()) > 0); err != nil {
+		return nil, err
+	}
 	create.PeerAddress = callAddress(ctx)
 	id := uuid.New()
 	create.SessionId = id[:]

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
@@ -68,6 +70,21 @@ func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, err
 	})
 	return page, more, err
 }
+
+// SessionAddresses calls visit with the network address that each live session was opened from, in the order of their ids.
+func (r *Reader) SessionAddresses(visit func(address string)) error {
+	return r.rows.scan([]byte{rowSession}, []byte{rowSession + 1}, func(row, value []byte) (bool, error) {
+		address, err := bytesField(value, sessionAddressField)
+		if err != nil {
+			return false, fmt.Errorf("session row %x: %w", row, err)
+		}
+		visit(string(address))
+		return true, nil
+	})
+}
+
+// sessionAddressField is the number of peer_address in SessionRecord.
+const sessionAddressField protowire.Number = 9
 
 // EndedSession returns how and why a session ended, or false if it lives, never was, or was forgotten.
 func (r *Reader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {

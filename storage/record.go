@@ -39,6 +39,27 @@ func decode(value []byte, m record) error {
 	return nil
 }
 
+// bytesField returns what a record has in its field of that number, which holds bytes or a text; it lies in value. The rest is
+// stepped over.
+func bytesField(value []byte, number protowire.Number) ([]byte, error) {
+	for rest := value; len(rest) > 0; {
+		found, kind, tag := protowire.ConsumeTag(rest)
+		if tag < 0 {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, protowire.ParseError(tag))
+		}
+		n := protowire.ConsumeFieldValue(found, kind, rest[tag:])
+		if n < 0 {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, protowire.ParseError(n))
+		}
+		if found == number && kind == protowire.BytesType {
+			content, _ := protowire.ConsumeBytes(rest[tag:])
+			return content, nil
+		}
+		rest = rest[tag+n:]
+	}
+	return nil, nil
+}
+
 // withoutField returns a record without its field of that number, which holds bytes, and what that holds, which lies in
 // value. It is for fields that may be large.
 func withoutField(value []byte, number protowire.Number) (short, content []byte, err error) {

@@ -18,6 +18,15 @@ func callAttacks() []attack {
 			entry: "S9", name: "waits for one lock", attack: waitOften,
 			pins: func(long bool) int { return waits(long) * 32 >> 10 },
 		},
+		{
+			entry: "S17", name: "sessions without end", attack: openSessions, prepare: limitSessions,
+			shows: `tenure_server_shared_refused_total{limit="sessions_max"}`, after: othersOpenSessions,
+			pins: func(long bool) int { return sessionsMax(long) >> 10 }, // With metadata, for a moment.
+		},
+		{entry: "S8", name: "transactions that list everything", attack: listOften, prepare: putMany},
+		{entry: "S10", name: "sessions with large values queued", attack: queueValues, pins: func(bool) int {
+			return 64 // Pages of the largest answers, and the log's cache.
+		}},
 	}
 }
 

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// sessionShareRetry is after what time a caller that has its share of sessions may ask again. Sessions end by and by.
+const sessionShareRetry = 5 * time.Second
+
+// sessionShare divides the sessions that a cluster may have between callers. Who opened a session is part of the session, so
+// every member counts the same, also after a restart.
+type sessionShare struct {
+	rooms *rooms
+	tally *share.Tally
+	store func() *storage.Store
+}
+
+// newSessionShare returns the share of what a store has.
+func newSessionShare(rooms *rooms, store func() *storage.Store) *sessionShare {
+	s := &sessionShare{rooms: rooms, store: store}
+	s.tally = share.NewTally(s.count, time.Now)
+	return s
+}
+
+// count counts the live sessions of all callers.
+func (s *sessionShare) count(add func(share.Caller)) error {
+	reader := s.store().NewReader()
+	err := reader.SessionAddresses(func(address string) { add(s.rooms.callers.OfText(address)) })
+	return errors.Join(err, reader.Close())
+}
+
+// admit refuses a session to a caller that has its share.
+func (s *sessionShare) admit(ctx context.Context, keyed bool) error {
+	reader := s.store().NewReader()
+	limits, err := reader.Limits()
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return err
+	}
+	caller, total := s.rooms.callerOf(ctx), limits.GetSessionsMax()
+	allowed, err := s.tally.Allow(caller, int64(total), int64(s.store().Applied().Sessions))
+	if err != nil || allowed {
+		return err
+	}
+	refused := newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		"%s has its share of the %d sessions that there can be; it grows when sessions end", caller, total).
+		with("limit", "sessions_max").with("limit_value", strconv.FormatUint(total, 10)).with("cause", "share")
+	refused.retryAfter = sessionShareRetry
+	if keyed {
+		refused.applied = appliedUnknown // By an attempt before this one.
+	}
+	return refused
+}
+
+// register registers a metric of what was refused.
+func (s *sessionShare) register(registry prometheus.Registerer) error {
+	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "tenure_server_shared_refused_total", Help: sharedRefusedHelp,
+		ConstLabels: prometheus.Labels{"limit": "sessions_max"},
+	}, func() float64 { return float64(s.tally.Refused()) }))
+}

@@ -1,0 +1,83 @@
+package hostile_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// sessionsMax is how many sessions the cluster may have.
+func sessionsMax(long bool) int {
+	if long {
+		return 65_000
+	}
+	return 600
+}
+
+// setLimits sets limits of the cluster.
+func (s *scene) setLimits(l *tenurev1.Limits) {
+	s.t.Helper()
+	err := s.quiet.again(s.t.Context(), "set limits", func(ctx context.Context) error {
+		_, err := tenurev1.NewClusterServiceClient(s.quiet.conn).SetLimits(ctx, &tenurev1.SetLimitsRequest{Limits: l})
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func limitSessions(s *scene) {
+	n := uint64(sessionsMax(long()))
+	s.setLimits(&tenurev1.Limits{SessionsMax: &n})
+}
+
+// openSessions opens sessions without TTL and with all the metadata that they may have, until it is refused.
+func openSessions(ctx context.Context, a *attacker) error {
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	sessions := tenurev1.NewSessionServiceClient(conn)
+	var all sync.WaitGroup
+	var opened atomic.Int64
+	for range 16 {
+		all.Go(func() {
+			for n := 0; n < sessionsMax(a.Long); n++ {
+				_, err := sessions.CreateSession(ctx, &tenurev1.CreateSessionRequest{Metadata: map[string]string{"m": strings.Repeat("m", 4095)}})
+				a.answered("create session", err)
+				switch status.Code(err) {
+				case codes.OK:
+					opened.Add(1)
+				case codes.ResourceExhausted:
+					return
+				default: // There may be no leader for a while.
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := int(opened.Load()); n > sessionsMax(a.Long)*11/20 || n < sessionsMax(a.Long)/4 {
+		return fmt.Errorf("it opened %d of %d sessions, want about half", n, sessionsMax(a.Long))
+	}
+	return nil
+}
+
+// othersOpenSessions demands that others can open sessions.
+func othersOpenSessions(s *scene) {
+	for range 10 {
+		err := s.quiet.again(s.t.Context(), "create session", func(ctx context.Context) error {
+			_, err := s.quiet.renewer.CreateSession(ctx, newSession())
+			return err
+		})
+		if err != nil {
+			s.t.Error(err)
+		}
+	}
+}
