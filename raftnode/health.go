@@ -283,7 +283,7 @@ func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.C
 
 // Alarm is a danger that an operator has to look at.
 type Alarm struct {
-	// Name is disk-full, slow-disk, checksum-mismatch, wiped-disk or term-jump, and the heading of a runbook.
+	// Name is disk-full, slow-disk, write-stall, checksum-mismatch, wiped-disk or term-jump, and the heading of a runbook.
 	Name string
 	// Member has it; Message says what is the case, in a sentence.
 	Member  uint64
@@ -294,6 +294,7 @@ type Alarm struct {
 const (
 	AlarmDiskFull         = "disk-full"
 	AlarmSlowDisk         = "slow-disk"
+	AlarmWriteStall       = "write-stall"
 	AlarmChecksumMismatch = "checksum-mismatch"
 	AlarmWipedDisk        = "wiped-disk"
 	AlarmTermJump         = "term-jump"
@@ -319,7 +320,10 @@ func (n *Node) Alarms() []Alarm {
 		all = append(all, Alarm{Name: AlarmSlowDisk, Member: n.identity.MemberID, Message: fmt.Sprintf(
 			"The disk of this member hangs: a write of the log, or of the state, takes longer than %v. It does not lead if another can.",
 			n.o.hangAfter())})
+	} else {
+		all = append(all, h.slowWrite()...)
 	}
+	all = append(all, n.o.stalls.alarm(n.identity.MemberID)...)
 	names := map[uint64]string{}
 	for _, m := range n.records() {
 		names[m.GetId()] = m.GetName()

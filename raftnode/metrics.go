@@ -80,6 +80,7 @@ func (m *metrics) gauges(n *Node) {
 		m.collectors = append(m.collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
 	storeGauges(gauge, n)
+	m.stalls(n)
 	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.Load().lead.Term) })
 	gauge("tenure_raft_is_leader", "1 while this member leads.", func() float64 {
 		if l := n.view.Load().lead; l.Leader != 0 && l.Leader == n.identity.MemberID {

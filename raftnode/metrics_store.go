@@ -1,6 +1,38 @@
 package raftnode
 
-import "github.com/tenure-io/tenure/storage"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tenure-io/tenure/storage"
+)
+
+// stalls adds what the store and its disk make wait.
+func (m *metrics) stalls(n *Node) {
+	counter := func(name, help string, value func() float64) {
+		m.collectors = append(m.collectors, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+	}
+	gauge := func(name, help string, value func() float64) {
+		m.collectors = append(m.collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	counter("tenure_storage_write_stalls_total", "How often the state machine's store held writes back.", func() float64 {
+		count, _, _ := n.o.stalls.total()
+		return float64(count)
+	})
+	counter("tenure_storage_write_stall_seconds_total", "For how long the state machine's store held writes back.", func() float64 {
+		_, took, _ := n.o.stalls.total()
+		return took.Seconds()
+	})
+	gauge("tenure_storage_write_stalled", "1 while the state machine's store holds writes back.", func() float64 {
+		if _, _, stalled := n.o.stalls.total(); stalled {
+			return 1
+		}
+		return 0
+	})
+	counter("tenure_health_slow_writes_total", "Writes and syncs of files that took 5 s or longer.",
+		func() float64 { return float64(n.o.guard.SlowWrites()) })
+	gauge("tenure_health_oldest_write_seconds", "For how long the oldest write or sync of a file has been under way.",
+		func() float64 { return n.o.guard.OldestWrite().Seconds() })
+}
 
 // storeGauges adds what the state machine says of itself.
 func storeGauges(gauge func(name, help string, value func() float64), n *Node) {

@@ -84,6 +84,8 @@ type Options struct {
 	versionMax uint32
 	// guard is what FS became: it writes nothing after the first failed write.
 	guard *datadir.Guard
+	// stalls is told when the state machine's store holds writes back.
+	stalls *stalls
 	// genesis is what a fresh directory begins with; nil begins a cluster of one.
 	genesis *genesis
 }
@@ -127,6 +129,7 @@ func (o *Options) setDefaults() {
 	}
 	o.guard = datadir.NewGuard(o.FS)
 	o.FS = datadir.Ordered(o.guard)
+	o.stalls = &stalls{}
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}

@@ -243,7 +243,9 @@ func (d *disk) openLog(o Options) (*raftlog.Log, error) {
 }
 
 func (d *disk) openStore(o Options) (*storage.Store, error) {
-	return storage.Open(storage.Options{FS: o.FS, Dir: d.dir.StatePath(d.epoch), Cache: o.Cache})
+	return storage.Open(storage.Options{
+		FS: o.FS, Dir: d.dir.StatePath(d.epoch), Cache: o.Cache, OnStall: o.stalls.begin, OnStallEnd: o.stalls.end,
+	})
 }
 
 // check compares log and state machine and returns the hard state to go on from. The stored commit index may be old, as

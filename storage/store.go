@@ -36,6 +36,10 @@ type Options struct {
 	// Cache is shared with other stores of the process; nil gives the store one of its own. It must be larger than the
 	// memtables of all who share it, here 64 MiB at most.
 	Cache *pebble.Cache
+	// OnStall is called when the store begins to hold writes back, because too much of what was written before has not
+	// reached the disk or was not merged, and OnStallEnd when it takes writes again. Both are called with locks of the
+	// store held: they must not block, and call nothing of it. Nil tells nobody.
+	OnStall, OnStallEnd func()
 }
 
 // Genesis is the first state of a new cluster.
@@ -122,7 +126,7 @@ func Open(o Options) (*Store, error) {
 		cache = pebble.NewCache(cacheSizeBytes)
 		defer cache.Unref()
 	}
-	db, err := pebble.Open(o.Dir, s.pebbleOptions(cache))
+	db, err := pebble.Open(o.Dir, s.pebbleOptions(o, cache))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -143,7 +147,7 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
+func (s *Store) pebbleOptions(own Options, cache *pebble.Cache) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          s.fs,
 		Cache:                       cache,
@@ -165,6 +169,10 @@ func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
 				}
 			},
 		},
+	}
+	if own.OnStall != nil {
+		o.EventListener.WriteStallBegin = func(pebble.WriteStallBeginInfo) { own.OnStall() }
+		o.EventListener.WriteStallEnd = own.OnStallEnd
 	}
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)

@@ -17,8 +17,9 @@ var ErrDiskFailed = errors.New("disk failed earlier")
 // missing. With the guard whatever is on disk after a failure is what a crash at that moment would have left.
 type Guard struct {
 	vfs.FS
-	err    atomic.Pointer[error]
-	failed chan struct{}
+	err      atomic.Pointer[error]
+	failed   chan struct{}
+	underWay underWay
 }
 
 // NewGuard watches over a file system.
@@ -68,7 +69,9 @@ func (g *Guard) open(write func() (vfs.File, error)) (vfs.File, error) {
 	if err := g.before(); err != nil {
 		return nil, err
 	}
+	end := g.underWay.begin()
 	f, err := write()
+	end()
 	if err != nil {
 		return nil, g.after(err)
 	}
@@ -133,9 +136,17 @@ type guardedFile struct {
 	g *Guard
 }
 
+// do runs a write of the file, whose time is taken.
+func (f *guardedFile) do(write func() error) error {
+	return f.g.do(func() error {
+		defer f.g.underWay.begin()()
+		return write()
+	})
+}
+
 // Write appends.
 func (f *guardedFile) Write(p []byte) (n int, err error) {
-	err = f.g.do(func() error {
+	err = f.do(func() error {
 		n, err = f.File.Write(p)
 		return err
 	})
@@ -144,7 +155,7 @@ func (f *guardedFile) Write(p []byte) (n int, err error) {
 
 // WriteAt writes at an offset.
 func (f *guardedFile) WriteAt(p []byte, off int64) (n int, err error) {
-	err = f.g.do(func() error {
+	err = f.do(func() error {
 		n, err = f.File.WriteAt(p, off)
 		return err
 	})
@@ -152,14 +163,14 @@ func (f *guardedFile) WriteAt(p []byte, off int64) (n int, err error) {
 }
 
 // Sync brings everything to stable storage.
-func (f *guardedFile) Sync() error { return f.g.do(f.File.Sync) }
+func (f *guardedFile) Sync() error { return f.do(f.File.Sync) }
 
 // SyncData brings the data to stable storage.
-func (f *guardedFile) SyncData() error { return f.g.do(f.File.SyncData) }
+func (f *guardedFile) SyncData() error { return f.do(f.File.SyncData) }
 
 // SyncTo begins to bring the data to stable storage.
 func (f *guardedFile) SyncTo(length int64) (full bool, err error) {
-	err = f.g.do(func() error {
+	err = f.do(func() error {
 		full, err = f.File.SyncTo(length)
 		return err
 	})

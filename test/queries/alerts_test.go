@@ -44,6 +44,12 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		"the disk of one of two hangs": {"TenureDiskHangs", []string{`tenure_health_disk_hangs{instance="a"} 0x5`, `tenure_health_disk_hangs{instance="b"} 0x4 1`}, true},
 		"a disk that hung works again": {"TenureDiskHangs", []string{`tenure_health_disk_hangs{instance="a"} 1x4 0`}, false},
 
+		"a sync that does not end":    {"TenureSlowWrites", []string{`tenure_health_oldest_write_seconds{instance="a"} 0x4 12`, `tenure_health_slow_writes_total{instance="a"} 0x5`}, true},
+		"a sync that took long":       {"TenureSlowWrites", []string{`tenure_health_oldest_write_seconds{instance="a"} 0x30`, `tenure_health_slow_writes_total{instance="a"} 0x20 1x10`}, true},
+		"no sync takes long":          {"TenureSlowWrites", []string{`tenure_health_oldest_write_seconds{instance="a"} 1x30`, `tenure_health_slow_writes_total{instance="a"} 2x30`}, false},
+		"writes are held back":        {"TenureWriteStall", []string{`tenure_storage_write_stall_seconds_total{instance="a"} 0x20 12x10`}, true},
+		"writes were held back a day": {"TenureWriteStall", []string{`tenure_storage_write_stall_seconds_total{instance="a"} 90x30`}, false},
+
 		"growth is refused":          {"TenureDiskFull", []string{`tenure_health_growth_refused{instance="a"} 1`, `tenure_health_growth_refused{instance="b"} 1`}, true},
 		"room on all disks":          {"TenureDiskFull", []string{`tenure_health_growth_refused{instance="a"} 0`}, false},
 		"nine tenths of the limit":   {"TenureStoreNearlyFull", []string{`tenure_storage_state_bytes 90x45`, `tenure_storage_state_bytes_max 100x45`}, true},
