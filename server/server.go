@@ -140,15 +140,17 @@ type running struct {
 	listeners struct{ grpc, http, peer net.Listener }
 	node      *raftnode.Node
 	timers    *expiry.Timers
-	hub       *watch.Hub
-	arrivals  *arrivals
-	hints     *hinter
-	relayed   *relayService
-	api       *api
-	gate      *gate
-	health    *health
-	rooms     *rooms
-	meter     *frames.Meter
+	// compaction forgets old history while the member leads.
+	compaction *compaction.Task
+	hub        *watch.Hub
+	arrivals   *arrivals
+	hints      *hinter
+	relayed    *relayService
+	api        *api
+	gate       *gate
+	health     *health
+	rooms      *rooms
+	meter      *frames.Meter
 }
 
 // start opens everything, from the ground up. What it opened is on the stack, also when it fails.
@@ -219,6 +221,7 @@ func (r *running) listen(ctx context.Context) error {
 func (r *running) openNode(ctx context.Context) error {
 	r.arrivals, r.hints, r.relayed = &arrivals{}, newHinter(), &relayService{log: r.log}
 	var err error
+	r.compaction = r.newCompaction()
 	r.timers, err = expiry.New(expiry.Options{
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
 			return r.node.Propose(ctx, c)
@@ -278,7 +281,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		Tick:           r.config.Tick,
 		ElectionTicks:  r.config.ElectionTicks,
 		OnApplied:      r.applied,
-		LeaderTasks:    []func(context.Context, uint64) error{r.timers.Lead, r.compaction().Lead},
+		LeaderTasks:    []func(context.Context, uint64) error{r.timers.Lead, r.compaction.Lead},
 		InitialCluster: first,
 		Join:           r.config.Join,
 		JoinToken:      r.config.joinToken,
@@ -297,8 +300,8 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 	})
 }
 
-// compaction returns the leader task that forgets old history.
-func (r *running) compaction() *compaction.Task {
+// newCompaction returns the leader task that forgets old history.
+func (r *running) newCompaction() *compaction.Task {
 	return compaction.New(compaction.Options{
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
 			return r.node.Propose(ctx, c)
@@ -319,6 +322,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.hub.Publish(o)
 	r.hints.publish(o.Events)
 	r.arrivals.publish()
+	r.compaction.Publish(o.Applied)
 }
 
 // makeServices makes what answers calls.

@@ -6,7 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// The parts of the store's limit. What is left above growthBytesMax is for what goes on when the store is full:
+// The parts of the store's limit. What is left above GrowthBytesMax is for what goes on when the store is full:
 // deletes, releases and the ends of sessions, which write history before they free anything.
 const (
 	// reservePart is the part of the limit that growth must leave free: a twentieth.
@@ -17,8 +17,8 @@ const (
 	requestPart = 32
 )
 
-// growthBytesMax returns how many bytes the store may have and still grow.
-func growthBytesMax(limits *storev1.Limits) uint64 {
+// GrowthBytesMax returns how many bytes the store may have and still grow.
+func GrowthBytesMax(limits *storev1.Limits) uint64 {
 	return limits.GetStoreBytesMax() - limits.GetStoreBytesMax()/reservePart
 }
 
@@ -34,11 +34,11 @@ func boundParts(limits *storev1.Limits) {
 // looks at the state as the command has left it so far, so a transaction may first delete and then put.
 func (c *command) needSpace() error {
 	limits, err := c.effectiveLimits()
-	if err != nil || c.rows.bytes < growthBytesMax(limits) {
+	if err != nil || c.rows.bytes < GrowthBytesMax(limits) {
 		return err
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
-		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.bytes, growthBytesMax(limits))
+		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.bytes, GrowthBytesMax(limits))
 	f.failure.LimitName = "store_bytes_max"
 	f.failure.Limit = limits.GetStoreBytesMax()
 	f.failure.Actual = c.rows.bytes
@@ -76,7 +76,7 @@ func (r *Reader) Usage() (Usage, error) {
 	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
 		return Usage{}, err
 	}
-	most := growthBytesMax(limits)
+	most := GrowthBytesMax(limits)
 	return Usage{
 		Bytes: a.StoreBytes, BytesMax: limits.GetStoreBytesMax(), GrowthBytesMax: most, Full: a.StoreBytes >= most,
 	}, nil

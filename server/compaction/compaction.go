@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,6 +16,16 @@ import (
 const (
 	// interval is how often the leader looks at the history.
 	interval = 10 * time.Second
+	// The store is near its limit when what is left for growth is less than this part of the limit, or than marginBytesMax.
+	marginPart     = 16
+	marginBytesMax = 64 << 20
+	// floorPart is the part of the store's limit that history may always take, however full the store is: without any, a
+	// watch that is interrupted for a moment could not be resumed.
+	floorPart = 64
+	// History that takes too many bytes is cut to this part less than it may take, or to slackBytesMax less, so that not
+	// every write needs a compaction.
+	slackPart     = 8
+	slackBytesMax = 16 << 20
 	// samplesMax bounds how many revisions the leader remembers the time of.
 	samplesMax = 4096
 )
@@ -35,6 +46,9 @@ type Options struct {
 type Task struct {
 	o   Options
 	log *zap.Logger
+	// room is what history may take as of the last look; nil while the member does not lead.
+	room atomic.Pointer[room]
+	wake chan struct{} // 1 slot
 }
 
 // New returns a task that does nothing until it leads.
@@ -43,7 +57,19 @@ func New(o Options) *Task {
 	if log == nil {
 		log = zap.NewNop()
 	}
-	return &Task{o: o, log: log}
+	return &Task{o: o, log: log, wake: make(chan struct{}, 1)}
+}
+
+// Publish sees the state's account of itself after every Apply. While the member leads, and history takes more than it may,
+// it has the task look at once. It does not block.
+func (t *Task) Publish(at storage.Applied) {
+	if r := t.room.Load(); r == nil || at.HistoryBytes <= r.bytes(at) {
+		return
+	}
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Lead is a leader task: it runs until ctx ends.
@@ -52,24 +78,28 @@ func (t *Task) Lead(ctx context.Context, _ uint64) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	var seen timeline
+	defer t.room.Store(nil)
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
 		limits, err := t.o.Limits()
 		if err != nil {
 			return fmt.Errorf("compaction: %w", err)
 		}
+		r := roomOf(limits)
+		t.room.Store(&r)
 		now := time.Since(began)
-		seen.note(now, t.o.Applied().Revision)
 		if err := t.compact(ctx, keep{
 			revisions: limits.GetHistoryRevisions(),
-			bytes:     limits.GetHistoryBytesMax(),
+			room:      r,
 			since:     seen.before(now - time.Duration(limits.GetHistoryMs())*time.Millisecond),
 		}); err != nil && ctx.Err() == nil {
 			t.log.Debug("compaction failed; it is tried again", zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.wake:
+		case <-ticker.C:
+			seen.note(time.Since(began), t.o.Applied().Revision)
 		}
 	}
 }
@@ -97,22 +127,44 @@ func (t *Task) compact(ctx context.Context, k keep) error {
 	return nil
 }
 
+// room says how many bytes history may take.
+type room struct {
+	most   uint64 // at most so many
+	floor  uint64 // and so many however full the store is
+	growth uint64 // above so many bytes of the whole store, nothing more than the floor
+}
+
+func roomOf(limits *storev1.Limits) room {
+	whole := limits.GetStoreBytesMax()
+	margin := min(whole/marginPart, marginBytesMax)
+	growth := storage.GrowthBytesMax(limits)
+	return room{most: limits.GetHistoryBytesMax(), floor: whole / floorPart, growth: growth - min(margin, growth)}
+}
+
+// bytes returns how many bytes history may take beside what else the store holds.
+func (r room) bytes(at storage.Applied) uint64 {
+	other := at.StoreBytes - min(at.HistoryBytes, at.StoreBytes)
+	return min(r.most, max(r.floor, r.growth-min(other, r.growth)))
+}
+
 // keep says how much history stays.
 type keep struct {
 	revisions uint64 // at least so many
 	since     uint64 // and all after this revision, because they are young; unless
-	bytes     uint64 // it is more than this
+	room      room   // it takes more than this
 }
 
 // target returns the last revision to forget.
 func (k keep) target(at storage.Applied) uint64 {
 	target := min(at.Revision-min(k.revisions, at.Revision), k.since)
-	if at.HistoryBytes <= k.bytes {
+	bytes := k.room.bytes(at)
+	if at.HistoryBytes <= bytes {
 		return target
 	}
+	bytes -= min(bytes/slackPart, slackBytesMax)
 	// Revisions differ in size, so this is an estimate. What remains too large is found by the next look.
 	span := at.Revision - at.TrimmedRevision
-	excess := float64(at.HistoryBytes-k.bytes) / float64(at.HistoryBytes)
+	excess := float64(at.HistoryBytes-bytes) / float64(at.HistoryBytes)
 	return max(target, min(at.Revision, at.TrimmedRevision+uint64(float64(span)*excess)+1))
 }
 

@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"context"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,7 @@ type store struct {
 	at       storage.Applied
 	commands int
 	windows  int // request windows of sessions that ended; one command drops one
+	publish  func(storage.Applied)
 }
 
 const (
@@ -41,6 +43,7 @@ func (s *store) write(revisions uint64) {
 	defer s.mu.Unlock()
 	s.at.Revision += revisions
 	s.at.HistoryBytes += revisions * revisionBytes
+	s.at.StoreBytes += revisions * revisionBytes
 }
 
 func (s *store) propose(_ context.Context, c *storev1.Command) (*storev1.Result, error) {
@@ -51,6 +54,7 @@ func (s *store) propose(_ context.Context, c *storev1.Command) (*storev1.Result,
 	trimmed := min(s.at.CompactedRevision-s.at.TrimmedRevision, commandRevisions)
 	s.at.TrimmedRevision += trimmed
 	s.at.HistoryBytes -= trimmed * revisionBytes
+	s.at.StoreBytes -= trimmed * revisionBytes
 	s.windows = max(s.windows-1, 0)
 	more := s.at.TrimmedRevision < s.at.CompactedRevision || s.windows > 0
 	return &storev1.Result{Kind: &storev1.Result_Compact{Compact: &storev1.CompactResult{More: more}}}, nil
@@ -59,12 +63,16 @@ func (s *store) propose(_ context.Context, c *storev1.Command) (*storev1.Result,
 // lead runs the task beside script in fake time. The script waits for it to rest after each sleep.
 func lead(t *testing.T, s *store, limits *storev1.Limits, script func()) {
 	t.Helper()
+	if limits.StoreBytesMax == nil {
+		limits.StoreBytesMax = new(uint64(1 << 40))
+	}
 	synctest.Test(t, func(t *testing.T) {
 		task := compaction.New(compaction.Options{
 			Propose: s.propose,
 			Applied: s.applied,
 			Limits:  func() (*storev1.Limits, error) { return limits, nil },
 		})
+		s.publish = task.Publish
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- task.Lead(ctx, 1) }()
@@ -99,7 +107,7 @@ func TestHistoryIsKeptAsLongAsTheLimitsSay(t *testing.T) {
 		"nothing is forgotten while all is young":            {limits(10, time.Hour, 1<<40), 500, 400, 10 * time.Minute, 0},
 		"what is old and beyond the number is forgotten":     {limits(100, time.Minute, 1<<40), 500, 20, time.Hour, 420},
 		"what is beyond the number but young stays":          {limits(100, time.Minute, 1<<40), 500, 400, time.Hour, 500},
-		"too many bytes are forgotten though they are young": {limits(1000, time.Hour, 30_000), 500, 0, time.Minute, 201},
+		"too many bytes are forgotten though they are young": {limits(1000, time.Hour, 30_000), 500, 0, time.Minute, 238},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
@@ -145,5 +153,65 @@ func TestWhatACommandLeftIsForgottenByTheNext(t *testing.T) {
 	})
 	if s.windows != 0 || s.commands != 9 {
 		t.Errorf("got %d request windows left after %d commands, want none after 9", s.windows, s.commands)
+	}
+}
+
+// A store whose key is overwritten again and again forgets as fast as is written: it never becomes full, and keeps as much of
+// the history as there is space for.
+func TestOverwritingGoesOnInASmallStore(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		whole, other, history uint64
+		least                 uint64 // bytes of history that stay
+	}{
+		"history has its part of the store":     {whole: 1 << 20, other: 100 << 10, history: 256 << 10, least: 200 << 10},
+		"history has what else is left":         {whole: 1 << 20, other: 850 << 10, history: 256 << 10, least: 30 << 10},
+		"a store full of keys keeps the newest": {whole: 1 << 20, other: 1000 << 10, history: 256 << 10, least: 13 << 10},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := &store{}
+			limits := &storev1.Limits{
+				HistoryRevisions: new(uint64(1_000_000)), HistoryMs: new(int64(600_000)),
+				HistoryBytesMax: &test.history, StoreBytesMax: &test.whole,
+			}
+			full, least := 0, uint64(math.MaxUint64)
+			lead(t, s, limits, func() {
+				s.at.StoreBytes = test.other
+				for i := range 2_000 {
+					s.write(10)
+					s.publish(s.applied())
+					synctest.Wait() // No time passes.
+					at := s.applied()
+					if at.StoreBytes >= storage.GrowthBytesMax(limits) {
+						full++
+					}
+					if i > 500 {
+						least = min(least, at.HistoryBytes)
+					}
+				}
+			})
+			if most := storage.GrowthBytesMax(limits); full > 0 && test.other+(16<<10) < most {
+				t.Errorf("the store was full after %d of 2 000 writes", full)
+			}
+			if least < test.least {
+				t.Errorf("%d bytes of history were left, want %d at least", least, test.least)
+			}
+			if s.commands > 1_900 {
+				t.Errorf("%d commands for 2 000 writes, want fewer", s.commands)
+			}
+		})
+	}
+}
+
+// What is published to a member that does not lead has it do nothing.
+func TestAFollowerCompactsNothing(t *testing.T) {
+	s := &store{}
+	limits := &storev1.Limits{
+		HistoryRevisions: new(uint64(10)), HistoryMs: new(int64(1)), HistoryBytesMax: new(uint64(100)),
+	}
+	lead(t, s, limits, func() {})
+	s.write(1_000)
+	s.publish(s.applied())
+	if s.commands != 0 {
+		t.Errorf("%d commands, want none", s.commands)
 	}
 }
