@@ -6,8 +6,9 @@
 // for what the attack pins. Each attack is one file and one line of the table in attacks_test.go, and says itself what must
 // hold beyond that.
 //
-// Two attacks of the list have no caller, and are made elsewhere: S6, flipped bytes of the log, by the tests of changed bytes
-// in raftnode; and what an operator does by mistake to a foreign directory (S11) by TestAForeignDirectoryIsLeftAlone here.
+// Some entries of the list have no caller, and are tested elsewhere: S6, flipped bytes of the log, in raftnode; S11 by
+// TestAForeignDirectoryIsLeftAlone here; S13, addresses of members, with S2; and what S19 names of single odd requests in server,
+// by TestBadRequestsAreRefused and TestBadInputIsRefusedWithItsReason.
 //
 // In the short form an attack sends little. In the long form (TENURE_SOAK=1) it sends all that it can on half a core at the lowest
 // priority, against one member and three, and the quiet client's puts are compared with those beside well-behaved calls.

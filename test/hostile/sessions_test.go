@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -80,4 +82,42 @@ func othersOpenSessions(s *scene) {
 			s.t.Error(err)
 		}
 	}
+}
+
+// renewWithoutSecret renews a session without its secret and with others, until it ends all the same.
+func renewWithoutSecret(ctx context.Context, a *attacker) error {
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	sessions := tenurev1.NewSessionServiceClient(conn)
+	opened, err := sessions.CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(2 * time.Second), WantSecret: true})
+	if err != nil {
+		return err
+	}
+	id := opened.GetSessionId()
+	stream, err := sessions.KeepAlive(ctx)
+	if err != nil {
+		return err
+	}
+	go func() { // It ends with the process.
+		for {
+			if _, err := stream.Recv(); err != nil {
+				return
+			}
+		}
+	}()
+	return a.until(ctx, func() (bool, error) {
+		for _, secret := range [][]byte{nil, make([]byte, 32)} {
+			_ = stream.Send(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{
+				SessionId: id, Epoch: 1, Number: 1, Secret: secret, // It may be refused; the session's end counts.
+			}}})
+			_, err := sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{
+				SessionId: id, Options: &tenurev1.CallOptions{SessionSecret: secret, Epoch: 1},
+			})
+			a.answered("renew", err)
+		}
+		got, err := sessions.GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
+		return got.GetSession().GetEnd() != nil, err
+	})
 }

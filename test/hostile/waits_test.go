@@ -23,6 +23,7 @@ func callAttacks() []attack {
 			shows: `tenure_server_shared_refused_total{limit="sessions_max"}`, after: othersOpenSessions,
 			pins: func(long bool) int { return sessionsMax(long) >> 10 }, // With metadata, for a moment.
 		},
+		{entry: "S14", name: "renewals without the secret", attack: renewWithoutSecret},
 		{entry: "S8", name: "transactions that list everything", attack: listOften, prepare: putMany},
 		{entry: "S10", name: "sessions with large values queued", attack: queueValues, pins: func(bool) int {
 			return 64 // Pages of the largest answers, and the log's cache.
