@@ -25,6 +25,24 @@ func TestAResumeOfAClosedClientIsRefused(t *testing.T) {
 	})
 }
 
+func TestTheTimeInWhichThereIsNoConnectionIsNotTakenOffANewSession(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		b.each(func(m *fakeMember) { m.Refuse(true) })
+		c := b.another(t)
+		defer func() { _ = c.Close() }()
+		time.AfterFunc(2*ttl, func() { b.each(func(m *fakeMember) { m.Refuse(false) }) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		s, err := c.OpenSession(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state, cause := s.State(); state != tenure.StateConnected {
+			t.Errorf("the session is %v %v, want that it is connected", state, cause)
+		}
+	})
+}
+
 func TestTheOpeningOfASessionWithoutADeadlineEnds(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, b *bubble) {
 		b.each(func(m *fakeMember) { m.Refuse(true) })

@@ -123,8 +123,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 
 // open asks for the session, and puts it under the client's care.
 func (s *Session) open(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
-	sent := s.client.clock() // The first attempt counts: it may be the one that opened the session.
-	answer, err := s.client.create(ctx, request)
+	answer, sent, err := s.client.create(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -139,20 +138,25 @@ func (s *Session) open(ctx context.Context, request *tenurev1.CreateSessionReque
 	return nil
 }
 
-// create makes a session. The same request makes it once, however often it is sent.
-func (c *Client) create(ctx context.Context, request *tenurev1.CreateSessionRequest) (answer *tenurev1.CreateSessionResponse, err error) {
+// create makes a session. The same request makes it once, however often it is sent. Sent is when that was first: that attempt may be the one that
+// made it. There may have been no connection for long before.
+func (c *Client) create(ctx context.Context, request *tenurev1.CreateSessionRequest) (
+	answer *tenurev1.CreateSessionResponse, sent time.Duration, err error,
+) {
+	var once sync.Once
 	err = c.retry(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		once.Do(func() { sent = c.clock() })
 		answer, err = tenurev1.NewSessionServiceClient(l).CreateSession(ctx, request)
 		return err
 	}, false)
-	return answer, err
+	return answer, sent, err
 }
 
 // undoOpening destroys a session that may have been made for nobody. Asked the same again, the cluster tells which one it is.
 func (c *Client) undoOpening(request *tenurev1.CreateSessionRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
-	if answer, err := c.create(ctx, request); err == nil {
+	if answer, _, err := c.create(ctx, request); err == nil {
 		made := &Session{client: c, id: answer.GetSessionId(), secret: request.GetSecret(), epoch: answer.GetEpoch()}
 		_ = made.destroy() // If nobody can be told, its TTL ends it.
 	}

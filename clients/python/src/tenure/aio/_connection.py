@@ -420,6 +420,8 @@ class Connection:
             seconds = min(limits.left(), ATTEMPT_SECONDS if limits.session else max(1.0, self.timeout / 3))
             if numbered is not None:
                 numbered.prepare(request.options)  # type: ignore[attr-defined]
+            if limits.first_sent_at is None:
+                limits.first_sent_at = self._clock.now()
             try:
                 answer = await link.unary(rpc, request, max(seconds, 0.001))
                 link.served = True

@@ -22,6 +22,7 @@ class Limits:
         self.closing = closing  # Whether it is a call of something that closes: that goes on while the client closes.
         self._begin = client._clock.now()
         self._timeout = timeout
+        self.first_sent_at: float | None = None  # When the first attempt was sent.
         self.sent = False  # whether a change was sent whose outcome is not known
         self.last: errors.TenureError | None = None
 

@@ -99,14 +99,14 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
 async def _create(
     client: Client, listeners: Listeners, request: session_pb2.CreateSessionRequest, limits: Limits
 ) -> Session:
-    sent_at = client._clock.now()  # Of the first attempt: that one may be what made it.
     try:
         answer = await client._call(CREATE_SESSION, request, change=True, limits=limits)
     except BaseException:
         if limits.sent:  # The cluster may make it all the same, and without a TTL it would stay for ever.
             client._see_through(_unmake(client, request), "unmake-session")
         raise
-    lease = Lease(client._clock, _convert.seconds(answer.ttl), sent_at)
+    # The first attempt may be what made it. Before that was sent there may have been no connection for long.
+    lease = Lease(client._clock, _convert.seconds(answer.ttl), limits.first_sent_at)
     session = Session(client, answer.session_id, request.secret, answer.epoch, request.instance_id, lease, listeners)
     session._begin(client._link)
     return session

@@ -43,7 +43,12 @@ final class Calls {
 
   /** Makes a call. The future ends on the loop. */
   <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience) {
-    Open<Q, R> call = new Open<>(method, request, patience);
+    return call(method, request, patience, () -> { });
+  }
+
+  /** Likewise; {@code sending} runs on the loop before each attempt is sent. */
+  <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending) {
+    Open<Q, R> call = new Open<>(method, request, patience, sending);
     open.add(call);
     call.future.whenComplete((r, e) -> loop.run(() -> {
       open.remove(call);
@@ -101,16 +106,18 @@ final class Calls {
     private final MethodDescriptor<Q, R> method;
     private final Q request;
     private final Patience patience;
+    private final Runnable sending;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final Runnable next = this::attempt;
     private CompletableFuture<R> attempt;
     private boolean sent;
     private int failures;
 
-    Open(MethodDescriptor<Q, R> method, Q request, Patience patience) {
+    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending) {
       this.method = method;
       this.request = request;
       this.patience = patience;
+      this.sending = sending;
     }
 
     void look() {
@@ -135,6 +142,7 @@ final class Calls {
         return;
       }
       long answers = c.answers();
+      sending.run();
       CompletableFuture<R> a = once(c, method, request, attemptNanos);
       attempt = a;
       a.whenComplete((value, error) -> {

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -86,7 +87,8 @@ final class Opening {
     private final Calls.Patience caller;
     private final Consumer<SessionChange> listener;
     private final Executor events;
-    private long sentAt;
+    /** When the first attempt was sent. */
+    private OptionalLong sentAt = OptionalLong.empty();
     /** Until when a session that nobody wants is looked for; 0 while somebody wants it. */
     private long undoUntil;
 
@@ -102,8 +104,6 @@ final class Opening {
       }
       CreateSessionRequest request = request(options, host, secret, instance);
       core.ends(settled);
-      // The cluster counts from when it made the session, which may be at the first attempt.
-      sentAt = core.clock.nanos();
       call(request, this::over).whenComplete((r, error) -> {
         if (error == null) {
           made(r);
@@ -128,7 +128,14 @@ final class Opening {
     }
 
     private CompletableFuture<CreateSessionResponse> call(CreateSessionRequest request, Calls.Patience patience) {
-      return core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, patience);
+      return core.calls.call(SessionServiceGrpc.getCreateSessionMethod(), request, patience, this::sending);
+    }
+
+    /** The cluster counts from when it made the session, which may be at the first attempt, and not while there is no connection. */
+    private void sending() {
+      if (sentAt.isEmpty()) {
+        sentAt = OptionalLong.of(core.clock.nanos());
+      }
     }
 
     private void undo() {
@@ -159,7 +166,7 @@ final class Opening {
           r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
       if (!opened.isDone()) {
         s.listenLater(listener);
-        s.created(sentAt);
+        s.created(sentAt.orElseThrow());
         if (opened.complete(new Session(s))) {
           settled.complete(null);
           return;

@@ -12,12 +12,18 @@ import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.CreateSessionResponse;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.DestroySessionResponse;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -39,6 +45,54 @@ final class OpeningTest extends WithFakeMember {
   private void neverConnected() throws Exception {
     assertEquals(SessionState.CONNECTING, next(told).to());
     assertTrue(told.isEmpty());
+  }
+
+  /** Passes the bytes of one connection on to the member in one direction. */
+  private static void pass(Socket from, Socket to) {
+    Thread passing = new Thread(() -> {
+      try (from; to) {
+        from.getInputStream().transferTo(to.getOutputStream());
+      } catch (IOException e) {
+        return; // One of them has gone.
+      }
+    });
+    passing.setDaemon(true);
+    passing.start();
+  }
+
+  @Test
+  void theTimeInWhichThereIsNoConnectionIsNotTakenOffANewSession() throws Exception {
+    CountDownLatch asks = new CountDownLatch(1);
+    CountDownLatch open = new CountDownLatch(1);
+    try (ServerSocket gate = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"))) {
+      Thread accepting = new Thread(() -> {
+        String[] at = member.uri().substring("tenure://".length()).split(":");
+        while (!gate.isClosed()) {
+          try {
+            Socket asking = gate.accept();
+            asks.countDown();
+            open.await();
+            Socket on = new Socket(at[0], Integer.parseInt(at[1]));
+            pass(asking, on);
+            pass(on, asking);
+          } catch (IOException | InterruptedException e) {
+            continue; // The test is over, or who asked has gone.
+          }
+        }
+      });
+      accepting.setDaemon(true);
+      accepting.start();
+      client.close();
+      client = client("tenure://127.0.0.1:" + gate.getLocalPort());
+      CompletableFuture<Session> opening = open(Duration.ofHours(1));
+      assertTrue(asks.await(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
+      passes(100);
+      open.countDown();
+      Session session = get(opening);
+      assertEquals(SessionState.CONNECTED, session.state());
+      assertTrue(session.isSafe());
+      assertTrue(told.stream().noneMatch(c -> c.to() == SessionState.JEOPARDY));
+    }
   }
 
   @Test
