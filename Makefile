@@ -109,7 +109,7 @@ test-python: build ## run the tests of the Python stubs and of the Python client
 	@$(call found,$(PYTHON_CHECK)) || { $(call skip,python3 with venv,the tests of Python); exit 0; }; \
 	$(MAKE) --no-print-directory $(TOOLS)/python-test/.done $(TOOLS)/python-client/.done; \
 	(cd test/stubs/python && TENURE_BINARY=$(TENURE) $(TOOLS)/python-test/bin/python -m pytest -p no:cacheprovider); \
-	cd clients/python && rm -rf build && $(TOOLS)/python-client/bin/python -m pip install --quiet --no-input \
+	cd clients/python && $(TOOLS)/python-client/bin/python -m pip install --quiet --no-input \
 		--disable-pip-version-check --no-deps --no-build-isolation --force-reinstall . && \
 	$(TOOLS)/python-client/bin/ruff check && $(TOOLS)/python-client/bin/ruff format --check && $(TOOLS)/python-client/bin/mypy && \
 	TENURE_BINARY=$(TENURE) $(TOOLS)/python-client/bin/python -m pytest

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,50 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     assert done.stdout.strip() == "0", done.stderr
     with tenure.connect(tenure_uri) as client:
         assert [kv.key for kv in client.kv.list()] == ["child", "parent"]
+
+
+ADVISED = """
+import multiprocessing, sys
+import tenure
+
+def work(uri):
+    with tenure.connect(uri) as client, client.session() as session, session.lock("child", timeout=60):
+        client.kv.put("child", "1")
+
+if __name__ == "__main__":
+    uri = sys.argv[1]
+    with tenure.connect(uri) as client, client.session() as session, session.lock("parent") as held:
+        for method in ("spawn", "forkserver"):
+            child = multiprocessing.get_context(method).Process(target=work, args=(uri,))
+            child.start()
+            child.join()
+            print(method, child.exitcode, held.safe)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_a_forked_child_is_advised_to_do_works(tenure_uri: str, tmp_path: Path) -> None:
+    advice = "start the child with multiprocessing's spawn or forkserver, or fork before a client is opened"
+
+    def told(function: Callable[[], object]) -> str:
+        try:
+            return str(function())
+        except errors.ForkedError as error:
+            return str(error)
+
+    with tenure.connect(tenure_uri) as client, client.session() as session, session.lock("k") as held:
+        for refused in (lambda: client.kv.get("k"), held.check, lambda: tenure.connect(tenure_uri)):
+            text = in_child(lambda refused=refused: told(refused))  # type: ignore[misc]
+            assert text.endswith(advice), text
+    (tmp_path / "advised.py").write_text(ADVISED)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "advised.py"), tenure_uri],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.stdout.split() == ["spawn", "0", "True", "forkserver", "0", "True"], done.stderr
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import zipfile
 from importlib import resources
 from pathlib import Path
 
@@ -62,6 +64,32 @@ def test_the_package_says_that_it_is_typed_and_brings_the_types_of_the_stubs() -
     assert {n.removesuffix(".pyi") for n in stubs if n.endswith(".pyi")} == {
         n.removesuffix(".py") for n in stubs if n.endswith("_pb2.py")
     }
+
+
+def test_an_installation_leaves_nothing_in_the_checkout(tmp_path: Path) -> None:
+    folder = Path(__file__).parent.parent
+    checkout = tmp_path / "checkout" / "python"
+    for source in ("pyproject.toml", "README.md", "backend.py", "MANIFEST.in"):
+        checkout.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / source, checkout / source)
+    shutil.copytree(folder / "src", checkout / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    before = {p.relative_to(checkout) for p in checkout.rglob("*")}
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-input", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*command, "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path / "wheels"), str(checkout)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    asked = "import backend; backend.get_requires_for_build_wheel()"  # As pip does, unless it builds without isolation.
+    subprocess.run([sys.executable, "-c", asked], cwd=checkout, timeout=600, check=True)
+    assert {p.relative_to(checkout) for p in checkout.rglob("*")} == before
+    (wheel,) = (tmp_path / "wheels").iterdir()
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"tenure/py.typed", "tenure/v1/lock_pb2.py", "tenure/v1/lock_pb2.pyi"} <= set(names)
+    assert not [n for n in names if "backend" in n or "test_" in n]
 
 
 def test_a_users_strict_type_checker_knows_the_package(tmp_path: Path) -> None:

@@ -6,6 +6,9 @@ import os
 
 from tenure import errors
 
+# What works instead. A child of a process that has used gRPC cannot use it.
+ADVICE = "start the child with multiprocessing's spawn or forkserver, or fork before a client is opened"
+
 
 class ForkGuard:
     """Remembers the process that made it."""
@@ -23,5 +26,5 @@ class ForkGuard:
         if self.forked:
             raise errors.ForkedError(
                 f"this client belongs to process {self._pid}, and this is its forked child {os.getpid()}: "
-                "sessions and what they hold stay with the parent; open a new client here"
+                f"sessions and what they hold stay with the parent; {ADVICE}"
             )

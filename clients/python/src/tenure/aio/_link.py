@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 
 from tenure import _convert, errors
+from tenure._core.fork import ADVICE
 from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ def check_process() -> None:
     if _used_by and _used_by[0] != os.getpid():
         raise errors.ForkedError(
             "a client cannot be opened in a forked child of a process that has had one open: gRPC does not survive a "
-            "fork; start the child with multiprocessing's spawn or forkserver, or fork before a client is opened"
+            f"fork; {ADVICE}"
         )
 
 
