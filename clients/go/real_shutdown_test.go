@@ -31,15 +31,19 @@ func TestTheNextHasTheLockOfAProcessThatIsAskedToEnd(t *testing.T) {
 	process := startPageProgram(ctx, t, target)
 	holder := awaitLock(ctx, t, client, func(l *tenure.LockInfo) bool { return l.Holders == 1 }).Holds[0].SessionID
 	got := make(chan error, 1)
+	var had time.Time // When it came. Read once got has the outcome.
 	go func() {
 		_, err := waiting.Lock(pageLock).Acquire(ctx)
+		had = time.Now()
 		got <- err
 	}()
 	awaitLock(ctx, t, client, func(l *tenure.LockInfo) bool { return l.Waiters == 1 })
+	asked := time.Now()
 	endPageProgram(t, process)
 	if err := <-got; err != nil {
 		t.Fatalf("the next did not get the lock: %v", err)
 	}
+	t.Logf("the next has the lock %v after SIGTERM", had.Sub(asked))
 	grants := 0
 	for event, err := range client.Watch(ctx, tenure.OnLocks(pageLock), tenure.AfterRevision(1, "")) {
 		if err != nil {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 import urllib.request
+from pathlib import Path
 
 from tenure import aio
 from tenure.testing import Member
@@ -24,6 +26,13 @@ def streams_at(member: Member) -> int:
     found = re.search(r"^tenure_server_streams (\d+)$", metrics, re.MULTILINE)
     assert found is not None
     return int(found.group(1))
+
+
+def resident() -> str:
+    """Returns how much memory this process has, as the system says."""
+    status = Path("/proc/self/status")
+    found = re.search(r"VmRSS:\s*(.*)", status.read_text()) if status.exists() else None
+    return found.group(1) if found else "unknown"
 
 
 class Many:
@@ -83,13 +92,24 @@ async def use(member: Member) -> None:
         for _ in range(WATCHES):
             await asyncio.wait_for(begun.acquire(), PATIENCE)
         await until("all queue", lambda: many.queued == MANY)
-        await client.kv.put("put", "beside them", timeout=PATIENCE)
+        slowest = 0.0
+        for key in ("other",) * 9 + ("put",):
+            begun_at = time.perf_counter()
+            await client.kv.put(key, "beside them", timeout=PATIENCE)
+            slowest = max(slowest, time.perf_counter() - begun_at)
         await until("a stream for each, and one for renewals", lambda: streams_at(member) == MANY + WATCHES + 1)
         assert client._link is not None
         assert len(client._link._lines) == (MANY + WATCHES + 255) // 256
+        print(
+            f"{MANY} sessions, {MANY} waits, {WATCHES} watches: "
+            f"a put beside them took {slowest * 1000:.1f} ms at most; "
+            f"{len(client._link._lines) + 1} connections, {MANY + WATCHES + 1} streams, "
+            f"resident memory of this process {resident()}"
+        )
         many.counted.set()
         await held.release()
         await asyncio.wait_for(asyncio.gather(*waiting, *watching), PATIENCE)
+        print(f"{many.granted} waits were granted, {many.told} watches were told")
         assert (many.granted, many.told) == (MANY, WATCHES)
         assert all(session.safe for session in sessions)
 

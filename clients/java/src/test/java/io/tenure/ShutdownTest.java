@@ -78,8 +78,11 @@ final class ShutdownTest {
       CompletableFuture<Held> wait = session.lock("held").acquireAsync();
       List<WatchEventType> happened = new ArrayList<>();
       until(watch, happened, WatchEventType.LOCK_QUEUED);
+      long asked = System.nanoTime();
       process.destroy();
-      wait.get(SOON_MINUTES, TimeUnit.MINUTES).close();
+      Held held = wait.get(SOON_MINUTES, TimeUnit.MINUTES);
+      System.out.printf("%s: the next has the lock %.3f s after SIGTERM%n", program.getSimpleName(), (System.nanoTime() - asked) / 1e9);
+      held.close();
       assertTrue(process.waitFor(SOON_MINUTES, TimeUnit.MINUTES));
       assertEquals("DESTROYED", client.lookup(holder).endCause());
       assertEquals(0, client.lockInfo("wanted").waiters());

@@ -3,11 +3,14 @@ package io.tenure;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
@@ -28,6 +31,23 @@ final class StreamsTest extends WithMember {
     patiently(CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)));
   }
 
+  /** Makes calls, and tells how long the slowest took, and what the client uses. */
+  private static void tell(String what, Client client) throws Exception {
+    long slowest = 0;
+    for (int i = 0; i < 10; i++) {
+      long begun = System.nanoTime();
+      client.kv().put("meanwhile", "x");
+      slowest = Math.max(slowest, System.nanoTime() - begun);
+    }
+    int connections = patiently(client.core().onLoop(
+        () -> CompletableFuture.completedFuture(1 + client.core().link.current().lines())));
+    Path status = Path.of("/proc/self/status");
+    String memory = !Files.exists(status) ? "unknown" : Files.readAllLines(status).stream()
+        .filter(line -> line.startsWith("VmRSS:")).map(line -> line.substring(6).strip()).findFirst().orElse("unknown");
+    System.out.printf("%s: a put beside them took %.1f ms at most; %d connections, resident memory of this process %s%n",
+        what, slowest / 1e6, connections, memory);
+  }
+
   @Test
   void aClientWithManyWaitsMakesCallsAndAllAreServed(TestInfo info) throws Exception {
     try (Client client = client(info, TTL); Session session = client.openSession()) {
@@ -42,11 +62,12 @@ final class StreamsTest extends WithMember {
       }
       all(queued);
       assertEquals(MANY, client.lockInfo("busy").waiters());
-      session.kv().put("meanwhile", "x");
+      tell(MANY + " waits", client);
       first.close();
       for (CompletableFuture<Boolean> one : served) {
         assertEquals(true, patiently(one));
       }
+      System.out.println(served.size() + " waits were granted");
     }
   }
 
@@ -61,11 +82,13 @@ final class StreamsTest extends WithMember {
         begun.add(w.beginAsync());
       }
       all(begun);
+      tell(MANY + " watches", client);
       client.kv().put("k", "x");
       for (Watch w : watches) {
         WatchMessage told = w.next(Duration.ofMinutes(PATIENCE_MINUTES)).orElseThrow();
         assertEquals("k", assertInstanceOf(WatchMessage.Events.class, told).events().get(0).key());
       }
+      System.out.println(watches.size() + " watches were told");
     }
   }
 
@@ -82,6 +105,7 @@ final class StreamsTest extends WithMember {
         puts.add(patiently(opened.get(i)).kv().putAsync("s/" + i, new byte[0], PutOptions.defaults().ephemeral()));
       }
       all(puts);
+      tell(MANY + " sessions", client);
       for (CompletableFuture<Session> one : opened) {
         assertEquals(true, patiently(one).cause().isEmpty());
       }
