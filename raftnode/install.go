@@ -89,6 +89,12 @@ func (d *disk) swapState(in raftlog.Install) error {
 	return nil
 }
 
+// adoptSnapshot makes the snapshot in use the newest checkpoint, in place of those of the state before: they must not lend
+// their checksums to its files. It comes before the state machine is opened, which may remove some of them.
+func (d *disk) adoptSnapshot(in raftlog.Install) error {
+	return d.snaps.Adopt(d.receivedPath(in), d.dir.StatePath(d.epoch))
+}
+
 // endInstall checks the state machine that was installed and forgets the installation.
 func (d *disk) endInstall(in raftlog.Install) error {
 	a := d.store.Applied()
@@ -104,6 +110,9 @@ func (d *disk) endInstall(in raftlog.Install) error {
 
 // installSnapshot runs on the append goroutine. Apply work is finished first; raft gives none until this is answered.
 func (n *Node) installSnapshot(s *raftpb.Snapshot, hs *raftpb.HardState) error {
+	// Another one that comes now is taken up afterwards, so that it finds here what it has in common with this one.
+	n.installing.Lock()
+	defer n.installing.Unlock()
 	in, err := n.disk.prepareInstall(s)
 	if err != nil {
 		return err
@@ -131,6 +140,9 @@ func (n *Node) installSnapshot(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	n.storeMu.Lock()
 	defer n.storeMu.Unlock()
+	if err := n.disk.adoptSnapshot(in); err != nil {
+		return err
+	}
 	next, err := n.disk.openStore(n.o)
 	if err != nil {
 		return err
@@ -140,10 +152,6 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	n.store.Store(next)
 	n.proposals.Skipped()
 	n.confWaits.unknown(errors.New("a snapshot was installed"))
-	// A checkpoint of the old state must not lend its checksums to a file of the new one, also not after a crash here.
-	if err := n.snaps.Forget(); err != nil {
-		return err
-	}
 	if err := n.disk.endInstall(in); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -23,7 +24,7 @@ type janitor struct {
 }
 
 // janitorEntries is after how many entries the append goroutine has the log's size looked at.
-const janitorEntries = 64
+const janitorEntries = 8
 
 func newJanitor(n *Node) *janitor {
 	return &janitor{n: n, wake: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
@@ -100,7 +101,12 @@ func (j *janitor) work(wanted bool) error {
 	if err := n.cleanStaged(); err != nil {
 		return err
 	}
-	if n.rlog.SizeBytes() > n.o.LogBytesMax {
+	durable, err := n.Store().DurableApplied()
+	if err != nil {
+		return err
+	}
+	// What is kept for other members is no reason to flush.
+	if n.rlog.SizeBytesFrom(durable) > n.o.LogBytesMax {
 		return n.Store().AsyncFlush()
 	}
 	return nil
@@ -161,11 +167,22 @@ func (n *Node) cutLog() error {
 func (n *Node) keptBehind(index uint64) uint64 {
 	o := n.o.Snapshots
 	to := max(index-min(index, o.TailEntries), n.rlog.IndexBehind(index, o.TailBytes))
-	// Members that listen, and those that a snapshot is on its way to, go on from where they are, within reason.
-	if floor := n.peers.floor.Load(); floor != 0 && n.rlog.SizeBytes() < n.o.LogBytesMax {
-		to = min(to, floor)
+	// Members that listen go on from where they are, within reason.
+	if floor := n.peers.floor.Load(); floor != 0 {
+		to = min(to, max(floor, n.rlog.IndexBehind(math.MaxUint64, n.o.LogBytesMax)))
+	}
+	// If those that a snapshot is on its way to could not go on behind it, it would have been sent for nothing.
+	if seeding := n.peers.seeding.Load(); seeding != 0 && n.rlog.SizeBytesFrom(seeding) <= n.logRoom() {
+		to = min(to, seeding)
 	}
 	return to
+}
+
+// logRoom returns how large the log may grow for a member that a snapshot is on its way to: as much as stays free, so that
+// the disk does not get too full by it, and never less than for others.
+func (n *Node) logRoom() uint64 {
+	free := n.health.free.Load()
+	return max(n.o.LogBytesMax, free-min(free, n.o.Health.DiskFreeMin))
 }
 
 // Checkpoint makes a checkpoint now and cuts the log behind it.

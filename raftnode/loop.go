@@ -96,7 +96,9 @@ func (t *turn) wait(ended <-chan struct{}) bool {
 	case <-t.ticks:
 		t.ticked++
 		t.events = append(t.events, core.Tick{})
-		t.n.peers.tick(t.n.core, t.n.o.ElectionTicks)
+		if t.n.peers.tick(t.n.core, t.n.o.ElectionTicks) {
+			t.n.janitor.ring()
+		}
 	case c := <-t.n.confChanges:
 		c.answer <- t.n.core.ApplyConfChange(c.change)
 	case <-t.n.mail.wake:
@@ -136,6 +138,7 @@ func (n *Node) perform(fx *core.Effects) {
 	}
 	n.appendQ.push(fx.Append)
 	n.applyQ.push(fx.Apply)
+	n.peers.sends(fx.Send)
 	if msgs := n.couriers.take(fx.Send); len(msgs) > 0 {
 		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}

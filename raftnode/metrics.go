@@ -23,7 +23,7 @@ type metrics struct {
 	comparisons, checksumsDiffer prometheus.Counter
 
 	snapshotsSent, snapshotsFailed, snapshotsReceived, snapshotsInstalled prometheus.Counter
-	snapshotBytesSent, snapshotBytesReceived                              prometheus.Counter
+	snapshotBytesSent, snapshotBytesReceived, snapshotBytesReused         prometheus.Counter
 	snapshotSeconds                                                       prometheus.Histogram
 
 	collectors []prometheus.Collector
@@ -68,6 +68,8 @@ func newMetrics(n *Node) *metrics {
 	m.snapshotsInstalled = counter("tenure_snapshot_installed_total", "Snapshots that took the state machine's place.")
 	m.snapshotBytesSent = counter("tenure_snapshot_sent_bytes_total", "Bytes of snapshots sent.")
 	m.snapshotBytesReceived = counter("tenure_snapshot_received_bytes_total", "Bytes of snapshots received.")
+	m.snapshotBytesReused = counter("tenure_snapshot_reused_bytes_total",
+		"Bytes of snapshots that were not sent because the receiver had them from other snapshots or in its own state.")
 	m.snapshotSeconds = histogram("tenure_snapshot_send_seconds", "Time of sending one snapshot.",
 		prometheus.ExponentialBuckets(10e-3, 2, 18)) // 10 ms to 22 min
 	m.gauges(n)
@@ -143,6 +145,8 @@ func (m *metrics) gauges(n *Node) {
 			return float64(lag)
 		})
 	gauge("tenure_snapshot_sending", "Snapshots being sent.", func() float64 { return float64(n.couriers.sending()) })
+	gauge("tenure_snapshot_missing_bytes", "Bytes that are still to come of the snapshot that is being received.",
+		func() float64 { return float64(n.inbox.MissingBytes()) })
 	gauge("tenure_raft_checkpoint_index", "Index of the newest checkpoint.", func() float64 {
 		if c := n.snaps.Newest(); c != nil {
 			return float64(c.Index)

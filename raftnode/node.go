@@ -32,6 +32,8 @@ type Node struct {
 	store    atomic.Pointer[storage.Store]
 	// storeMu keeps the state machine from being replaced during a checkpoint of it.
 	storeMu sync.Mutex
+	// installing is held while a snapshot is installed, and while another one is taken up. It comes before storeMu.
+	installing sync.Mutex
 
 	core      *core.Core // owned by the loop goroutine
 	appender  *core.Appender
@@ -166,8 +168,12 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	if _, err := d.check(); err != nil {
 		return nil, err
 	}
+	inbox, err := transfer.OpenInbox(d.dir.FS(), d.dir.SnapInPath(), d.snaps)
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{
-		o: o, log: o.Logger, disk: d, dir: d.dir, identity: d.identity, rlog: d.rlog, snaps: d.snaps,
+		o: o, log: o.Logger, disk: d, inbox: inbox, dir: d.dir, identity: d.identity, rlog: d.rlog, snaps: d.snaps,
 		mail: newMailbox(), appendQ: newWorkQueue(), applyQ: newWorkQueue(),
 		proposals:   envelope.New(d.identity.MemberID, randomUint64(), o.PendingBytesMax),
 		readers:     newReaders(),
@@ -185,7 +191,6 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	n.janitor = newJanitor(n)
 	n.couriers = newCouriers(n)
 	n.health = newHealth(n)
-	n.inbox = transfer.NewInbox(d.dir.FS(), d.dir.SnapInPath())
 	n.tasks = newLeaderTasks(n)
 	n.witnesses, n.roster, n.mending, n.wire = newWitnesses(), newRoster(n), newMending(n), w
 	n.jumps = &termJumps{n: n}

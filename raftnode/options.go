@@ -35,10 +35,12 @@ type Options struct {
 	ElectionTicks int
 	// Cache is the state machine's block cache; nil gives it one of its own.
 	Cache *pebble.Cache
-	// CheckpointLogBytes is after how many bytes of log a checkpoint is made and the log cut; 0 is 64 MiB.
+	// CheckpointLogBytes is after how many bytes of log a checkpoint is made and the log cut; 0 is 64 MiB, or an eighth of
+	// LogBytesMax if that is less.
 	CheckpointLogBytes uint64
-	// LogBytesMax is how large the log may grow before the state machine is flushed out of turn; 0 is 512 MiB. A log
-	// of that size does not wait for members that get a snapshot or lag any more: they get a newer snapshot.
+	// LogBytesMax is how much log is kept for members that lag: one that is further behind gets a snapshot. Behind a snapshot
+	// that is on its way, and until its receiver has caught up, more is kept, as long as as much stays free on the disk. The
+	// state machine is flushed out of turn when so much log lies behind what is durable in it. 0 is 512 MiB.
 	LogBytesMax uint64
 	// PendingBytesMax bounds the commands under way; 0 is 64 MiB. Above it Propose answers ErrTooBusy.
 	PendingBytesMax int
@@ -139,11 +141,11 @@ func (o *Options) setDefaults() {
 	if o.ElectionTicks == 0 {
 		o.ElectionTicks = electionTicksDefault
 	}
-	if o.CheckpointLogBytes == 0 {
-		o.CheckpointLogBytes = checkpointLogBytesDefault
-	}
 	if o.LogBytesMax == 0 {
 		o.LogBytesMax = logBytesMaxDefault
+	}
+	if o.CheckpointLogBytes == 0 {
+		o.CheckpointLogBytes = min(checkpointLogBytesDefault, o.LogBytesMax/8)
 	}
 	if o.PendingBytesMax == 0 {
 		o.PendingBytesMax = pendingBytesMaxDefault

@@ -3,6 +3,8 @@ package raftnode
 import (
 	"sync/atomic"
 
+	raftpb "go.etcd.io/raft/v3/raftpb"
+
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
@@ -21,60 +23,87 @@ type peerWatch struct {
 	buf   []core.Progress
 	// peers is nil on a member that does not lead.
 	peers atomic.Pointer[[]peerView]
-	// floor is the index behind which members that listen need the log; 0 for none.
-	floor atomic.Uint64
+	// floor is the index behind which members that listen need the log, and seeding that behind which those do that a
+	// snapshot is on its way to, or that have not caught up since; 0 for none.
+	floor, seeding atomic.Uint64
 }
 
-// sent is the snapshot that a member is sent and has not shown to have yet. It may be receiving it, or installing it
-// after raft took it for sent; in both it needs the log behind it.
+// sent is the snapshot that a member is sent, until it has caught up behind it. It may be receiving it, or installing it
+// after raft took it for sent; then it takes the log behind it. What was written meanwhile may be more than is kept for others.
 type sent struct {
 	index uint64
 	tick  int // at which the member was last heard of
 }
 
-// tick looks at the members once a tick.
-func (w *peerWatch) tick(c *core.Core, electionTicks int) {
+// tick looks at the members once a tick, and reports whether a member does not need the log any more that was kept for it
+// beyond what is kept for others.
+func (w *peerWatch) tick(c *core.Core, electionTicks int) (released bool) {
 	w.ticks++
 	w.buf = c.Progress(w.buf[:0])
 	if len(w.buf) == 0 {
 		w.seen, w.sent = nil, nil
 		w.peers.Store(nil)
 		w.floor.Store(0)
-		return
+		return w.seeding.Swap(0) != 0
 	}
 	if w.seen == nil {
 		w.seen, w.sent = map[uint64]int{}, map[uint64]sent{}
 	}
 	peers := make([]peerView, 0, len(w.buf))
-	floor := uint64(0)
+	floor, seeding, last := uint64(0), uint64(0), uint64(0)
+	for _, p := range w.buf {
+		if p.Self {
+			last = p.Match
+		}
+	}
 	for _, p := range w.buf {
 		// Raft takes a member that was just added for active; it has to show itself here.
 		if p.Active && (p.Self || p.Match > 0) {
 			w.seen[p.ID] = w.ticks
 		}
-		last, ever := w.seen[p.ID]
-		v := peerView{Progress: p, Reachable: ever && w.ticks-last <= electionTicks}
+		at, ever := w.seen[p.ID]
+		v := peerView{Progress: p, Reachable: ever && w.ticks-at <= electionTicks}
 		peers = append(peers, v)
-		if at := w.needs(v, electionTicks); at > 0 && (floor == 0 || at < floor) {
-			floor = at
+		if p.Self {
+			continue
+		}
+		if at, ok := w.seeds(v, last, electionTicks); ok {
+			seeding = lower(seeding, at)
+		} else if v.Reachable {
+			floor = lower(floor, v.Match)
 		}
 	}
 	w.peers.Store(&peers)
 	w.floor.Store(floor)
+	return w.seeding.Swap(seeding) != 0 && seeding == 0
 }
 
-// needs returns the index behind which a member needs the log, 0 if it is not waited for. One that joins has nothing but
-// the snapshot on its way to it.
-func (w *peerWatch) needs(v peerView, electionTicks int) uint64 {
-	if v.Self {
-		return 0
+// sends keeps the log behind snapshots that are about to be sent, from now on: the next tick may come after a cut.
+func (w *peerWatch) sends(msgs []*raftpb.Message) {
+	for _, m := range msgs {
+		if m.GetType() == raftpb.MsgSnap {
+			w.seeding.Store(lower(w.seeding.Load(), m.GetSnapshot().GetMetadata().GetIndex()))
+		}
 	}
+}
+
+// lower returns the lower of two indexes, of which 0 is none.
+func lower(a, b uint64) uint64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// seeds reports whether a snapshot is on its way to a member, or it has not caught up since with a log that ends at last; and
+// the index behind which it needs the log. One that joins has nothing but the snapshot on its way to it.
+func (w *peerWatch) seeds(v peerView, last uint64, electionTicks int) (uint64, bool) {
 	s, ok := w.sent[v.ID]
 	switch {
 	case v.Snapshot > 0:
 		// Raft may send a newer one in the place of one that failed.
 		s.index, ok = v.Snapshot, true
-	case v.Match >= s.index:
+	case v.Match >= max(s.index, last):
 		delete(w.sent, v.ID)
 		ok = false
 	}
@@ -87,12 +116,8 @@ func (w *peerWatch) needs(v peerView, electionTicks int) uint64 {
 	}
 	if ok {
 		w.sent[v.ID] = s
-		return max(v.Match, s.index)
 	}
-	if !v.Reachable {
-		return 0
-	}
-	return v.Match
+	return max(v.Match, s.index), ok
 }
 
 // list returns what was seen last; nil on a member that does not lead.

@@ -15,7 +15,6 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
-	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -190,9 +189,15 @@ func (d *disk) restart(o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
+		return err
+	}
 	if pending {
 		o.Logger.Info("finishing an interrupted snapshot", zap.Uint64("index", install.ID.Index))
 		if err = d.swapState(install); err != nil {
+			return err
+		}
+		if err = d.adoptSnapshot(install); err != nil {
 			return err
 		}
 	}
@@ -203,23 +208,12 @@ func (d *disk) restart(o Options) (err error) {
 	if d.store, err = d.openStore(o); err != nil {
 		return err
 	}
-	if d.snaps, err = checkpoint.OpenCatalogue(o.FS, d.dir.SnapPath()); err != nil {
-		return err
-	}
 	if pending {
-		// The checkpoints are of the state before.
-		if err = d.snaps.Forget(); err != nil {
-			return err
-		}
 		if err = d.endInstall(install); err != nil {
 			return err
 		}
 	}
 	if err = d.forgetJoined(); err != nil {
-		return err
-	}
-	// What a crash left of snapshots on their way is begun anew.
-	if err = transfer.RemoveExcept(o.FS, d.dir.SnapInPath()); err != nil {
 		return err
 	}
 	return d.dir.RemoveOtherStates(d.epoch)

@@ -17,6 +17,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -202,7 +203,8 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 		return r, err
 	}
 	// One after the other: what is left undone has to be found by the next start.
-	for _, step := range []func() error{d.snaps.Forget, func() error { return d.swapState(in) }, d.rlog.EndInstall} {
+	discard := func() error { return transfer.Discard(d.dir.FS(), d.dir.SnapInPath()) }
+	for _, step := range []func() error{discard, d.snaps.Forget, func() error { return d.swapState(in) }, d.rlog.EndInstall} {
 		if err = step(); err != nil {
 			return r, err
 		}

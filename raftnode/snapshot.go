@@ -39,7 +39,7 @@ const (
 	tailBytesDefault              = 16 << 20
 	// snapshotRetry is how long a member waits after a transfer that failed, before raft may ask for it again.
 	snapshotRetry = time.Second
-	// roomPercent is how much room a snapshot needs to be received, in parts of its size.
+	// roomPercent is how much room a snapshot needs to be received, in parts of what is missing of it.
 	roomPercent = 105
 )
 
@@ -210,18 +210,25 @@ func (c *couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m 
 	if err != nil {
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
-	begin := time.Now()
-	n.log.Info("sends a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
-		zap.Int64("size_bytes", held.Manifest.SizeBytes()))
+	begin, sent := time.Now(), int64(0)
 	stream, err := carrier.OpenSnapshot(ctx, m.GetTo())
 	if err != nil {
 		return fmt.Errorf("open stream: %w", err)
 	}
 	err = transfer.Send(ctx, cancel, stream, transfer.Source{
 		FS: n.dir.FS(), Dir: held.Path(), Message: raw, BytesPerSecond: n.o.Snapshots.BytesPerSecond,
-		Sent: func(bytes int) { n.metrics.snapshotBytesSent.Add(float64(bytes)) },
+		Sent: func(bytes int) {
+			sent += int64(bytes)
+			n.metrics.snapshotBytesSent.Add(float64(bytes))
+		},
+		Begun: func(present int64) {
+			n.log.Info("sends a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
+				zap.Int64("size_bytes", held.Manifest.SizeBytes()), zap.Int64("present_bytes", present))
+		},
 	})
 	if err == nil {
+		n.log.Info("sent a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
+			zap.Int64("sent_bytes", sent), zap.Duration("took", time.Since(begin)))
 		n.metrics.snapshotsSent.Inc()
 		n.metrics.snapshotSeconds.Observe(time.Since(begin).Seconds())
 	}
@@ -291,7 +298,7 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 	if n.jumps.refuse(message.GetFrom(), max(message.GetTerm(), manifest.Term)) {
 		return fmt.Errorf("%w: of term %d", ErrSnapshotMismatch, message.GetTerm())
 	}
-	r, err := n.inbox.Begin(first.GetManifest())
+	r, err := n.beginReception(message, manifest, first.GetManifest())
 	if err != nil {
 		return err
 	}
@@ -299,7 +306,8 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 		return fmt.Errorf("answer the sender: %w", err)
 	}
 	n.log.Info("receives a snapshot", zap.Uint64("from", message.GetFrom()), zap.Uint64("index", manifest.Index),
-		zap.Int64("size_bytes", manifest.SizeBytes()))
+		zap.Int64("size_bytes", manifest.SizeBytes()), zap.Int64("missing_bytes", r.MissingBytes),
+		zap.Int64("reused_bytes", r.ReusedBytes))
 	if err = n.receiveChunks(r, s); err != nil {
 		return err
 	}
@@ -317,6 +325,27 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 		return fmt.Errorf("answer the sender: %w", err)
 	}
 	return nil
+}
+
+// beginReception takes up a snapshot that is needed and has room, once no other one is being installed.
+func (n *Node) beginReception(
+	message *raftpb.Message, m *checkpoint.Manifest, raw []byte,
+) (*transfer.Reception, error) {
+	n.installing.Lock()
+	defer n.installing.Unlock()
+	if err := n.checkSnapshot(message, m); err != nil {
+		return nil, err // The one that was installed meanwhile may be as new.
+	}
+	r, err := n.inbox.Begin(raw)
+	if err != nil {
+		return nil, err
+	}
+	n.metrics.snapshotBytesReused.Add(float64(r.ReusedBytes))
+	usage, err := n.dir.FS().GetDiskUsage(n.dir.Path())
+	if need := uint64(r.MissingBytes) / 100 * roomPercent; err == nil && usage.AvailBytes < need {
+		return nil, fmt.Errorf("%w: the snapshot needs %d bytes, %d are free", ErrNoRoom, need, usage.AvailBytes)
+	}
+	return r, nil
 }
 
 func (n *Node) receiveChunks(r *transfer.Reception, s SnapshotSource) error {
@@ -352,10 +381,6 @@ func (n *Node) checkSnapshot(message *raftpb.Message, m *checkpoint.Manifest) er
 	if _, newest := storage.ClusterVersions(); m.ClusterVersion > newest {
 		return fmt.Errorf("%w: cluster version %d, this program knows up to %d",
 			storage.ErrUnknownFormat, m.ClusterVersion, newest)
-	}
-	usage, err := n.dir.FS().GetDiskUsage(n.dir.Path())
-	if need := uint64(m.SizeBytes()) / 100 * roomPercent; err == nil && usage.AvailBytes < need {
-		return fmt.Errorf("%w: the snapshot needs %d bytes, %d are free", ErrNoRoom, need, usage.AvailBytes)
 	}
 	return nil
 }

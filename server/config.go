@@ -19,9 +19,11 @@ import (
 
 // Defaults of Config.
 const (
-	listenDefault          = "127.0.0.1:7400"
-	httpDefault            = "127.0.0.1:7401"
-	peerDefault            = "127.0.0.1:7402"
+	listenDefault = "127.0.0.1:7400"
+	httpDefault   = "127.0.0.1:7401"
+	peerDefault   = "127.0.0.1:7402"
+	// logBytesLeast is the least that LogBytesMax can be: eight of the largest messages between members.
+	logBytesLeast          = 16 << 20
 	tickDefault            = 50 * time.Millisecond
 	electionTicksDefault   = 20
 	requestBytesMaxDefault = 3 << 19 // 1.5 MiB
@@ -79,6 +81,8 @@ type Config struct {
 	// DiskFreeMinBytes is the free space of the data directory's disk below which nothing is taken that makes the state
 	// grow; 0 is 512 MiB.
 	DiskFreeMinBytes uint64
+	// LogBytesMax is how much of the raft log is kept for members that lag, at least 16 MiB; 0 is 512 MiB.
+	LogBytesMax uint64
 	// Zone is the member's failure domain; for people.
 	Zone string
 	// DebugAddr is where profiles of the process are served, host:port on a loopback address; empty serves none.
@@ -228,6 +232,9 @@ func (c Config) Validate() error {
 	}
 	if c.ElectionTicks < 5 || c.ElectionTicks > 1000 {
 		problems = append(problems, fmt.Errorf("%w: election ticks %d must be 5 to 1000", ErrConfig, c.ElectionTicks))
+	}
+	if c.LogBytesMax != 0 && c.LogBytesMax < logBytesLeast {
+		problems = append(problems, fmt.Errorf("%w: --log-bytes-max %d must be at least %d", ErrConfig, c.LogBytesMax, logBytesLeast))
 	}
 	if c.StopGrace < 0 {
 		problems = append(problems, fmt.Errorf("%w: --stop-grace %v must not be negative", ErrConfig, c.StopGrace))

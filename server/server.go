@@ -286,6 +286,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		Join:           r.config.Join,
 		JoinToken:      r.config.joinToken,
 		StayLearner:    r.config.StayLearner,
+		LogBytesMax:    r.config.LogBytesMax,
 		PeerListener:   r.listeners.peer,
 		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.register},
 		Addresses:      r.advertised,

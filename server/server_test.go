@@ -349,6 +349,7 @@ func TestConfigIsRefusedWithAReason(t *testing.T) {
 		"a host name may be advertised":            {func(c *server.Config) { c.AdvertiseAddr = "db:7400" }, nil},
 		"a name without spaces":                    {func(c *server.Config) { c.Name = "a b" }, server.ErrConfig},
 		"an election cannot be faster than a tick": {func(c *server.Config) { c.ElectionTicks = 1 }, server.ErrConfig},
+		"a log holds some messages":                {func(c *server.Config) { c.LogBytesMax = 16<<20 - 1 }, server.ErrConfig},
 		"a first member is a name and an address":  {func(c *server.Config) { c.InitialCluster = []string{"tenure-1"} }, server.ErrConfig},
 		"this member is one of the first":          {func(c *server.Config) { c.InitialCluster = []string{"b=h:7402"} }, server.ErrConfig},
 		"no two first members share an address": {func(c *server.Config) {

@@ -87,6 +87,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.StayLearner, "learner", false, "do not vote after joining")
 	flags.BoolVar(&c.ManualPromotion, "manual-promotion", false, "while this member leads, make learners voters only on \"tenure member promote\"")
 	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free disk space below which changes that make the state grow are refused")
+	flags.Uint64Var(&c.LogBytesMax, "log-bytes-max", 512<<20, "how much of the log is kept for members that lag; one that lags further gets a snapshot; at least 16777216")
 	flags.StringVar(&c.Zone, "zone", "", "location of the member, such as a rack or a data center; informational only")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
 	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "heartbeat interval of the leader")

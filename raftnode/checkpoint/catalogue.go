@@ -35,7 +35,7 @@ func (c *Checkpoint) DataPath(fs vfs.FS) string { return DataPath(fs, c.dir) }
 type Catalogue struct {
 	fs   vfs.FS
 	dir  string
-	made uint64 // numbers unfinished checkpoints; only Make uses it
+	made uint64 // numbers unfinished checkpoints; only Make and Adopt use it
 
 	mu     sync.Mutex // guards what follows and the checkpoints' counts
 	newest *Checkpoint
@@ -82,13 +82,18 @@ type Source func(dir string) (*Manifest, error)
 // Make takes a new checkpoint into the catalogue and removes the one before, unless somebody holds it. A checkpoint
 // that is not newer is dropped; the newest is returned either way.
 func (c *Catalogue) Make(source Source) (*Checkpoint, error) {
-	c.made++
-	tmp := c.fs.PathJoin(c.dir, unfinishedPrefix+strconv.FormatUint(c.made, 10))
+	tmp := c.unfinished()
 	made, err := c.make(tmp, source)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make checkpoint: %w", err), c.fs.RemoveAll(tmp))
 	}
 	return made, nil
+}
+
+// unfinished names a directory for a checkpoint that is not complete yet.
+func (c *Catalogue) unfinished() string {
+	c.made++
+	return c.fs.PathJoin(c.dir, unfinishedPrefix+strconv.FormatUint(c.made, 10))
 }
 
 func (c *Catalogue) make(tmp string, source Source) (*Checkpoint, error) {
@@ -116,6 +121,11 @@ func (c *Catalogue) make(tmp string, source Source) (*Checkpoint, error) {
 	if err := WriteManifest(c.fs, tmp, m); err != nil {
 		return nil, err
 	}
+	return c.enter(tmp, m)
+}
+
+// enter makes the complete checkpoint in tmp the newest.
+func (c *Catalogue) enter(tmp string, m *Manifest) (*Checkpoint, error) {
 	name := m.Name()
 	made := &Checkpoint{Manifest: m, Name: name, dir: c.fs.PathJoin(c.dir, name)}
 	if err := c.fs.Rename(tmp, made.dir); err != nil {

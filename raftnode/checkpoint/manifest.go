@@ -142,7 +142,35 @@ func WriteManifestRaw(fs vfs.FS, dir string, raw []byte) error {
 // DataPath returns the directory of a checkpoint's files.
 func DataPath(fs vfs.FS, dir string) string { return fs.PathJoin(dir, dataDir) }
 
-// Verify reads every file of the checkpoint in dir, compares it with the manifest and makes it durable.
+// DamageError names the files of a checkpoint that are not what its manifest says.
+type DamageError struct {
+	// Files are their names; none is there twice.
+	Files []string
+	err   error // what is wrong with the first
+}
+
+// Error says what is wrong with the first file.
+func (e *DamageError) Error() string {
+	text := fmt.Sprintf("%v: %v", ErrInvalid, e.err)
+	if more := len(e.Files) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// Unwrap returns ErrInvalid and what was found of the first file.
+func (e *DamageError) Unwrap() []error { return []error{ErrInvalid, e.err} }
+
+func (e *DamageError) add(name string, err error) *DamageError {
+	if e == nil {
+		e = &DamageError{err: err}
+	}
+	e.Files = append(e.Files, name)
+	return e
+}
+
+// Verify reads every file of the checkpoint in dir, compares it with the manifest and makes it durable. Files that do not
+// fit are named by a DamageError.
 func Verify(fs vfs.FS, dir string) (*Manifest, error) {
 	m, err := ReadManifest(fs, dir)
 	if err != nil {
@@ -156,21 +184,28 @@ func Verify(fs vfs.FS, dir string) (*Manifest, error) {
 	if len(names) != len(m.Files) {
 		return nil, fmt.Errorf("%w: %d files, the manifest names %d", ErrInvalid, len(names), len(m.Files))
 	}
+	var damage *DamageError
 	for _, want := range m.Files {
 		got, err := sum(fs, data, want.Name, true)
+		if err == nil && got != want {
+			err = fmt.Errorf("file %s has %d bytes with checksum %08x, want %d with %08x",
+				want.Name, got.SizeBytes, got.CRC32C, want.SizeBytes, want.CRC32C)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+			damage = damage.add(want.Name, err)
 		}
-		if got != want {
-			return nil, fmt.Errorf("%w: file %s has %d bytes with checksum %08x, want %d with %08x",
-				ErrInvalid, want.Name, got.SizeBytes, got.CRC32C, want.SizeBytes, want.CRC32C)
-		}
+	}
+	if damage != nil {
+		return nil, damage
 	}
 	if err := errors.Join(datadir.SyncDir(fs, data), datadir.SyncDir(fs, dir)); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
+
+// isTable reports whether a file is one that its database writes once and never changes.
+func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
 
 // sumAll describes every file of a directory. Tables never change, so those that known describes are not read again.
 func sumAll(fs vfs.FS, dir string, known map[string]File) ([]File, error) {
@@ -181,7 +216,7 @@ func sumAll(fs vfs.FS, dir string, known map[string]File) ([]File, error) {
 	slices.Sort(names)
 	files := make([]File, 0, len(names))
 	for _, name := range names {
-		if f, ok := known[name]; ok && strings.HasSuffix(name, ".sst") {
+		if f, ok := known[name]; ok && isTable(name) {
 			if st, err := fs.Stat(fs.PathJoin(dir, name)); err == nil && st.Size() == f.SizeBytes {
 				files = append(files, f)
 				continue

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -14,16 +14,25 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
-// Inbox receives snapshots into a directory, one at a time.
+// Inbox receives snapshots into a directory, one at a time. What it has of one it uses for the next: files of the same name,
+// size and checksum are not sent again.
 type Inbox struct {
 	fs  vfs.FS
 	dir string
+	// own are the checkpoints of this member's state, which lend their files; nil lends none.
+	own *checkpoint.Catalogue
+	// missing is how much of present is not here yet. Whoever asks does not wait for a snapshot that is being compared.
+	missing atomic.Int64
 
 	mu      sync.Mutex // guards what follows, and the files of present
 	present *incoming
 	streams uint64 // numbers the streams, so that only the last one writes
-	// complete are the indexes of the snapshots that are whole, by name. Somebody was told of each.
-	complete map[string]uint64
+	// complete are the snapshots that are whole, by name. Somebody was told of each.
+	complete map[string]*checkpoint.Manifest
+	// remains are the directories of snapshots that nobody sends any more, by name.
+	remains map[string]*checkpoint.Manifest
+	// distrusted are files whose content was not what their checksum says. They are not used again before they come anew.
+	distrusted map[checkpoint.File]bool
 }
 
 // incoming is a snapshot of which a part is here.
@@ -31,16 +40,23 @@ type incoming struct {
 	content  string // the same for the same snapshot
 	name     string // of its directory, used once
 	manifest *checkpoint.Manifest
-	files    map[string]int64 // size by name, as they should be
-	have     map[string]int64 // as they are
-	file     vfs.File         // the one being written; nil for none
+	files    map[string]checkpoint.File // by name, as they should be
+	have     map[string]int64           // bytes by name, as they are
+	file     vfs.File                   // the one being written; nil for none
 	fileName string
 	stream   uint64
 }
 
-// NewInbox receives into dir, which is made when the first snapshot comes.
-func NewInbox(fs vfs.FS, dir string) *Inbox {
-	return &Inbox{fs: fs, dir: dir, complete: map[string]uint64{}}
+// OpenInbox receives into dir, which is made when the first snapshot comes. What an earlier process received stays for the
+// next snapshot.
+func OpenInbox(fs vfs.FS, dir string, own *checkpoint.Catalogue) (*Inbox, error) {
+	in := &Inbox{
+		fs: fs, dir: dir, own: own,
+		complete: map[string]*checkpoint.Manifest{}, distrusted: map[checkpoint.File]bool{},
+	}
+	var err error
+	in.remains, err = findRemains(fs, dir)
+	return in, err
 }
 
 // Reception is one stream that brings a snapshot.
@@ -51,10 +67,15 @@ type Reception struct {
 	Have []*peerv1.SnapshotFileProgress
 	// Manifest says what the snapshot is.
 	Manifest *checkpoint.Manifest
+	// ReusedBytes is how much of it was taken over from other snapshots and from the member's own state when it began; 0 if
+	// it had begun before.
+	ReusedBytes int64
+	// MissingBytes is how much of it the stream has to bring.
+	MissingBytes int64
 }
 
-// Begin takes up a snapshot with this manifest: where it stopped if it is the one that was being received, else from
-// its beginning. Streams that are still open are cut off.
+// Begin takes up a snapshot with this manifest: where it stopped if it is the one that was being received, else with what is
+// here of it. Streams that are still open are cut off.
 func (in *Inbox) Begin(raw []byte) (*Reception, error) {
 	m, err := checkpoint.DecodeManifest(raw)
 	if err != nil {
@@ -63,18 +84,17 @@ func (in *Inbox) Begin(raw []byte) (*Reception, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.streams++
+	r := &Reception{in: in}
 	content := fmt.Sprintf("%s-%08x", m.Name(), crc32.Checksum(raw, castagnoli))
 	if in.present == nil || in.present.content != content {
-		if err := in.drop(); err != nil {
-			return nil, err
-		}
-		if err := in.start(content, raw, m); err != nil {
+		if r.ReusedBytes, err = in.start(content, raw, m); err != nil {
 			return nil, err
 		}
 	}
 	p := in.present
 	p.stream = in.streams
-	r := &Reception{in: in, stream: p.stream, Manifest: p.manifest}
+	r.stream, r.Manifest, r.MissingBytes = p.stream, p.manifest, p.missing()
+	in.missing.Store(r.MissingBytes)
 	for _, f := range p.manifest.Files {
 		if size, ok := p.have[f.Name]; ok {
 			r.Have = append(r.Have, &peerv1.SnapshotFileProgress{File: f.Name, SizeBytes: uint64(size)})
@@ -83,36 +103,59 @@ func (in *Inbox) Begin(raw []byte) (*Reception, error) {
 	return r, nil
 }
 
-// start makes the directory of a new snapshot. The caller holds mu.
-func (in *Inbox) start(content string, raw []byte, m *checkpoint.Manifest) error {
-	name := fmt.Sprintf("%s-%d", content, in.streams)
+// start makes the directory of a new snapshot, with what is here of it, and returns how much that is. What was here of others
+// is removed then. A crash leaves directories of which the next start makes use, whatever they hold. The caller holds mu.
+func (in *Inbox) start(content string, raw []byte, m *checkpoint.Manifest) (int64, error) {
+	if err := in.putAside(); err != nil {
+		return 0, err
+	}
+	name := in.freeName(content)
 	dir := in.fs.PathJoin(in.dir, name)
 	if err := in.fs.RemoveAll(dir); err != nil {
-		return fmt.Errorf("receive snapshot: %w", err)
+		return 0, fmt.Errorf("receive snapshot: %w", err)
 	}
 	if err := in.fs.MkdirAll(checkpoint.DataPath(in.fs, dir), 0o700); err != nil {
-		return fmt.Errorf("receive snapshot: %w", err)
+		return 0, fmt.Errorf("receive snapshot: %w", err)
 	}
 	if err := checkpoint.WriteManifestRaw(in.fs, dir, raw); err != nil {
-		return err
+		return 0, err
 	}
-	p := &incoming{content: content, name: name, manifest: m, files: map[string]int64{}, have: map[string]int64{}}
+	p := &incoming{
+		content: content, name: name, manifest: m, files: map[string]checkpoint.File{}, have: map[string]int64{},
+	}
 	for _, f := range m.Files {
-		p.files[f.Name] = f.SizeBytes
+		p.files[f.Name] = f
+	}
+	reused, err := in.reuse(p)
+	if err != nil {
+		return 0, err
 	}
 	in.present = p
-	return nil
+	return reused, in.removeRemains(func(*checkpoint.Manifest) bool { return true })
 }
 
-// drop gives up the snapshot that is being received. The caller holds mu.
-func (in *Inbox) drop() error {
+// missing returns how many bytes are not here yet.
+func (p *incoming) missing() int64 {
+	sum := p.manifest.SizeBytes()
+	for _, size := range p.have {
+		sum -= size
+	}
+	return sum
+}
+
+// MissingBytes returns how much of the snapshot that is being received is not here yet; 0 if none is.
+func (in *Inbox) MissingBytes() int64 { return in.missing.Load() }
+
+// putAside gives up the snapshot that is being received, and leaves what is here of it for another. The caller holds mu.
+func (in *Inbox) putAside() error {
 	p := in.present
 	if p == nil {
 		return nil
 	}
 	in.present = nil
-	err := p.closeFile()
-	return errors.Join(err, in.fs.RemoveAll(in.fs.PathJoin(in.dir, p.name)))
+	in.missing.Store(0)
+	in.remains[p.name] = p.manifest
+	return p.closeFile()
 }
 
 func (p *incoming) closeFile() error {
@@ -141,8 +184,8 @@ func (r *Reception) Chunk(m *peerv1.SendSnapshotRequest) error {
 	if err != nil {
 		return err
 	}
-	want, ok := p.files[m.GetFile()]
-	have, begun := p.have[m.GetFile()]
+	file, ok := p.files[m.GetFile()]
+	want, have := file.SizeBytes, p.have[m.GetFile()]
 	end := have + int64(len(m.GetData()))
 	switch {
 	case !ok:
@@ -154,30 +197,35 @@ func (r *Reception) Chunk(m *peerv1.SendSnapshotRequest) error {
 		return fmt.Errorf("%w: checksum of %s at %d", ErrBadChunk, m.GetFile(), m.GetOffset())
 	}
 	if p.fileName != m.GetFile() || p.file == nil {
-		if begun {
-			return fmt.Errorf("%w: %s was left before", ErrBadChunk, m.GetFile())
-		}
 		if err := r.in.open(p, m.GetFile()); err != nil {
 			return err
 		}
 	}
-	if _, err := p.file.Write(m.GetData()); err != nil {
+	if _, err := p.file.WriteAt(m.GetData(), have); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	p.have[m.GetFile()] = end
+	r.in.missing.Add(-int64(len(m.GetData())))
 	if end == want {
+		delete(r.in.distrusted, file)
 		return p.closeFile()
 	}
 	return nil
 }
 
-// open begins the next file. The caller holds mu.
-func (in *Inbox) open(p *incoming, name string) error {
-	if p.file != nil {
-		return fmt.Errorf("%w: %s is not complete", ErrBadChunk, p.fileName)
+// open begins the next file, or goes on with one that was left. The caller holds mu.
+func (in *Inbox) open(p *incoming, name string) (err error) {
+	if err = p.closeFile(); err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
 	}
 	path := in.fs.PathJoin(checkpoint.DataPath(in.fs, in.fs.PathJoin(in.dir, p.name)), name)
-	f, err := in.fs.Create(path, vfs.WriteCategoryUnspecified)
+	var f vfs.File
+	if p.have[name] > 0 {
+		f, err = in.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	} else if err = in.remove(path); err == nil {
+		// A file that is here may have other names, under which it must stay as it is.
+		f, err = in.fs.Create(path, vfs.WriteCategoryUnspecified)
+	}
 	if err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
@@ -186,7 +234,7 @@ func (in *Inbox) open(p *incoming, name string) error {
 }
 
 // Finish checks that everything is here, as the manifest says, makes it durable and returns its name in the directory.
-// A snapshot that is damaged is dropped.
+// Files that are not what their checksums say are dropped, and have to be sent again.
 func (r *Reception) Finish() (string, error) {
 	in := r.in
 	in.mu.Lock()
@@ -201,38 +249,35 @@ func (r *Reception) Finish() (string, error) {
 		}
 	}
 	if _, err := checkpoint.Verify(in.fs, in.fs.PathJoin(in.dir, p.name)); err != nil {
-		return "", errors.Join(err, in.drop())
+		return "", errors.Join(err, in.distrust(p, err))
 	}
 	if err := datadir.SyncDir(in.fs, in.dir); err != nil {
 		return "", err
 	}
 	in.present = nil
-	in.complete[p.name] = p.manifest.Index
+	in.complete[p.name] = p.manifest
+	clear(in.distrusted)
 	return p.name, nil
 }
 
-// Clean removes the complete snapshots that the state at the applied index has passed. A later one may be about to be
-// installed.
+// Clean removes the snapshots that the state at the applied index has passed. A later one may be about to be installed, or
+// be of use to the next.
 func (in *Inbox) Clean(applied uint64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	passed := false
-	var keep []string
-	for name, index := range in.complete {
-		if index > applied {
-			keep = append(keep, name)
-			continue
+	passed := func(m *checkpoint.Manifest) bool { return m.Index <= applied }
+	if in.present != nil && passed(in.present.manifest) {
+		if err := in.putAside(); err != nil {
+			return err
 		}
-		delete(in.complete, name)
-		passed = true
 	}
-	if !passed {
-		return nil
+	for name, m := range in.complete {
+		if passed(m) {
+			delete(in.complete, name)
+			in.remains[name] = m
+		}
 	}
-	if in.present != nil {
-		keep = append(keep, in.present.name)
-	}
-	return RemoveExcept(in.fs, in.dir, keep...)
+	return in.removeRemains(passed)
 }
 
 // Close closes what is open, and leaves the files.
@@ -245,25 +290,4 @@ func (in *Inbox) Close() error {
 	p := in.present
 	in.present = nil
 	return p.closeFile()
-}
-
-// RemoveExcept removes what lies in a directory but for some names. A directory that does not exist is empty.
-func RemoveExcept(fs vfs.FS, dir string, keep ...string) error {
-	if _, err := fs.Stat(dir); err != nil {
-		return nil //nolint:nilerr // It is made when the first snapshot comes.
-	}
-	names, err := fs.List(dir)
-	if err != nil {
-		return fmt.Errorf("list received snapshots: %w", err)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if slices.Contains(keep, name) {
-			continue
-		}
-		if err := fs.RemoveAll(fs.PathJoin(dir, name)); err != nil {
-			return fmt.Errorf("remove received snapshot %s: %w", name, err)
-		}
-	}
-	return nil
 }

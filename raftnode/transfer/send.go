@@ -43,6 +43,8 @@ type Source struct {
 	BytesPerSecond int64
 	// Sent is told of every chunk.
 	Sent func(bytes int)
+	// Begun is told once how much of the snapshot the receiver has already.
+	Begun func(present int64)
 }
 
 // Send carries a checkpoint over a stream whose context is ctx, and returns once the receiver has it on stable storage.
@@ -58,13 +60,19 @@ func Send(ctx context.Context, cancel context.CancelCauseFunc, s Stream, src Sou
 	if err = c.send(&peerv1.SendSnapshotRequest{Message: src.Message, Manifest: raw}); err != nil {
 		return err
 	}
-	answer, err := c.recv()
+	// A receiver that installs the snapshot before takes this one up when it is done, so that it has that to begin with.
+	whole := stallMax + time.Duration(m.SizeBytes()/verifyBytesPerSecond)*time.Second
+	answer, err := c.recv(whole)
 	if err != nil {
 		return err
 	}
-	have := map[string]uint64{}
+	have, present := map[string]uint64{}, int64(0)
 	for _, f := range answer.GetHave() {
 		have[f.GetFile()] = f.GetSizeBytes()
+		present += int64(f.GetSizeBytes())
+	}
+	if src.Begun != nil {
+		src.Begun(present)
 	}
 	for _, f := range m.Files {
 		if err = c.file(f, have); err != nil {
@@ -74,7 +82,7 @@ func Send(ctx context.Context, cancel context.CancelCauseFunc, s Stream, src Sou
 	if err = s.CloseSend(); err != nil {
 		return fmt.Errorf("end snapshot: %w", err)
 	}
-	c.allow(stallMax + time.Duration(m.SizeBytes()/verifyBytesPerSecond)*time.Second)
+	c.allow(whole)
 	for !answer.GetStored() {
 		if answer, err = s.Recv(); err != nil {
 			return c.explain("wait for the receiver", err)
@@ -110,8 +118,8 @@ func (c *sender) send(m *peerv1.SendSnapshotRequest) error {
 	return nil
 }
 
-func (c *sender) recv() (*peerv1.SendSnapshotResponse, error) {
-	c.allow(stallMax)
+func (c *sender) recv(allowed time.Duration) (*peerv1.SendSnapshotResponse, error) {
+	c.allow(allowed)
 	m, err := c.stream.Recv()
 	if err != nil {
 		return nil, c.explain("wait for the receiver", err)

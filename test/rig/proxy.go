@@ -23,6 +23,8 @@ type Proxy struct {
 	changed  chan struct{} // Closed and replaced when blocked changes.
 	delay    time.Duration
 	jitter   time.Duration
+	rate     int          // Bytes a second each way; 0 is without bound.
+	free     [2]time.Time // By way, when the next bytes may be read at that rate.
 	conns    map[net.Conn]struct{}
 	closed   bool
 }
@@ -105,11 +107,18 @@ func (p *Proxy) Slow(delay, jitter time.Duration) {
 	p.delay, p.jitter = delay, jitter
 }
 
+// Throttle lets so many bytes a second pass each way, over all connections together.
+func (p *Proxy) Throttle(bytesPerSecond int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate = bytesPerSecond
+}
+
 // Heal ends all faults.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refusing, p.blocked, p.delay, p.jitter = false, [2]bool{}, 0, 0
+	p.refusing, p.blocked, p.delay, p.jitter, p.rate = false, [2]bool{}, 0, 0, 0
 	p.notify()
 }
 
@@ -192,6 +201,7 @@ func (p *Proxy) pipe(to, from net.Conn, way int) {
 			data := make([]byte, 16<<10)
 			n, err := from.Read(data)
 			if n > 0 {
+				p.pace(n, way)
 				chunks <- chunk{data: data[:n], due: time.Now().Add(p.lag())}
 			}
 			if err != nil {
@@ -211,6 +221,25 @@ func (p *Proxy) pipe(to, from net.Conn, way int) {
 		continue
 	}
 	reader.Wait()
+}
+
+// pace waits until so many bytes may go on. Its sender is held up meanwhile.
+func (p *Proxy) pace(bytes, way int) {
+	p.mu.Lock()
+	now := time.Now()
+	if p.rate == 0 || p.closed {
+		p.mu.Unlock()
+		return
+	}
+	if p.free[way].Before(now) {
+		p.free[way] = now
+	}
+	wait := p.free[way].Sub(now)
+	p.free[way] = p.free[way].Add(time.Duration(bytes) * time.Second / time.Duration(p.rate))
+	p.mu.Unlock()
+	if wait > 0 {
+		<-time.NewTimer(wait).C
+	}
 }
 
 func (p *Proxy) lag() time.Duration {
