@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -34,6 +35,7 @@ type disk struct {
 	log         *raftlog.Log
 	store       *storage.Store
 	snaps       *checkpoint.Catalogue
+	inbox       *transfer.Inbox
 	fs          vfs.FS
 	failing     *failing
 }
@@ -85,11 +87,17 @@ func (m *member) openDisk() (_ *disk, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !started {
-		return d, d.firstStart(m)
-	}
 	d.epoch = epoch
-	return d, d.restart(m)
+	if started {
+		err = d.restart(m)
+	} else {
+		err = d.firstStart(m)
+	}
+	if err != nil {
+		return d, err
+	}
+	d.inbox, err = transfer.OpenInbox(d.fs, d.dir.SnapInPath(), d.snaps)
+	return d, err
 }
 
 func (d *disk) openLog() (err error) {
@@ -149,9 +157,15 @@ func (d *disk) restart(m *member) (err error) {
 	if err != nil {
 		return err
 	}
+	if d.snaps, err = checkpoint.OpenCatalogue(d.fs, d.dir.SnapPath()); err != nil {
+		return err
+	}
 	if pending {
 		m.w.floors.InstallsFinished++
 		if err = d.swapState(install); err != nil {
+			return err
+		}
+		if err = d.adopt(install); err != nil {
 			return err
 		}
 	}
@@ -162,9 +176,6 @@ func (d *disk) restart(m *member) (err error) {
 		if err = d.endInstall(install); err != nil {
 			return err
 		}
-	}
-	if d.snaps, err = checkpoint.OpenCatalogue(d.fs, d.dir.SnapPath()); err != nil {
-		return err
 	}
 	return d.dir.RemoveOtherStates(d.epoch)
 }
@@ -230,6 +241,11 @@ func (d *disk) swapState(in raftlog.Install) error {
 	return nil
 }
 
+// adopt makes the snapshot in use the newest checkpoint.
+func (d *disk) adopt(in raftlog.Install) error {
+	return d.snaps.Adopt(d.receivedPath(in), d.dir.StatePath(d.epoch))
+}
+
 func (d *disk) endInstall(in raftlog.Install) error {
 	if a := d.store.Applied(); a.Index != in.ID.Index || a.Term != in.ID.Term {
 		return fmt.Errorf("snapshot is at index %d term %d, announced as %d, %d", a.Index, a.Term, in.ID.Index, in.ID.Term)
@@ -242,6 +258,9 @@ func (d *disk) endInstall(in raftlog.Install) error {
 
 // close closes what is open. Errors mean nothing here: the disk is one that a crash left behind.
 func (d *disk) close() {
+	if d.inbox != nil {
+		_ = d.inbox.Close()
+	}
 	if d.store != nil {
 		_ = d.store.Close()
 	}

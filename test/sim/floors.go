@@ -34,6 +34,9 @@ type Floors struct {
 	Checksums int
 	// What members did with their disks, and in which of it they crashed.
 	Checkpoints, LogCuts, Installs, InstallsFinished, InstallCrashes, ConfChanges, Compactions int
+	// Streams brought snapshots, StreamsBroken of them not to the end; FilesReused are files, or beginnings of some, that the
+	// receivers had.
+	Streams, StreamsBroken, FilesReused int
 	// DiskErrors are members that stopped because a write or a sync failed, DisksFull because there was no room.
 	DiskErrors, DisksFull int
 	// HungSteppedDown are leaders that did not lead any more while their disk hung.
@@ -85,6 +88,8 @@ func (f Floors) Below() []string {
 		{"checksums compared", f.Checksums, 500 * n},
 		{"snapshots installed", f.Installs, n / 10},
 		{"installations finished after a crash", f.InstallsFinished, n / 100},
+		{"streams of snapshots that broke", f.StreamsBroken, n / 20},
+		{"files of snapshots that were there", f.FilesReused, n / 20},
 		{"changes of members", f.ConfChanges, n / 4},
 		{"answers of retries compared", f.AnswersCompared, n / 4},
 		{"members stopped by an error of their disk", f.DiskErrors, n / 8},

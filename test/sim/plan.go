@@ -36,6 +36,9 @@ type Plan struct {
 	LateTasks float64 `json:"late_tasks,omitempty"`
 	// InstallCrashes is how likely a member crashes before a step of an installation.
 	InstallCrashes float64 `json:"install_crashes,omitempty"`
+	// BrokenStreams is how likely a stream that brings a snapshot breaks before a file, in every second case because the receiver
+	// crashes.
+	BrokenStreams float64 `json:"broken_streams,omitempty"`
 	// CheckpointEntries is after how many entries a member makes a checkpoint and cuts its log.
 	CheckpointEntries int `json:"checkpoint_entries"`
 	// RingEvents is how many events are kept in memory for watches.
@@ -181,9 +184,12 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	for at := 1500 + d.Int64N(gap); at < p.FaultsMs; at += d.Int64N(2 * gap) {
 		p.Faults = append(p.Faults, p.drawFault(d, choose(d, kinds...), at))
 	}
-	p.drawDiskFaults(rand.New(rand.NewPCG(p.Seed, 0x6469736b))) //nolint:gosec // It must be repeatable.
-	p.drawSlowLinks(rand.New(rand.NewPCG(p.Seed, 0x6c696e6b)))  //nolint:gosec // As above.
-	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))      //nolint:gosec // As above.
+	p.drawDiskFaults(rand.New(rand.NewPCG(p.Seed, 0x6469736b)))                   //nolint:gosec // It must be repeatable.
+	p.drawSlowLinks(rand.New(rand.NewPCG(p.Seed, 0x6c696e6b)))                    //nolint:gosec // As above.
+	if broken := rand.New(rand.NewPCG(p.Seed, 0x736e6170)); broken.IntN(2) == 0 { //nolint:gosec // As above.
+		p.BrokenStreams = choose(broken, 0.05, 0.2)
+	}
+	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67))) //nolint:gosec // As above.
 	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
 }
 

@@ -46,6 +46,7 @@ func Shrink(p *Plan, tries int) *Plan {
 		func(c *Plan) { c.Loss = 0 },
 		func(c *Plan) { c.LateTasks = 0 },
 		func(c *Plan) { c.InstallCrashes = 0 },
+		func(c *Plan) { c.BrokenStreams = 0 },
 		func(c *Plan) { c.FIFO = true },
 		func(c *Plan) { c.Breaks, c.Deaths = false, false },
 		func(c *Plan) { c.LocksAtOnce = 0 },

@@ -2,12 +2,16 @@ package sim
 
 import (
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
@@ -66,6 +70,7 @@ func (r *life) makeCheckpoint() {
 	r.w.note("checkpoint", r.m.id, made.Manifest.Index)
 	r.w.floors.Checkpoints++
 	r.unflushed = 0
+	r.diskWork("remove received snapshots", func() error { return r.inbox.Clean(r.store.Applied().Index) })
 	r.cutLog(made.Manifest.Index)
 }
 
@@ -101,9 +106,12 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 		w.after(10*time.Millisecond, func() { report(false) })
 		return
 	}
+	var raw []byte
 	var files [][]byte
 	if !r.diskWork("read checkpoint", func() (err error) {
-		files, err = readCheckpoint(r.disk, held.Manifest)
+		if raw, _, err = checkpoint.ReadManifestRaw(r.fs, held.Path()); err == nil {
+			files, err = readCheckpoint(r.disk, held.Manifest)
+		}
 		return errors.Join(err, r.snaps.Release(held))
 	}) {
 		return
@@ -112,17 +120,66 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 	c, manifest := cloneMessage(m), held.Manifest
 	from, incarnation := r.m.id, r.incarnation
 	w.after(w.net.delay()+between(w.net.dice, 5*time.Millisecond, 300*time.Millisecond), func() {
-		if w.net.lost(from, peer) || !to.up() {
+		if w.net.lost(from, peer) || !to.up() || manifest.Index <= to.life.store.Applied().Index {
 			report(false)
 			return
 		}
-		if !to.life.diskWork("receive snapshot", func() error { return writeReceived(to.life.disk, manifest, files) }) {
+		name := ""
+		if !to.life.diskWork("receive snapshot", func() (err error) {
+			name, err = to.life.receiveSnapshot(raw, manifest, files)
+			return err
+		}) || name == "" {
 			report(false)
 			return
 		}
+		c.Snapshot.Data = []byte(name)
 		to.receive(from, incarnation, c)
 		report(true)
 	})
+}
+
+// receiveSnapshot brings a snapshot to the member's inbox, as much of it as is not there, and returns its name in it. The plan
+// may let the stream break before a file, or in it; the name is empty then. It is empty, too, if a file that was there is
+// not what it should be: the next stream brings that one.
+func (r *life) receiveSnapshot(raw []byte, m *checkpoint.Manifest, files [][]byte) (string, error) {
+	r.w.floors.Streams++
+	dice := r.w.dice(fmt.Sprintf("stream %d", r.w.floors.Streams))
+	reception, err := r.inbox.Begin(raw)
+	if err != nil {
+		return "", err
+	}
+	have := map[string]int{}
+	for _, f := range reception.Have {
+		have[f.GetFile()] = int(f.GetSizeBytes())
+		r.w.floors.FilesReused++
+	}
+	for i, f := range m.Files {
+		end := len(files[i])
+		breaks := !r.w.quiet && dice.Float64() < r.w.plan.BrokenStreams
+		if breaks {
+			end = max(have[f.Name], dice.IntN(end+1))
+		}
+		if data := files[i][have[f.Name]:end]; len(data) > 0 || end == 0 && !breaks {
+			if err = reception.Chunk(&peerv1.SendSnapshotRequest{
+				File: f.Name, Offset: uint64(have[f.Name]), Data: slices.Clone(data), Last: end == len(files[i]),
+				Crc32C: crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)),
+			}); err != nil {
+				return "", err
+			}
+		}
+		if breaks {
+			r.w.floors.StreamsBroken++
+			if dice.IntN(2) == 0 {
+				r.w.crashNow(r)
+			}
+			return "", nil
+		}
+	}
+	name, err := reception.Finish()
+	if errors.Is(err, checkpoint.ErrInvalid) {
+		return "", nil
+	}
+	return name, err
 }
 
 // readCheckpoint reads the files of a checkpoint.
@@ -140,21 +197,6 @@ func readCheckpoint(d *disk, m *checkpoint.Manifest) ([][]byte, error) {
 		}
 	}
 	return files, nil
-}
-
-// writeReceived writes a checkpoint where received ones wait.
-func writeReceived(d *disk, m *checkpoint.Manifest, files [][]byte) error {
-	dir := d.fs.PathJoin(d.dir.SnapInPath(), m.Name())
-	data := checkpoint.DataPath(d.fs, dir)
-	if err := errors.Join(d.fs.RemoveAll(dir), d.fs.MkdirAll(data, 0o700)); err != nil {
-		return err
-	}
-	for i, f := range m.Files {
-		if err := datadir.WriteFile(d.fs, data, f.Name, files[i]); err != nil {
-			return err
-		}
-	}
-	return checkpoint.WriteManifest(d.fs, dir, m)
 }
 
 // errCrashed says that the member crashed in the middle of something.
@@ -206,6 +248,9 @@ func (r *life) recordInstall(in raftlog.Install, hs *raftpb.HardState) error {
 }
 
 func (r *life) replaceStore(in raftlog.Install) error {
+	if err := r.adopt(in); err != nil {
+		return err
+	}
 	old := r.store
 	if err := r.openStore(r.m); err != nil {
 		return err
@@ -215,7 +260,7 @@ func (r *life) replaceStore(in raftlog.Install) error {
 	if err := r.endInstall(in); err != nil {
 		return err
 	}
-	if err := errors.Join(r.snaps.Forget(), old.Close(), r.dir.RemoveOtherStates(r.epoch)); err != nil {
+	if err := errors.Join(old.Close(), r.dir.RemoveOtherStates(r.epoch)); err != nil {
 		return err
 	}
 	r.w.truth.sum(r.m.id, r.store.Applied())
