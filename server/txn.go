@@ -28,7 +28,7 @@ func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnRes
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
+	result, header, err := orderTxn(ctx, a, change{
 		request: r,
 		options: r.GetOptions(),
 		command: &storev1.Command{Kind: &storev1.Command_Txn{Txn: txn}},
@@ -40,7 +40,7 @@ func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnRes
 	if !result.GetTxn().GetSucceeded() {
 		ops = txn.GetElseOps()
 	}
-	response := &tenurev1.TxnResponse{Header: a.headerOf(result), Succeeded: result.GetTxn().GetSucceeded()}
+	response := &tenurev1.TxnResponse{Header: header, Succeeded: result.GetTxn().GetSucceeded()}
 	for i, op := range result.GetTxn().GetResults() {
 		response.Responses = append(response.Responses, a.opToProto(ops[i], op))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc64"
+	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -36,6 +37,7 @@ type overlay struct {
 	disk    pebble.Reader
 	hot     *hotRows // of the disk; nil keeps none
 	voids   *voids   // nil knows none
+	index   uint64   // as of which voids are used; zero uses none
 	meter   *meter   // of the present command; nil if it has no budget
 	tree    *btree.BTreeG[*pending]
 	journal []undo
@@ -48,6 +50,7 @@ func newOverlay(disk pebble.Reader, rowBytes uint64) *overlay {
 	return &overlay{
 		disk:  disk,
 		tree:  btree.NewG(overlayDegree, func(a, b *pending) bool { return bytes.Compare(a.row, b.row) < 0 }),
+		index: math.MaxUint64,
 		bytes: rowBytes,
 	}
 }

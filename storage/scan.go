@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/google/btree"
@@ -13,7 +12,7 @@ import (
 // scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
 // is the end, and a range that ends before it begins is empty. visit must not keep row and value, nor write to the overlay.
 func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.voids, index: math.MaxUint64}
+	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.voids, index: o.index}
 	return s.run(o.disk, from)
 }
 

@@ -17,6 +17,8 @@ type Floors struct {
 	Messages, Duplicates int
 	// Proposals are entries, Operations calls that were answered, Relayed those that went to the leader over another member.
 	Proposals, Operations, Relayed int
+	// ReadTransactions were answered without the log.
+	ReadTransactions int
 	// QueuedAtPaused are calls that waited at a leader that was stopped.
 	QueuedAtPaused int
 	// LeaderChanges are elections that somebody won.
@@ -78,6 +80,7 @@ func (f Floors) Below() []string {
 	}{
 		{"simulated seconds", int(f.SimulatedSeconds), 60 * n},
 		{"operations", f.Operations, 300 * n},
+		{"transactions that only read", f.ReadTransactions, 5 * n},
 		{"leader changes", f.LeaderChanges, 2 * n},
 		{"crashes", f.Crashes, n},
 		{"expiries in flight at a change of leader", f.ExpiriesAtChange, n / 20},

@@ -12,6 +12,16 @@ import (
 // keyNames are the keys that clients without a session use.
 func (w *World) keyName(n int) string { return fmt.Sprintf("k%d", n%w.plan.Keys) }
 
+// keyAfter returns the key after another.
+func (w *World) keyAfter(key string) string {
+	for n := range w.plan.Keys {
+		if w.keyName(n) == key {
+			return w.keyName(n + 1)
+		}
+	}
+	return key
+}
+
 func pick[T any](c *client, of ...T) T { return of[c.dice.IntN(len(of))] }
 
 // useKeys reads and writes keys, one call after the other.
@@ -29,6 +39,8 @@ func useKeys(c *client) {
 		}
 		key := c.w.keyName(c.dice.IntN(1 << 20))
 		switch n := c.dice.IntN(100); {
+		case n >= 30 && n < 40:
+			c.look(key, c.w.keyAfter(key), known[key], func(mod uint64) { known[key] = mod; think() })
 		case n < 40:
 			c.get(key, n < 6, func(op *check.Op) { known[key] = op.ModRevision; think() })
 		case n < 60:
@@ -130,6 +142,62 @@ func (c *client) transact(first, second string, revision uint64, done func()) {
 		}
 		done()
 	})
+}
+
+// look reads two keys in a transaction that only reads, in an order that says whether the first is as it was known. No log has
+// it: the member that was asked answers from one state.
+func (c *client) look(first, second string, revision uint64, done func(mod uint64)) {
+	op := &check.Op{Kind: check.KindTxn, Key: first}
+	get := func(key string) *storev1.Op { return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: key}}} }
+	cmd := &storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{
+		Compares: []*storev1.Compare{{
+			Key: first, Operator: storev1.CompareOperator_COMPARE_OPERATOR_EQUAL,
+			Operand: &storev1.Compare_ModRevision{ModRevision: revision},
+		}},
+		ThenOps: []*storev1.Op{get(first), get(second)},
+		ElseOps: []*storev1.Op{get(second), get(first)},
+	}}}
+	c.begin(&call{
+		op: op, tries: 3,
+		send: func(r *life, answer func(reply)) {
+			r.readState(false, func(s *storage.Reader) (any, error) { return s.Txn(cmd) }, answer)
+		},
+		done: func(rep reply) {
+			mod := uint64(0)
+			if seen, ok := rep.reader.(*storev1.Result); ok && op.Outcome == check.OK {
+				mod = c.looked(op, seen, first, second)
+				if (mod == revision) != seen.GetTxn().GetSucceeded() {
+					c.w.violated("read", "op %d: %s is of revision %d, and the compare with %d says %t",
+						op.ID, first, mod, revision, seen.GetTxn().GetSucceeded())
+				}
+			}
+			done(mod)
+		},
+	})
+}
+
+// looked writes down what a transaction read, and returns the revision of the first key.
+func (c *client) looked(op *check.Op, seen *storev1.Result, first, second string) (mod uint64) {
+	c.w.floors.ReadTransactions++
+	op.Revision = seen.GetRevision()
+	keys := []string{first, second}
+	if !seen.GetTxn().GetSucceeded() {
+		keys = []string{second, first}
+	}
+	if n := len(seen.GetTxn().GetResults()); n != len(keys) {
+		c.w.violated("read", "op %d: got %d results, want %d: %v", op.ID, n, len(keys), seen)
+		return 0
+	}
+	for i, key := range keys {
+		k := seen.GetTxn().GetResults()[i].GetGet().GetState()
+		op.Steps = append(op.Steps, check.Step{
+			Kind: check.KindGet, Key: key, Found: k != nil, Read: string(k.GetValue()), ModRevision: k.GetModRevision(),
+		})
+		if key == first {
+			mod = k.GetModRevision()
+		}
+	}
+	return mod
 }
 
 // getLock looks at a lock.
