@@ -366,3 +366,30 @@ func TestAnyFailedWriteLosesNothing(t *testing.T) {
 		t.Error("too few failures were met")
 	}
 }
+
+// A log that ends before the state is not gone on with, and the refusal says what to do. A recovery takes the state, which has all
+// that was committed.
+func TestALogThatEndsBeforeTheStateIsRecovered(t *testing.T) {
+	fs := vfs.NewMem()
+	puts(t, fs, 5, false)
+	copyDir(t, fs, "/data/log", fs, "/copy")
+	puts(t, fs, 9, false)
+	replaceDir(t, fs, "/copy", "/data/log")
+	_, err := raftnode.Open(raftnode.Options{FS: fs, Dir: "/data"})
+	if !errors.Is(err, raftnode.ErrLogLostTail) || !strings.Contains(err.Error(), "tenure member remove") ||
+		!strings.Contains(err.Error(), "tenure recover") {
+		t.Fatalf("got %v, want %v and what to do", err, raftnode.ErrLogLostTail)
+	}
+	r, err := raftnode.RecoverDir(raftnode.RecoverOptions{FS: fs, Dir: "/data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Keys != 9 || r.Unconfirmed != 0 || r.LostUpTo != 0 {
+		t.Errorf("got %+v, want 9 keys, and nothing that is unconfirmed or lost", r)
+	}
+	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
+	if got := m.Store().Applied(); got.Keys != 9 || got.Revision < r.NewRevision {
+		t.Errorf("got %d keys at revision %d, want 9 at %d", got.Keys, got.Revision, r.NewRevision)
+	}
+	propose(t, m.Node, put("after", "v"))
+}

@@ -242,40 +242,69 @@ func (d *disk) openStore(o Options) (*storage.Store, error) {
 	})
 }
 
-// check compares log and state machine and returns the hard state to go on from. The stored commit index may be old, as
-// it is never synced for itself: what is applied or cut was committed.
+// check compares log and state machine and returns the hard state to go on from. A member whose log lacks what was committed
+// must not vote, as if it had it: it does not start.
 func (d *disk) check() (*raftpb.HardState, error) {
-	applied := d.store.Applied()
-	if applied.ClusterID != d.identity.ClusterID && applied.Index > 0 {
-		return nil, fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, applied.ClusterID, d.identity.ClusterID)
-	}
-	cut := d.rlog.Truncated()
-	last, err := d.rlog.LastIndex()
+	hs, last, err := d.ends()
 	if err != nil {
 		return nil, err
 	}
+	if applied := d.store.Applied().Index; hs.GetCommit() > last {
+		return nil, fmt.Errorf("%w: it ends at %d, %d is committed, %d applied; the disk lost what it had synced: if another member "+
+			"is left, remove this one with \"tenure member remove\" and let it join again from an empty directory; if none is, run "+
+			"\"tenure recover --data-dir D --force-new-cluster\"", ErrLogLostTail, last, hs.GetCommit(), applied)
+	}
+	return hs, d.checkState()
+}
+
+// ends returns the hard state to go on from, and the last entry of the log. The stored commit index may be old, as it is never
+// synced for itself: what is applied or cut was committed.
+func (d *disk) ends() (hs *raftpb.HardState, last uint64, err error) {
+	applied := d.store.Applied()
+	if applied.ClusterID != d.identity.ClusterID && applied.Index > 0 {
+		return nil, 0, fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, applied.ClusterID, d.identity.ClusterID)
+	}
+	last, err = d.rlog.LastIndex()
 	stored := d.rlog.HardState()
-	hs := &raftpb.HardState{
+	return &raftpb.HardState{
 		Term: new(stored.GetTerm()), Vote: new(stored.GetVote()),
-		Commit: new(max(stored.GetCommit(), applied.Index, cut.Index)),
-	}
-	if hs.GetCommit() > last {
-		return nil, fmt.Errorf("%w: it ends at %d, %d is committed, %d applied",
-			ErrLogLostTail, last, stored.GetCommit(), applied.Index)
-	}
+		Commit: new(max(stored.GetCommit(), applied.Index, d.rlog.Truncated().Index)),
+	}, last, err
+}
+
+// checkState reports whether the log continues the state machine, which it reaches.
+func (d *disk) checkState() error {
+	applied, cut := d.store.Applied(), d.rlog.Truncated()
 	if applied.Index < cut.Index {
-		return nil, fmt.Errorf("%w: it begins at %d, the state machine ends at %d",
-			ErrLogCutPastState, cut.Index+1, applied.Index)
+		return fmt.Errorf("%w: it begins at %d, the state machine ends at %d", ErrLogCutPastState, cut.Index+1, applied.Index)
 	}
 	term, err := d.rlog.Term(applied.Index)
 	if err != nil {
-		return nil, fmt.Errorf("term of the applied entry: %w", err)
+		return fmt.Errorf("term of the applied entry: %w", err)
 	}
 	if term != applied.Term {
-		return nil, fmt.Errorf("%w: entry %d has term %d in the log, %d in the state machine",
+		return fmt.Errorf("%w: entry %d has term %d in the log, %d in the state machine",
 			raftlog.ErrCorrupt, applied.Index, term, applied.Term)
 	}
-	return hs, nil
+	return nil
+}
+
+// endsToRecover is check for a recovery: no quorum is left, so whatever this member has is the best there is. A log that ends
+// before the state machine adds nothing to it. What was committed and is in neither is lost, up to the entry it returns.
+func (d *disk) endsToRecover() (hs *raftpb.HardState, last, lost uint64, err error) {
+	if hs, last, err = d.ends(); err != nil {
+		return nil, 0, 0, err
+	}
+	if applied := d.store.Applied().Index; last < applied {
+		last = applied
+	} else if err = d.checkState(); err != nil {
+		return nil, 0, 0, err
+	}
+	if hs.GetCommit() > last {
+		lost = hs.GetCommit()
+		hs.Commit = new(last)
+	}
+	return hs, last, lost, nil
 }
 
 // close closes what is open, last opened first.

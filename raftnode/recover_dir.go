@@ -154,11 +154,7 @@ func (d *disk) becomeCluster(clusterID [16]byte) error {
 }
 
 func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
-	hs, err := d.check()
-	if err != nil {
-		return Recovery{}, err
-	}
-	last, err := d.rlog.LastIndex()
+	hs, last, gone, err := d.endsToRecover()
 	if err != nil {
 		return Recovery{}, err
 	}
@@ -180,7 +176,7 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 		return Recovery{}, err
 	}
 	r := Recovery{
-		LostUpTo: lost, Unreadable: unreadable,
+		LostUpTo: max(lost, gone), Unreadable: unreadable,
 		MemberID: d.identity.MemberID, ClusterID: d.identity.ClusterID, Index: last, Unconfirmed: last - hs.GetCommit(),
 		Revision: a.Revision, Keys: a.Keys, Sessions: a.Sessions, LastWrite: time.UnixMilli(a.WallTimeMs),
 	}
