@@ -24,7 +24,7 @@ var (
 	ErrStateDiffers = errors.New("the state of this member differs from that of a quorum")
 	// ErrNoAgreement says that the members' states differ and no quorum has the same: nobody can say which is right, so
 	// nothing is written.
-	ErrNoAgreement = errors.New("the states of the members differ, and no quorum has the same")
+	ErrNoAgreement = errors.New("the states of the members differ, and no quorum has the same state")
 )
 
 const (

@@ -18,13 +18,13 @@ import (
 // Errors of changes of members. With all of them nothing was changed.
 var (
 	// ErrMemberUnknown says that no member has that id.
-	ErrMemberUnknown = errors.New("member is not known")
+	ErrMemberUnknown = errors.New("unknown member")
 	// ErrMemberExists says that a member has that name, or that id from another disk.
-	ErrMemberExists = errors.New("member exists already")
+	ErrMemberExists = errors.New("the member already exists")
 	// ErrMemberRemoved says that the id belonged to a member that was removed. Ids are never used again.
 	ErrMemberRemoved = errors.New("member was removed")
 	// ErrMemberRefused says that the member cannot be of this cluster; the text says why.
-	ErrMemberRefused = errors.New("member is refused")
+	ErrMemberRefused = errors.New("the member was refused")
 	// ErrLosesQuorum says that too few voters could be reached after the change.
 	ErrLosesQuorum = errors.New("the change would lose the quorum")
 	// ErrNotCaughtUp says that a member lacks too much of the log for what is asked of it.
@@ -32,9 +32,9 @@ var (
 	// ErrConfChangePending says that another change of members is not finished.
 	ErrConfChangePending = core.ErrConfChangePending
 	// ErrTransferFailed says that the leadership was not taken over in time.
-	ErrTransferFailed = errors.New("leadership was not taken over")
+	ErrTransferFailed = errors.New("leadership was not transferred")
 	// ErrOnlyVoter says that the leadership cannot be handed over, because no other member votes.
-	ErrOnlyVoter = errors.New("no other member votes, so there is none to hand the leadership to")
+	ErrOnlyVoter = errors.New("no other member votes, so leadership cannot be transferred")
 	// ErrRemoved says that this member was removed from its cluster, and stops for good.
 	ErrRemoved = errors.New("this member was removed from the cluster")
 )
@@ -195,7 +195,7 @@ func (n *Node) transfer(ctx context.Context, id uint64) error {
 		return err
 	}
 	if id != 0 && !slices.Contains(cs.GetVoters(), id) {
-		return fmt.Errorf("%w: %x is no voter", ErrMemberUnknown, id)
+		return fmt.Errorf("%w: %x is not a voter", ErrMemberUnknown, id)
 	}
 	if len(cs.GetVoters()) == 1 {
 		return ErrOnlyVoter
@@ -222,12 +222,12 @@ func (n *Node) transfer(ctx context.Context, id uint64) error {
 		}
 		if l := n.view.Load().lead; l.Leader != 0 && l.Leader != n.identity.MemberID {
 			if l.Leader != found.ID {
-				return fmt.Errorf("%w: member %x leads now", ErrTransferFailed, l.Leader)
+				return fmt.Errorf("%w: member %x is now the leader", ErrTransferFailed, l.Leader)
 			}
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %x did not take it", ErrTransferFailed, found.ID)
+	return fmt.Errorf("%w: %x did not become leader", ErrTransferFailed, found.ID)
 }
 
 // successor returns who can take the leadership over: the member wanted, or the one that can soonest.
@@ -243,7 +243,7 @@ func (n *Node) successor(id uint64) (*peerView, error) {
 	}
 	switch {
 	case found == nil:
-		return nil, fmt.Errorf("%w: no voter to take it can be reached", ErrTransferFailed)
+		return nil, fmt.Errorf("%w: no other voter can be reached", ErrTransferFailed)
 	case !found.Replicating:
 		return nil, fmt.Errorf("%w: %x", ErrNotCaughtUp, found.ID)
 	default:
@@ -289,7 +289,7 @@ func (n *Node) checkQuorum(voters []uint64) error {
 		}
 	}
 	if need := len(voters)/2 + 1; reachable < need {
-		return fmt.Errorf("%w: of %d voters after it %d can be reached, %d are needed (unreachable: %v)",
+		return fmt.Errorf("%w: after it there are %d voters, of which %d can be reached and %d are needed (unreachable: %v)",
 			ErrLosesQuorum, len(voters), reachable, need, missing)
 	}
 	return nil
@@ -312,7 +312,7 @@ func (n *Node) caughtUp(id uint64) error {
 	case p == nil || !p.Reachable:
 		return fmt.Errorf("%w: %x cannot be reached", ErrNotCaughtUp, id)
 	case !p.Replicating:
-		return fmt.Errorf("%w: %x gets a snapshot", ErrNotCaughtUp, id)
+		return fmt.Errorf("%w: %x is receiving a snapshot", ErrNotCaughtUp, id)
 	}
 	if commit := n.view.Load().commit; p.Match+caughtUpEntries < commit {
 		return fmt.Errorf("%w: %x lacks %d entries", ErrNotCaughtUp, id, commit-p.Match)

@@ -75,7 +75,7 @@ var (
 	// ErrSnapshotNotNeeded says that the receiver is not behind the snapshot.
 	ErrSnapshotNotNeeded = errors.New("snapshot is older than the member's state")
 	// ErrNoRoom says that the receiver's disk has no room for the snapshot.
-	ErrNoRoom = errors.New("not enough room on the disk")
+	ErrNoRoom = errors.New("not enough disk space")
 )
 
 // couriers send snapshots, at most one to each member.

@@ -370,7 +370,7 @@ func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallO
 func secretWrong(id storage.SessionID, given bool) *apiError {
 	text := "the session has a secret, and none was given"
 	if given {
-		text = "the session has a secret, and the one given is another"
+		text = "the session has a secret, and the given one is wrong"
 	}
 	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, "%s", text).with("session_id", id.String())
 }

@@ -78,7 +78,7 @@ func (a *api) takeOver(
 		return nil, invalid("options.epoch", "is required with take_over: name the epoch to replace")
 	}
 	if r.GetPageToken() != "" {
-		return nil, invalid("page_token", "goes on with what a takeover told, without take_over")
+		return nil, invalid("page_token", "must not be given with take_over; to get the next page, leave take_over out")
 	}
 	_, err := a.propose(ctx, change{
 		request: r,
@@ -168,7 +168,7 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 func (a *api) latestAttempt(id storage.SessionID, instance []byte, attempt uint64) (uint64, error) {
 	latest, ok := a.timers.Attach(id, instance, attempt)
 	if !ok {
-		return 0, newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not time sessions yet")
+		return 0, newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track TTLs of sessions yet")
 	}
 	return latest, nil
 }

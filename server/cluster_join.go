@@ -76,14 +76,14 @@ func (a *api) makeJoinToken(
 ) (*joinToken, error) {
 	// A member of an older program could not apply the command.
 	if !storage.KnowsJoinTokens(a.node.Store().Applied().ClusterVersion) {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "nobody can join yet: the cluster version is "+
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "no member can join yet: the cluster version is "+
 			"raised a moment after the cluster began, or after the last member was upgraded; `tenure member list` shows their versions")
 	}
 	if !validName(c.GetName()) {
 		return nil, invalid("name", "must be 1 to 63 letters, digits, dots, hyphens or underscores")
 	}
 	if peerAddress != "" {
-		return nil, invalid("peer_address", "must be empty: the new member says its addresses itself when it joins with the token")
+		return nil, invalid("peer_address", "must be empty: the new member reports its addresses when it joins")
 	}
 	d, err := joinTTL(ttl)
 	if err != nil {

@@ -36,11 +36,11 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 	var found []*tenurev1.StatusProblem
 	if status.Leader == 0 {
 		found = append(found, problem(problemNoLeader,
-			"This member knows no leader: writes and linearizable reads fail until most members can talk to each other."))
+			"This member knows no leader: writes and linearizable reads fail until a majority of members can reach each other."))
 	}
 	if usage.Full {
 		found = append(found, problem(problemStoreFull,
-			"The state has %d bytes; from %d on nothing is taken that makes it grow. Delete keys, end sessions, or raise the "+
+			"The state has %d bytes; from %d on, changes that make it grow are refused. Delete keys, end sessions, or raise the "+
 				"limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax))
 	}
 	for _, alarm := range a.node.Alarms() {
@@ -49,7 +49,7 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 	found = append(found, memberProblems(status, members)...)
 	if behind := status.Commit - min(status.Applied, status.Commit); behind > entriesBehindMax {
 		found = append(found, problem(problemMemberBehind,
-			"This member has %d entries still to apply; reads of it wait, stale reads are old.", behind))
+			"This member still has to apply %d log entries: reads from it wait, and its stale reads are old.", behind))
 	}
 	s, err := a.localSnapshot()
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 	left, err := a.freezeLeft(s)
 	if left != nil {
 		found = append(found, problem(problemFrozen,
-			"The cluster was restored or recovered: no lock is granted for another %v, unless an operator says \"tenure unfreeze\".",
+			"The cluster was restored or recovered: no lock is granted for another %v, unless an operator runs \"tenure unfreeze\".",
 			left.AsDuration().Round(time.Second)))
 	}
 	return found, err
@@ -91,14 +91,14 @@ func memberProblems(status raftnode.Status, members []*tenurev1.Member) []*tenur
 	var found []*tenurev1.StatusProblem
 	if quorum := voters/2 + 1; len(away) > 0 && voters > 2 && reached <= quorum && status.Leader != 0 {
 		found = append(found, problem(problemQuorumAtRisk,
-			"%d of %d voting members are reached, and %d are needed: if one more fails, nothing can be written.", reached, voters, quorum))
+			"%d of %d voting members can be reached, and %d are needed: if one more fails, writes stop.", reached, voters, quorum))
 	}
 	if len(away) > 0 {
 		found = append(found, problem(problemMemberUnreachable,
-			"%s cannot be reached: stopped, cut off, or advertising an address that others cannot connect to.", strings.Join(away, ", ")))
+			"%s cannot be reached: stopped, disconnected, or advertising an address that others cannot connect to.", strings.Join(away, ", ")))
 	}
 	if len(behind) > 0 {
-		found = append(found, problem(problemMemberBehind, "Entries of the log are missing on %s.", strings.Join(behind, ", ")))
+		found = append(found, problem(problemMemberBehind, "These members lag behind the log (entries): %s.", strings.Join(behind, ", ")))
 	}
 	return found
 }

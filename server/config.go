@@ -204,7 +204,7 @@ func (c Config) Validate() error {
 	c = c.withDefaults()
 	var problems []error
 	if c.DataDir == "" {
-		problems = append(problems, fmt.Errorf("%w: the data directory is missing; give --data-dir, or --dev to try things out", ErrConfig))
+		problems = append(problems, fmt.Errorf("%w: no data directory is given; use --data-dir, or --dev to try Tenure", ErrConfig))
 	}
 	if !validName(c.Name) {
 		problems = append(problems, fmt.Errorf("%w: the name %q must be 1 to 63 letters, digits, dots, hyphens or underscores", ErrConfig, c.Name))

@@ -18,7 +18,7 @@ const membersMax = 7
 // checkPeers returns what is wrong with how the member begins or joins a cluster.
 func (c Config) checkPeers() error {
 	if len(c.InitialCluster) > 0 && len(c.Join) > 0 {
-		return fmt.Errorf("%w: --initial-cluster begins a new cluster, --join joins a running one; give one of them", ErrConfig)
+		return fmt.Errorf("%w: --initial-cluster starts a new cluster and --join joins a running one; give only one of them", ErrConfig)
 	}
 	if len(c.Zone) > 63 {
 		return fmt.Errorf("%w: --zone is longer than 63 bytes", ErrConfig)
@@ -44,7 +44,7 @@ var errJoinToken = errors.New("a join token is 64 hexadecimal digits, as \"tenur
 // checkJoinToken refuses a token that cannot be one. A file is read when the member joins: it may come later.
 func (c Config) checkJoinToken() error {
 	if c.JoinToken != "" && c.JoinTokenFile != "" {
-		return fmt.Errorf("%w: --join-token-file and TENURE_JOIN_TOKEN both bring a join token; give one of them", ErrConfig)
+		return fmt.Errorf("%w: --join-token-file and TENURE_JOIN_TOKEN both contain a join token; give only one of them", ErrConfig)
 	}
 	if c.JoinToken == "" {
 		return nil

@@ -143,7 +143,7 @@ func modeFromProto(m tenurev1.LockMode) (storev1.LockMode, error) {
 		return storev1.LockMode_LOCK_MODE_EXCLUSIVE, nil
 	}
 	if _, known := tenurev1.LockMode_name[int32(m)]; !known {
-		return 0, invalid("mode", "%d is no lock mode", m)
+		return 0, invalid("mode", "%d is not a lock mode", m)
 	}
 	return storev1.LockMode(m), nil
 }
@@ -157,7 +157,7 @@ func behaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, err
 		return storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, nil
 	}
 	if _, known := tenurev1.SessionBehavior_name[int32(b)]; !known {
-		return 0, invalid("behavior", "%d is no behavior", b)
+		return 0, invalid("behavior", "%d is not a behavior", b)
 	}
 	return storev1.SessionBehavior(b), nil
 }

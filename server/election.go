@@ -60,7 +60,7 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 		return nil, err
 	}
 	if r.GetSequencer() == nil {
-		return nil, invalid("sequencer", "is required: it proves who leads")
+		return nil, invalid("sequencer", "is required: it proves leadership")
 	}
 	if held := r.GetSequencer().GetKey(); held != r.GetKey() {
 		return nil, invalid("sequencer.key", "is %q, and the election's key is %q", held, r.GetKey())
@@ -138,7 +138,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 		}
 		resign.ToSessionId = to[:]
 	case r.GetToOwner() != "":
-		return nil, invalid("to_owner", "needs to_session_id")
+		return nil, invalid("to_owner", "requires to_session_id")
 	}
 	var err error
 	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{}); err != nil {

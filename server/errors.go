@@ -83,7 +83,7 @@ func invalidAs(reason tenurev1.ErrorReason, field, format string, args ...any) *
 
 // notServed returns the error for an RPC or field that this version does not serve.
 func notServed(what string) *apiError {
-	return newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "%s is not served by this version", what)
+	return newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "%s is not supported by this version", what)
 }
 
 // with adds a fact to the error's metadata, and returns the error.
@@ -258,18 +258,18 @@ func toAPI(err error) *apiError {
 	case errors.Is(err, errStopping), errors.Is(err, storage.ErrClosed), errors.Is(err, watch.ErrStopped):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	case errors.Is(err, watch.ErrTooMany):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member serves as many watches as it may").
+		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member has reached its limit of watches").
 			with("limit", "watches_max")
 	case errors.Is(err, storage.ErrSessionID):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, "a session id must be a UUID")
 	case errors.Is(err, storage.ErrCompacted):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, "the history asked for is forgotten")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, "the requested history was discarded")
 	case errors.Is(err, storage.ErrFuture):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE, "the revision is ahead of the cluster")
 	case errors.Is(err, context.DeadlineExceeded):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the deadline passed")
 	case errors.Is(err, context.Canceled):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller cancelled the call")
 	default:
 		return fromStatus(err)
 	}
@@ -282,16 +282,16 @@ func fromNode(err error) *apiError {
 	case errors.Is(err, raftnode.ErrOutcomeUnknown):
 		return unknownOutcome(err)
 	case errors.As(err, &hint) && hint.Leader != 0:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead").
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader").
 			with("leader_id", strconv.FormatUint(hint.Leader, 10))
 	case errors.Is(err, raftnode.ErrNotLeader):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
 	case errors.Is(err, raftnode.ErrNoLeader), errors.Is(err, raftnode.ErrTransferring):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
 	case errors.Is(err, raftnode.ErrDiskHangs):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "the disk of this member hangs; ask another")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "the disk of this member hangs; use another member")
 	case errors.Is(err, raftnode.ErrMemberUnknown):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND, "there is no such member; `tenure member list` lists them")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND, "the member does not exist; `tenure member list` shows all members")
 	case errors.Is(err, raftnode.ErrTooBusy):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many changes are under way")
 	case errors.Is(err, raftnode.ErrDiskFull):
@@ -304,7 +304,7 @@ func fromNode(err error) *apiError {
 		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the change is too large")
 	case errors.Is(err, raftnode.ErrCommandUnknown):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
-			"the program of the leader does not know a part of this change; it may be older than the member's that was asked")
+			"the leader does not support a part of this change; it may run an older version than this member")
 	case errors.Is(err, raftnode.ErrStopped):
 		return newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	default:
@@ -371,7 +371,7 @@ func fromStatus(err error) *apiError {
 	}
 	switch s.Code() {
 	case codes.Canceled:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up")
+		return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller cancelled the call")
 	case codes.DeadlineExceeded:
 		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the deadline passed")
 	case codes.ResourceExhausted:

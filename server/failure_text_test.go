@@ -15,7 +15,7 @@ import (
 // shown in the same words again, over gRPC and over REST.
 func TestARetryIsToldTheFirstText(t *testing.T) {
 	m := newWholeMember(t)
-	const want = `key "k" is missing, wanted it at revision 999`
+	const want = `key "k" does not exist, expected revision 999`
 	for _, attempt := range []string{"first", "retry"} {
 		_, err := m.kv.Put(t.Context(), &tenurev1.PutRequest{
 			Key: "k", IfRevision: new(uint64(999)), Options: &tenurev1.CallOptions{IdempotencyKey: []byte("0123456789abcdef")},
@@ -25,7 +25,7 @@ func TestARetryIsToldTheFirstText(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", attempt, got, want)
 		}
 		code, body := m.do(t, http.MethodPut, "/v1/kv/k?ifRevision=999", "v")
-		if code != http.StatusPreconditionFailed || !strings.Contains(string(body), `is missing, wanted it at revision 999`) {
+		if code != http.StatusPreconditionFailed || !strings.Contains(string(body), `does not exist, expected revision 999`) {
 			t.Errorf("%s over REST: got %d %s", attempt, code, body)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // EndFreeze serves ClusterService. Without an operator the leader's timer does it.
 func (a *api) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*tenurev1.EndFreezeResponse, error) {
 	if r.GetReason() == "" {
-		return nil, invalid("reason", "is required: say why, for the record")
+		return nil, invalid("reason", "is required; give the reason for the record")
 	}
 	if err := checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func (f *fakeServices) Get(_ context.Context, r *tenurev1.GetRequest) (*tenurev1
 	defer f.mu.Unlock()
 	kv, ok := f.keys[r.GetKey()]
 	if !ok {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "there is no such key")
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "the key does not exist")
 	}
 	return &tenurev1.GetResponse{Header: &tenurev1.ResponseHeader{Revision: 9}, Kv: kv}, nil
 }

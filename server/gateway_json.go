@@ -58,7 +58,7 @@ func (jsonMarshaler) Unmarshal(data []byte, v any) error {
 		return nil
 	}
 	if err := protojson.Unmarshal(data, m); err != nil {
-		return malformed("body", "it is no %s", m.ProtoReflect().Descriptor().Name())
+		return malformed("body", "it is not a %s", m.ProtoReflect().Descriptor().Name())
 	}
 	return nil
 }

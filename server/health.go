@@ -45,7 +45,7 @@ func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingSta
 func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	s := h.serving(r.GetService())
 	if s == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
-		e := newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "there is no service %q", r.GetService())
+		e := newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "service %q does not exist", r.GetService())
 		e.code = codes.NotFound // as this protocol has it
 		return nil, e
 	}

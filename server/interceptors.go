@@ -210,12 +210,12 @@ func mergeMetadata(ctx context.Context, request any) error {
 	switch {
 	case options != nil:
 	case len(secrets) > 0:
-		return invalid(metadataSecret, "has no meaning in this request")
+		return invalid(metadataSecret, "has no effect in this request")
 	default:
-		return invalid(metadataIdempotencyKey, "has no meaning in this request")
+		return invalid(metadataIdempotencyKey, "has no effect in this request")
 	}
 	if len(secrets) > 1 || len(keys) > 1 {
-		return invalid("metadata", "%s and %s may be given once", metadataSecret, metadataIdempotencyKey)
+		return invalid("metadata", "%s and %s must not be given more than once", metadataSecret, metadataIdempotencyKey)
 	}
 	if len(secrets) == 1 {
 		secret, err := decodeSecret(secrets[0])
@@ -235,7 +235,7 @@ func mergeMetadata(ctx context.Context, request any) error {
 // merge sets a field, or refuses another value than it has.
 func merge(field *[]byte, value []byte, name string) error {
 	if len(*field) > 0 && subtle.ConstantTimeCompare(*field, value) != 1 {
-		return invalid(name, "is given twice, and the two differ")
+		return invalid(name, "is given twice, with different values")
 	}
 	*field = value
 	return nil

@@ -26,7 +26,7 @@ func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetRes
 		return nil, err
 	}
 	if !found {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "there is no key %q", r.GetKey()).
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "key %q does not exist", r.GetKey()).
 			with("revision", strconv.FormatUint(s.at.Revision, 10))
 	}
 	return &tenurev1.GetResponse{Header: a.header(s.at), Kv: keyToProto(kv)}, nil
@@ -252,7 +252,7 @@ func (a *api) DeletePrefix(
 // checkDeletePrefix validates which keys are meant.
 func checkDeletePrefix(r *tenurev1.DeletePrefixRequest) error {
 	if r.GetPrefix() == "" && !r.GetAll() {
-		return invalid("prefix", "is empty, which means every key; say so with all")
+		return invalid("prefix", "is empty, which means every key; confirm this with all")
 	}
 	if r.GetPrefix() != "" && r.GetAll() {
 		return invalid("all", "must not be given together with a prefix")

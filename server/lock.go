@@ -29,7 +29,7 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 	}
 	if !known {
 		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
-			"nobody holds, waits for or lately held a lock on %q", r.GetKey())
+			"there is no lock on %q: it has no holder, no waiter and no recent holder", r.GetKey())
 	}
 	lock := lockToProto(info.State, s.at.HistoryID, a.timers)
 	for _, p := range info.Past {

@@ -34,7 +34,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 		}
 		brk.SessionId = id[:]
 	} else if r.Owner != nil {
-		return nil, invalid("owner", "needs session_id")
+		return nil, invalid("owner", "requires session_id")
 	}
 	if err = checkText("owner", r.GetOwner(), ownerBytesMax); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.Acqui
 func checkPermits(acquire *storev1.AcquireLock) error {
 	if acquire.GetMode() != storev1.LockMode_LOCK_MODE_SEMAPHORE {
 		if acquire.GetPermits() != 0 || acquire.GetLimit() != 0 {
-			return invalid("permits", "permits and limit are for LOCK_MODE_SEMAPHORE")
+			return invalid("permits", "permits and limit are only for LOCK_MODE_SEMAPHORE")
 		}
 		return nil
 	}
@@ -74,7 +74,7 @@ func checkPermits(acquire *storev1.AcquireLock) error {
 	}
 	acquire.Permits = max(acquire.GetPermits(), 1)
 	if acquire.GetPermits() > acquire.GetLimit() {
-		return invalid("permits", "are %d; the limit is %d", acquire.GetPermits(), acquire.GetLimit())
+		return invalid("permits", "is %d; the limit is %d", acquire.GetPermits(), acquire.GetLimit())
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (a *api) TryAcquireLock(
 	}
 	acquire.Value = r.GetValue()
 	if r.GetWait().AsDuration() > tryWaitMax {
-		return nil, invalid("wait", "is longer than %v; AcquireLock waits longer", tryWaitMax)
+		return nil, invalid("wait", "is longer than %v; use AcquireLock to wait longer", tryWaitMax)
 	}
 	acquire.Queue = acquire.GetWaitMs() > 0
 	result, err := a.propose(ctx, change{
@@ -347,7 +347,7 @@ func parseProof(r *tenurev1.CheckSequencerRequest) (*tenurev1.Sequencer, storage
 	}
 	id, err := storage.ParseSessionID(proof.GetSessionId())
 	if err = errors.Join(err, checkKey("key", proof.GetKey())); err != nil {
-		return nil, id, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "sequencer", "is no proof of a lock")
+		return nil, id, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "sequencer", "is not a sequencer")
 	}
 	return proof, id, nil
 }

@@ -35,7 +35,7 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 		{"reason", o.GetReason() != "", use.reason},
 	} {
 		if option.given && !option.used {
-			return invalid("options."+option.name, "has no meaning in this request")
+			return invalid("options."+option.name, "has no effect in this request")
 		}
 	}
 	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
@@ -45,7 +45,7 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 		return err
 	}
 	if n := len(o.GetGuards()); n > guardsMax {
-		return invalid("options.guards", "are %d; at most %d are allowed", n, guardsMax)
+		return invalid("options.guards", "has %d entries; at most %d are allowed", n, guardsMax)
 	}
 	if o.GetRequestId() != nil && len(o.GetIdempotencyKey()) > 0 {
 		return invalid("options.idempotency_key", "must not be given together with request_id")

@@ -71,5 +71,5 @@ func decodeToken(text string) ([]byte, error) {
 // errPageToken returns the error for a token that is none of this listing.
 func errPageToken() error {
 	return invalidAs(tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID, "page_token",
-		"is not a token of this listing; begin again without it")
+		"is not a token of this listing; start again without it")
 }

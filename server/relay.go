@@ -246,5 +246,5 @@ func newNotApplied(ctx context.Context) error {
 		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
 			"the deadline passed before there was a leader to ask; nothing was changed")
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up; nothing was changed")
+	return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller cancelled the call; nothing was changed")
 }

@@ -70,7 +70,7 @@ func (a *api) awaitApplied(ctx context.Context, index uint64) error {
 				reason = tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED
 			}
 		}
-		e := newError(reason, "the change is made, but this member does not show it yet")
+		e := newError(reason, "the change was made, but this member does not show it yet")
 		e.applied = appliedYes
 		return e
 	}

@@ -72,7 +72,7 @@ func (a *api) renewalError(ctx context.Context, id storage.SessionID, refused te
 		defer a.closeSnapshot(s)
 		return noSession(s, id)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED:
-		return newError(refused, "another instance took session %s over", id).with("session_id", id.String())
+		return newError(refused, "another instance took over session %s", id).with("session_id", id.String())
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
 		return secretWrong(id, true)
 	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:

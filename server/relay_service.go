@@ -35,7 +35,7 @@ func (s *relayService) fence(term uint64) (*api, error) {
 		return nil, errStopping
 	}
 	if a == nil || !a.leads(term) {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member does not lead")
+		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
 	}
 	return a, nil
 }
@@ -63,7 +63,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 		return nil, s.refuse(relayPropose, err)
 	}
 	if !mayRelay(r.GetCommand()) {
-		return nil, s.refuse(relayPropose, invalid("command", "is none that a client asks for"))
+		return nil, s.refuse(relayPropose, invalid("command", "is not a command for clients"))
 	}
 	if err = (shownSecrets{a}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(relayPropose, err)

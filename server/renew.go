@@ -240,11 +240,11 @@ func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Rene
 			return nil
 		case expiry.Superseded:
 			return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-				"another instance took session %s over", r.ID).with("session_id", r.ID.String())
+				"another instance took over session %s", r.ID).with("session_id", r.ID.String())
 		case expiry.Missing:
 			return a.missing(r.ID)
 		case expiry.NotLeading:
-			return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member ceased to lead meanwhile")
+			return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member lost the leadership in the meantime")
 		case expiry.Expiring, expiry.Pending:
 		}
 		select {
@@ -268,7 +268,7 @@ func (a *api) missing(id storage.SessionID) error {
 	case err != nil:
 		return err
 	case live:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not time session %s yet", id)
+		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", id)
 	default:
 		return noSession(s, id)
 	}

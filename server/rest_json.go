@@ -18,7 +18,7 @@ import (
 func checkJSON(body []byte, input protoreflect.MessageDescriptor, inPath func(protoreflect.FieldDescriptor) bool) *restError {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
-		return malformed("body", "it must not begin with a byte order mark")
+		return malformed("body", "it must not start with a byte order mark")
 	case !utf8.Valid(body):
 		return malformed("body", "it is not valid UTF-8")
 	}
@@ -35,7 +35,7 @@ func checkJSON(body []byte, input protoreflect.MessageDescriptor, inPath func(pr
 		return e
 	}
 	if _, err := c.decoder.Token(); !errors.Is(err, io.EOF) {
-		return malformed("body", "something follows the JSON object")
+		return malformed("body", "there is text after the JSON object")
 	}
 	return nil
 }
@@ -72,11 +72,11 @@ func (c *jsonChecker) object(message protoreflect.MessageDescriptor, path string
 		field := fieldByJSONName(message, name)
 		switch {
 		case field == nil && fieldByJSONName(message, camel(name)) != nil:
-			return unknownField(full, "no such field; it is called %s", joinPath(path, camel(name)))
+			return unknownField(full, "unknown field; its name is %s", joinPath(path, camel(name)))
 		case field == nil:
-			return unknownField(full, "no such field; there are %s", jsonNames(message))
+			return unknownField(full, "unknown field; the known fields are %s", jsonNames(message))
 		case path == "" && c.inPath(field):
-			return unknownField(full, "the path gives it; it must not be in the body too")
+			return unknownField(full, "it is in the path, and must not be in the body as well")
 		}
 		if oneof := field.ContainingOneof(); oneof != nil && !oneof.IsSynthetic() {
 			if other, taken := oneofs[oneof.FullName()]; taken {
@@ -183,7 +183,7 @@ func (c *jsonChecker) single(field protoreflect.FieldDescriptor, path string, to
 		return checkJSONText(field, path, t)
 	case json.Number:
 		if strings.ContainsAny(t.String(), ".eE") && field.Kind() != protoreflect.StringKind && field.Kind() != protoreflect.EnumKind {
-			return malformed(path, "%.64s is no whole number; write it with digits only", t)
+			return malformed(path, "%.64s is not a whole number; write it with digits only", t)
 		}
 		return c.number(field, path, t.String())
 	case bool:

@@ -31,7 +31,7 @@ func splitPath(r *http.Request) ([]string, *restError) {
 	for i, segment := range segments {
 		text, err := url.PathUnescape(segment)
 		if err != nil {
-			return nil, malformed("path", "a percent sign must be followed by two hexadecimal digits; itself it is %%25")
+			return nil, malformed("path", "a percent sign must be followed by two hexadecimal digits; write a literal one as %%25")
 		}
 		if !utf8.ValidString(text) {
 			return nil, malformed("path", "it is not valid UTF-8")

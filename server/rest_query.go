@@ -52,10 +52,10 @@ func checkParameter(name string, given []string, rules queryRules, oneofs map[pr
 	}
 	field := rules.find(name)
 	if called := camel(name); field == nil && rules.find(called) != nil {
-		return unknownField(name, "no such query parameter; it is called %s", called)
+		return unknownField(name, "unknown query parameter; its name is %s", called)
 	}
 	if field == nil {
-		return unknownField(name, "no such query parameter; there %s", rules.list())
+		return unknownField(name, "unknown query parameter; %s", rules.list())
 	}
 	if len(given) > 1 && !field.IsList() {
 		return unknownField(name, "the query parameter is given %d times", len(given))
@@ -147,11 +147,11 @@ func (q queryRules) list() string {
 	}
 	switch len(names) {
 	case 0:
-		return "are none here"
+		return "this path has none"
 	case 1:
-		return "is only " + names[0]
+		return "this path has only " + names[0]
 	default:
-		return "are " + strings.Join(names, ", ")
+		return "this path has " + strings.Join(names, ", ")
 	}
 }
 

@@ -208,7 +208,7 @@ func findRoute(routes []restRoute, method string, path []string) (*restRoute, *r
 // noSuchPath is the error for a path that is not in the table.
 func noSuchPath() *restError {
 	return restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
-		"there is nothing at this path; /openapi.json lists what is"))
+		"this path does not exist; /openapi.json lists all paths"))
 }
 
 // wrongMethod is the error for a path that is in the table with other methods.

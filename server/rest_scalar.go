@@ -42,7 +42,7 @@ func checkGiven(field protoreflect.FieldDescriptor, name, text string) *restErro
 	case text != "":
 		return nil
 	case namesSession(field):
-		return refused(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, name, "it is given but empty; it must be a UUID")
+		return refused(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, name, "is given but empty; it must be a UUID")
 	case field.Name() == "resume_token":
 		return refused(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, name,
 			"it is given but empty; leave it out to watch from now on")
@@ -120,7 +120,7 @@ func wrongDuration(field protoreflect.FieldDescriptor, name, text string) *restE
 // checkTimestamp refuses a text that is no timestamp.
 func checkTimestamp(name, text string) *restError {
 	if protojson.Unmarshal(strconv.AppendQuote(nil, text), new(timestamppb.Timestamp)) != nil {
-		return malformed(name, `%.64q is no time; write it as "2006-01-02T15:04:05Z"`, text)
+		return malformed(name, `%.64q is not a time; write it as "2006-01-02T15:04:05Z"`, text)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func checkScalar(field protoreflect.FieldDescriptor, name, text string) *restErr
 		return malformed(name, "it cannot be given here")
 	}
 	if err != nil {
-		return malformed(name, "%.64q is no %v", text, field.Kind())
+		return malformed(name, "%.64q is not a %v", text, field.Kind())
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func checkEnum(enum protoreflect.EnumDescriptor, name, text string) *restError {
 	for i := range values.Len() {
 		known = append(known, string(values.Get(i).Name()))
 	}
-	return malformed(name, "%.64q is none of %s", text, strings.Join(known, ", "))
+	return malformed(name, "%.64q is not one of %s", text, strings.Join(known, ", "))
 }
 
 // isBase64 tells whether a text is base64 as protobuf's JSON reads it: of either alphabet, padded or not.

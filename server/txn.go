@@ -99,7 +99,7 @@ func inField(operation string, err error) error {
 func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Compare, error) {
 	if g, ok := c.GetOperand().(*tenurev1.Compare_Guard); ok {
 		if c.GetKey() != "" || c.GetOperator() != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
-			return nil, invalid(field, "a guard has neither key nor operator of its own")
+			return nil, invalid(field, "a compare with a guard must have no key and no operator")
 		}
 		guard, err := a.guardFromProto(field+".guard", g.Guard)
 		return &storev1.Compare{Operand: &storev1.Compare_Guard{Guard: guard}}, err
@@ -110,7 +110,7 @@ func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Comp
 	out := &storev1.Compare{Key: c.GetKey(), Operator: storev1.CompareOperator_COMPARE_OPERATOR_EQUAL}
 	if o := c.GetOperator(); o != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
 		if _, known := tenurev1.CompareOperator_name[int32(o)]; !known {
-			return nil, invalid(field+".operator", "%d is no operator", o)
+			return nil, invalid(field+".operator", "%d is not an operator", o)
 		}
 		// The enums are equal, number by number.
 		out.Operator = storev1.CompareOperator(o)
@@ -190,26 +190,26 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 		guard, err := a.guardFromProto("check", kind.Check)
 		return &storev1.Op{Kind: &storev1.Op_Check{Check: guard}}, err
 	default:
-		return nil, invalid("kind", "operation has none")
+		return nil, invalid("kind", "the operation has no kind")
 	}
 }
 
 func getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
 	if r.GetRead() != nil {
-		return nil, invalid("read", "a transaction reads the state it changes")
+		return nil, invalid("read", "must not be set in a transaction, which reads the state that it changes")
 	}
 	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey()}}}, checkKey("key", r.GetKey())
 }
 
 func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {
 	if r.GetRead() != nil {
-		return nil, invalid("read", "a transaction reads the state it changes")
+		return nil, invalid("read", "must not be set in a transaction, which reads the state that it changes")
 	}
 	if r.GetPageToken() != "" {
 		return nil, invalid("page_token", "a transaction returns first pages only")
 	}
 	if r.GetKeysOnly() {
-		return nil, invalid("keys_only", "is not served inside a transaction")
+		return nil, invalid("keys_only", "is not supported in a transaction")
 	}
 	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ func grantedTTL(d *durationpb.Duration, ttlMin time.Duration) (time.Duration, er
 		return 0, nil
 	}
 	if d.CheckValid() != nil || d.AsDuration() < 0 {
-		return 0, invalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be a duration that is not negative")
+		return 0, invalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be a duration, zero or more")
 	}
 	ttl := d.AsDuration()
 	if ttl == 0 {
@@ -145,7 +145,7 @@ func pageSize(asked uint32) (int, error) {
 		return pageItemsMax, nil
 	}
 	if asked > pageItemsMax {
-		return 0, invalid("page_size", "is %d; at most %d are allowed", asked, pageItemsMax)
+		return 0, invalid("page_size", "is %d; at most %d is allowed", asked, pageItemsMax)
 	}
 	return int(asked), nil
 }
@@ -199,7 +199,7 @@ func parseOperator(force bool, reason string, o *tenurev1.CallOptions) (operator
 		return operator{}, err
 	}
 	if op.force && op.reason == "" {
-		return operator{}, invalid("reason", "is required with force: say why, for the record")
+		return operator{}, invalid("reason", "is required with force; give the reason for the record")
 	}
 	return op, nil
 }

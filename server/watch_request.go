@@ -95,7 +95,7 @@ func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 	}
 	n := len(s.Keys) + len(s.Prefixes) + len(s.Locks) + len(s.LockPrefixes) + len(r.GetSessionIds())
 	if n > selectorsMax {
-		return s, invalid("selectors", "are %d keys, prefixes, locks and sessions; at most %d are allowed", n, selectorsMax).
+		return s, invalid("selectors", "has %d keys, prefixes, locks and sessions; at most %d are allowed", n, selectorsMax).
 			with("limit", "selectors_max").with("limit_value", strconv.Itoa(selectorsMax))
 	}
 	if err := checkSelectedKeys(s); err != nil {

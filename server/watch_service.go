@@ -139,12 +139,12 @@ func (w *watchStream) ended(err error) error {
 	case errors.Is(err, watch.ErrStopped):
 		return errStopping
 	case errors.Is(err, watch.ErrTooMany):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member serves as many watches as it may").
+		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member has reached its limit of watches").
 			with("limit", "watches_max")
 	case errors.Is(err, watch.ErrCompacted):
 		at := w.api.node.Store().Applied()
 		return newError(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
-			"the watch was at revision %d, and history is kept after %d only; begin again with the present state",
+			"the watch was at revision %d, but history starts after %d; start again from the current state",
 			w.reached.Revision, at.CompactedRevision).
 			with("resume_token", w.resumer.token(w.reached)).
 			with("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))

@@ -16,3 +16,13 @@ func RewordAll() (undo func()) {
 	}
 	return func() { texts, reworded = before, was }
 }
+
+// FirstWords shows all failures in the texts of version 1, until the function that it returns is called.
+func FirstWords() (undo func()) {
+	was := reworded
+	reworded = map[storev1.FailureDetail]string{}
+	return func() { reworded = was }
+}
+
+// Rewordings returns the texts of version 1 and those that replace them.
+func Rewordings() (was, now map[storev1.FailureDetail]string) { return texts, reworded }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,8 +141,9 @@ func TestRewordingATextChangesNoState(t *testing.T) {
 }
 
 // TestBothVersionsShowTheSameTexts applies the same failing commands under both versions. Under version 1 texts are part of
-// the state and stay what they are for good; people read the same ones.
+// the state and never change; without its better texts version 2 shows the same.
 func TestBothVersionsShowTheSameTexts(t *testing.T) {
+	defer storage.FirstWords()()
 	log := failingLog(t, failingCommands)
 	_, texts := failures(t, newStore(t, vfs.NewMem(), "sm"), log)
 	old := oldStore(t, vfs.NewMem(), "sm")
@@ -177,6 +180,20 @@ func TestEveryDetailHasAText(t *testing.T) {
 	for n, name := range storev1.FailureDetail_name {
 		if n != 0 && !storage.HasText(storev1.FailureDetail(n)) {
 			t.Errorf("%s has no text", name)
+		}
+	}
+}
+
+// TestRewordedTextsTakeTheSameArguments compares the verbs of each text that was reworded.
+func TestRewordedTextsTakeTheSameArguments(t *testing.T) {
+	verbs := regexp.MustCompile("%[a-z]")
+	was, now := storage.Rewordings()
+	for detail, text := range now {
+		if got, want := verbs.FindAllString(text, -1), verbs.FindAllString(was[detail], -1); !slices.Equal(got, want) {
+			t.Errorf("%s: got arguments %v, want %v", detail, got, want)
+		}
+		if text == was[detail] {
+			t.Errorf("%s is not reworded", detail)
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// texts are what people read of failures. Under cluster version 1 they are part of the state, and a log that is applied
-// again must give the same: never change one. What is to read otherwise goes into reworded, which only FailureText looks at.
+// texts are the texts of failures. Under cluster version 1 they are part of the state, and a log that is applied again must
+// give the same state: never change one. A better text goes into reworded, which only FailureText uses.
 var texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY:       "there is only the default namespace",
 	storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM:                   "decided in term %d, applied in term %d",
@@ -106,5 +106,51 @@ var texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_TOO_LOW: "%s is less than %d",
 }
 
-// reworded are texts that replace those of version 1 where they are shown. They name the same arguments in the same order.
-var reworded = map[storev1.FailureDetail]string{}
+// reworded are texts that replace those of version 1 when a failure is shown. They have the same arguments in the same order.
+var reworded = map[storev1.FailureDetail]string{
+	storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM:                   "the command was decided in term %d and applied in term %d",
+	storev1.FailureDetail_FAILURE_DETAIL_HELD_OTHERWISE:               "lock %q: the session and owner already hold it in another mode or with other permits",
+	storev1.FailureDetail_FAILURE_DETAIL_WAITS_OTHERWISE:              "lock %q: the session and owner already wait for it in another mode or with other permits",
+	storev1.FailureDetail_FAILURE_DETAIL_WAIT_WITHOUT_QUEUE:           "a wait time requires queueing",
+	storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY:     "session_objects_max must be at most %d, because one command ends them all",
+	storev1.FailureDetail_FAILURE_DETAIL_REVISION_FORGOTTEN:           "revision %d was already discarded; all revisions up to %d were",
+	storev1.FailureDetail_FAILURE_DETAIL_KEY_IS_THERE:                 "key %q exists, but must not",
+	storev1.FailureDetail_FAILURE_DETAIL_KEY_IS_MISSING:               "key %q does not exist, but must",
+	storev1.FailureDetail_FAILURE_DETAIL_MOD_REVISION_DIFFERS:         "key %q: mod_revision is %d, expected %d",
+	storev1.FailureDetail_FAILURE_DETAIL_CREATE_REVISION_DIFFERS:      "key %q: create_revision is %d, expected %d",
+	storev1.FailureDetail_FAILURE_DETAIL_VERSION_DIFFERS:              "key %q: version is %d, expected %d",
+	storev1.FailureDetail_FAILURE_DETAIL_KEY_AT_OTHER_REVISION:        "key %q is at revision %d, expected %d",
+	storev1.FailureDetail_FAILURE_DETAIL_KEY_AT_REVISION:              "key %q exists (revision %d), but must not",
+	storev1.FailureDetail_FAILURE_DETAIL_KEY_MISSING:                  "key %q does not exist, expected revision %d",
+	storev1.FailureDetail_FAILURE_DETAIL_OPERATION_NUMBER:             "the operation's number is too high for a sequential key",
+	storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_AND_RELEASE:          "a put cannot both acquire and release",
+	storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_MANY:              "more than %d keys have the prefix %q",
+	storev1.FailureDetail_FAILURE_DETAIL_PREFIXES_TOO_MANY:            "with prefix %q the transaction would delete more than %d keys by prefix",
+	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW:         "member %x (%q) supports cluster versions %d to %d, not %d",
+	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TAKEN:            "member %x already has the name %q",
+	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ID_TAKEN:              "member %x has incarnation %x, not %x: it runs on a different disk",
+	storev1.FailureDetail_FAILURE_DETAIL_ID_AND_KEY:                   "a request id and an idempotency key cannot be combined",
+	storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS:              "a different request was made with the same id; this one was not applied",
+	storev1.FailureDetail_FAILURE_DETAIL_REQUEST_BELOW_MARK:           "request %d is below %d: it was answered before and is no longer remembered; nothing was applied",
+	storev1.FailureDetail_FAILURE_DETAIL_REQUESTS_TOO_MANY:            "session %s has too many open requests; nothing was applied; the oldest open request is %d",
+	storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL:                "the store has %d bytes; from %d on it cannot grow",
+	storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING:            "session %s is not waiting for %q",
+	storev1.FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION:        "an owner requires a session",
+	storev1.FailureDetail_FAILURE_DETAIL_EPOCH_AHEAD:                  "session %s is at epoch %d, which is lower than %d",
+	storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_TAKEN:             "session %s already exists",
+	storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND:      "compare without an operand",
+	storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR:     "compare without an operator",
+	storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE:                "the transaction has more than %d compares or operations",
+	storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES:               "an acquire in a transaction cannot wait in the queue",
+	storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE:                   "the transaction changes the lock %q twice",
+	storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE:                  "the transaction changes the key %q twice",
+	storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS:              "the transaction deletes the prefix %q and also changes a key with that prefix",
+	storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_ABOVE:        "the cluster version is already %d",
+	storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW:        "this requires cluster version %d, which is used once every member supports it",
+	storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY:         "there are already %d unused join tokens",
+	storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE: "the token's time must be more than zero and at most 30 days",
+	storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG:             "the join token is wrong or no longer valid, is for another name, or was used by another member",
+	storev1.FailureDetail_FAILURE_DETAIL_MEMBER_PLACE_TAKEN:           "member %q already takes that member's place",
+	storev1.FailureDetail_FAILURE_DETAIL_LOCK_IS_NOT_HELD:             "lock %q is not held by this session and owner",
+	storev1.FailureDetail_FAILURE_DETAIL_GUARD_WITHOUT_CONDITION:      "guard without a condition",
+}

@@ -18,8 +18,8 @@ import (
 // waitSlack is how much longer than its caller a member waits: the caller's own deadline comes first.
 const waitSlack = time.Second
 
-// Acquire takes the lock, waiting in its queue until ctx ends. Whatever ends the wait, no place is left in the queue. If it is the deadline of ctx, the
-// error is ErrWaitTimedOut and context.DeadlineExceeded.
+// Acquire acquires the lock, waiting in its queue until ctx ends. However the wait ends, no place remains in the queue.
+// If the deadline of ctx ends it, the error is ErrWaitTimedOut and context.DeadlineExceeded.
 func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 	if l.options.hasWait {
 		if l.options.wait <= 0 {

@@ -8,11 +8,11 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// UnreachableError says that no member could be connected to.
+// UnreachableError says that the client could not connect to any member.
 type UnreachableError = conn.UnreachableError
 
-// Connect returns when a member was connected to. Unlike other calls it does not wait until ctx ends: it fails, with an
-// *UnreachableError, when every member was tried in vain.
+// Connect returns when the client is connected to a member. Unlike other calls it does not wait until ctx ends: it
+// fails with an *UnreachableError once every member was tried without success.
 func (c *Client) Connect(ctx context.Context) error {
 	members, _ := c.pool.Members()
 	for range len(members) + 1 {
@@ -44,24 +44,26 @@ func (c *Client) greet(ctx context.Context, l *conn.Link) bool {
 	return c.pool.Refused(l)
 }
 
-// WithoutSecret makes a session that anybody may act as who knows its id: for shells and scripts. Else the library sets a secret.
+// WithoutSecret opens a session without a secret, for shells and scripts: anyone who knows its id can use it. By
+// default, the library sets a secret.
 func WithoutSecret() SessionOption {
 	return func(o *sessionOptions) { o.open = true }
 }
 
-// WithRenewedFunc calls f after a renewal that the cluster acknowledged, one call at a time, from a goroutine of the library's. While f runs, the
-// renewals that follow are one call.
+// WithRenewedFunc calls f after an acknowledged renewal, one call at a time, from a goroutine of the library. Renewals
+// that happen while f runs result in one further call.
 func WithRenewedFunc(f func()) SessionOption {
 	return func(o *sessionOptions) { o.onRenewed = f }
 }
 
-// Secret returns the secret that is needed to act as the session; nothing if it is an open one.
+// Secret returns the secret that is required to act as the session; nil for a session without a secret.
 func (s *Session) Secret() []byte { return s.secret }
 
-// AttachSession keeps a session alive that was opened elsewhere, such as an open one of a script, and reads under it. It remains its owner's:
-// acquires, campaigns and writes under it are refused with ErrInvalidArgument, for the cluster tells retries by numbers that only one process can
-// count, and so is Export. Close and Client.Close leave it as it is. The secret is empty for an open session. To take a session away from
-// another process there is ResumeSession.
+// AttachSession keeps alive a session that was opened elsewhere, for example by a script, and can read under it. It
+// does not own the session: acquires, campaigns, writes and Export are refused with ErrInvalidArgument, because the
+// cluster recognizes retries by numbers that only one process can assign. Close and Client.Close do not end the
+// session. For a session without a secret, secret is empty. To take a session away from another process, use
+// ResumeSession.
 func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{}
 	for _, option := range options {
@@ -95,8 +97,8 @@ func (s *Session) errAttached() error {
 	return invalid("session %s was attached to: only its owner may do this", s.id)
 }
 
-// Detach stops using the session without ending it, and waits for what the session started, as Close does. What it holds here ends; in the cluster it
-// holds on until its TTL runs out, or somebody else goes on with it.
+// Detach stops using the session without ending it, and waits for what the session started, as Close does. Its Helds
+// end; in the cluster the session lives until its TTL has elapsed, or until another process resumes it.
 func (s *Session) Detach() {
 	s.leaveQueues()
 	s.end(CauseExported)

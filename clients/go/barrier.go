@@ -9,7 +9,7 @@ import (
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 )
 
-// Barrier is closed while its key exists: those who wait go on when somebody removes it.
+// Barrier is closed while its key exists. Waiters continue when the key is removed.
 type Barrier struct {
 	client  *Client
 	session *Session // Nil without one.
@@ -20,12 +20,13 @@ type Barrier struct {
 // Barrier returns the barrier of a key.
 func (c *Client) Barrier(key string) *Barrier { return &Barrier{client: c, kv: c.KV(), key: key} }
 
-// Barrier returns the barrier of a key, whose Set and Remove are calls under the session, and whose Wait ends with it.
+// Barrier returns the barrier of a key. Its Set and Remove are calls under the session, and its Wait ends with the
+// session.
 func (s *Session) Barrier(key string) *Barrier {
 	return &Barrier{client: s.client, session: s, kv: s.KV(), key: key}
 }
 
-// Set closes the barrier. One that is closed already stays so.
+// Set closes the barrier. If it is closed, nothing changes.
 func (b *Barrier) Set(ctx context.Context) error {
 	_, err := b.kv.Put(ctx, b.key, nil, IfRevision(0))
 	if errors.Is(err, ErrCompareFailed) {
@@ -34,13 +35,13 @@ func (b *Barrier) Set(ctx context.Context) error {
 	return err
 }
 
-// Remove opens the barrier. One that is open already stays so.
+// Remove opens the barrier. If it is open, nothing changes.
 func (b *Barrier) Remove(ctx context.Context) error {
 	_, err := b.kv.Delete(ctx, b.key)
 	return err
 }
 
-// Wait returns when the barrier is open, or ctx ends.
+// Wait returns when the barrier is open or ctx ends.
 func (b *Barrier) Wait(ctx context.Context) error {
 	if b.session != nil {
 		alive, end := b.session.whileAlive(ctx)
@@ -115,8 +116,8 @@ func (s *Session) whileAlive(ctx context.Context) (alive context.Context, end fu
 	return alive, func() { cancel(nil); <-looked }
 }
 
-// DoubleBarrier lets a number of sessions begin together, and end together, as often as they like. The key "KEY/ready" is there from when enough
-// have entered until all have left: who hears of it late still goes in.
+// DoubleBarrier lets a number of sessions start together and end together, as often as they like. The key "KEY/ready"
+// exists from when enough members have entered until all have left, so that a member that sees it late still enters.
 type DoubleBarrier struct {
 	session *Session
 	key     string
@@ -138,7 +139,8 @@ func (d *DoubleBarrier) members() string  { return d.key + "/members/" }
 func (d *DoubleBarrier) own() string      { return d.members() + d.name }
 func (d *DoubleBarrier) readyKey() string { return d.key + "/ready" }
 
-// Enter returns when as many members have entered as the barrier counts. If ctx or the session ends before, this one has not entered.
+// Enter returns when the barrier's number of members have entered. If ctx or the session ends before that, this member
+// has not entered.
 func (d *DoubleBarrier) Enter(ctx context.Context) error {
 	if d.count < 1 {
 		return invalid("a double barrier for %d members", d.count)

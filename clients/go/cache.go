@@ -18,9 +18,10 @@ const (
 	cacheStreamAge = time.Minute
 )
 
-// Cache is a copy of all keys with a prefix, fed by a watch. Reading it makes no call. While no member can be reached, or the one
-// that feeds it is behind, it goes on to answer, and Stale grows: look at it where that matters. Its methods may be called at
-// once; Get returns values that others see too and nobody may change.
+// Cache is a copy of all keys with a prefix, fed by a watch. Reading it makes no call. While no member can be reached,
+// or the member that feeds it lags, it still returns what it has, and Stale grows: check Stale where that matters. Its
+// methods can be called concurrently. Do not change the values that Get returns, because other callers get the same
+// ones.
 type Cache struct {
 	client *Client
 	prefix string
@@ -152,7 +153,7 @@ func provedBy(message *tenurev1.WatchResponse, sent time.Duration) (time.Duratio
 	return 0, false
 }
 
-// Get returns a key as the cache has it; nil if it has none.
+// Get returns a key from the cache; nil if it is not there.
 func (c *Cache) Get(key string) *KeyValue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,10 +167,10 @@ func (c *Cache) Keys() []string {
 	return slices.Sorted(maps.Keys(c.keys))
 }
 
-// Stale tells how old the cache may be at most: whatever was committed longer ago is in it. It is never zero, and one to three
-// seconds while the cluster is well. Only what proves that nothing is missing makes it smaller: the present state at the
-// beginning, and a member's mark about once a second, counted from when the member began to ask the cluster; events alone do
-// not. It holds while clocks keep their rate to 1 %.
+// Stale returns an upper bound of the cache's age: everything committed longer ago is in the cache. It is never zero,
+// and normally one to three seconds. Only proof that nothing is missing makes it smaller: the complete state at the
+// start, and a progress mark from the member about once a second, which counts from when the member started to confirm
+// that it is current. Events alone do not. The bound is correct while clock rates are within 1 %.
 func (c *Cache) Stale() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,14 +184,14 @@ func (c *Cache) Revision() uint64 {
 	return c.revision
 }
 
-// Err returns why the cache is fed no more, such as ErrCacheClosed or ErrClientClosed; nil while it is.
+// Err returns why the cache is no longer updated, such as ErrCacheClosed or ErrClientClosed; nil while it is updated.
 func (c *Cache) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Close ends the cache, and waits for what feeds it. What it has can still be read.
+// Close stops updating the cache, and waits until that has stopped. The cache can still be read.
 func (c *Cache) Close() {
 	c.stop(&Error{Kind: ErrCacheClosed, Applied: AppliedNo})
 	<-c.ended

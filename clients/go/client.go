@@ -32,7 +32,8 @@ const (
 // messageBytesMax is more than any message of a member.
 const messageBytesMax = 4 << 20
 
-// Client talks to a cluster over a connection that follows the cluster, and over as many more to the same member as waits and watches need: see Open.
+// Client communicates with a cluster over one connection to a member, and over as many more to the same member as waits
+// and watches need: see Open.
 type Client struct {
 	target  *target
 	space   space
@@ -54,9 +55,9 @@ type Client struct {
 	running  group // The pool.
 }
 
-// Open returns a client for a connection string such as "tenure://h1:7400,h2:7400/namespace?ttl=15s", or "localhost:7400". The members named are
-// those to begin with; the client learns of others. The namespace is put in front of every key, and taken off again. Open does
-// not wait for a member: the first call does.
+// Open returns a client for a connection string such as "tenure://h1:7400,h2:7400/namespace?ttl=15s", or
+// "localhost:7400". The client starts with the named members and discovers the others. It adds the namespace to the
+// front of every key, and removes it from results. Open does not wait for a member; the first call does.
 func Open(target string, options ...Option) (*Client, error) {
 	t, err := parseTarget(target)
 	if err != nil {
@@ -111,9 +112,9 @@ func grpcOptions(o *clientOptions) []grpc.DialOption {
 	}
 }
 
-// Close closes the client's sessions, watches and connection, and waits for all that it started, except for the program's own functions:
-// it may be called from any of them. It tells the cluster, for a few seconds at most, so that locks are free at once. The errors of sessions
-// are joined.
+// Close closes the client's sessions, watches and connections, and waits for everything that the client started, except
+// for the program's own functions, which can call Close themselves. It ends sessions in the cluster, so that their
+// locks become free immediately; for that it waits a few seconds at most. The errors of sessions are joined.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -9,15 +9,15 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// Read makes a call of the API that changes nothing, and for which this package has no method: f makes it with a generated client, on
-// the connection that it is given. It is made again, on another member's connection if that helps, until it is answered or ctx ends. Keys
-// are those of the cluster: no namespace is put on.
+// Read makes an API call that changes nothing and for which this package has no method. f makes the call with a
+// generated client, on the connection that it is given. Read calls f again, on another member's connection if
+// necessary, until it is answered or ctx ends. Keys are full keys: no namespace is added.
 func (c *Client) Read(ctx context.Context, f func(ctx context.Context, member grpc.ClientConnInterface) error) error {
 	return c.read(ctx, func(ctx context.Context, l *conn.Link) error { return f(ctx, l) })
 }
 
-// Change is Read for a call that changes something: f puts the options, or the idempotency key in them, into its request. However often
-// it is made, it is applied once, and returns its one true result.
+// Change is like Read, for a call that changes something: f puts the options, or the idempotency key in them, into its
+// request. However often the call is made, it is applied once, and always returns the same result.
 func (c *Client) Change(
 	ctx context.Context, f func(ctx context.Context, member grpc.ClientConnInterface, options *tenurev1.CallOptions) error,
 ) error {

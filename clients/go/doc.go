@@ -9,26 +9,29 @@
 //
 // # Sessions
 //
-// A [Session] is a claim to be alive, replicated in the cluster. While it lives, its process holds locks, leads
-// elections and owns ephemeral keys. The library renews it, reconnects, moves it between members, and never makes a new one
-// behind your back: when the cluster has ended a session, what hung on it is gone, and it is for the program to say what now.
+// A [Session] is a claim to be alive, replicated in the cluster. While it lives, its process holds locks, leads elections
+// and owns ephemeral keys. The library renews it, reconnects, moves it between members, and never opens a new one for
+// you. When the cluster has ended a session, its locks, places and ephemeral keys are gone, and the program decides what
+// to do.
 //
-// # What a holder may believe
+// # What a holder can rely on
 //
-// [Held.Safe] is true only while no expiry can have given the lock to another, by a clock that runs also while the machine
-// sleeps. A Held that ended stays ended, also when the session recovers. A break by an operator, a destroy by
-// another or a failed check can take a lock earlier: there lock-delay and fencing tokens protect. Whoever writes to a
-// resource while holding a lock passes [Held.Token] along, or guards the write: see [Guard].
+// [Held.Safe] is true only while no expiry can have given the lock to another client. It uses a clock that keeps running
+// while the machine sleeps. A Held that has ended never becomes valid again, even if the session recovers. An operator's
+// break, a destroy by another client or a failed check can take a lock earlier; lock-delay and fencing tokens protect
+// against that. When you write to a resource while holding a lock, send [Held.Token] with the write, or guard the write:
+// see [Guard].
 //
 // # Calls
 //
-// Calls under a session carry a request id: however often the library sends one, it is applied once, and returns its one
-// true result. Changes without a session carry a key to the same end. Every call ends when its context does; without an answer until then
-// the error's [Error.Applied] says what is known.
+// Calls under a session carry a request id: however often the library sends one, it is applied once, and always returns
+// the same result. Changes without a session carry an idempotency key for the same purpose. Every call ends when its
+// context does. If no member has answered by then, [Error.Applied] says what is known.
 //
-// Errors are tested with errors.Is against the sentinels of this package, or with errors.As as *[Error].
+// Test errors with errors.Is and the sentinels of this package, or with errors.As and *[Error].
 //
 // # Goroutines
 //
-// All methods may be called by many goroutines at once; a [DoubleBarrier] is one member, who enters and then leaves. Close waits for everything that the library started.
+// All methods can be called by several goroutines concurrently. A [DoubleBarrier], however, is one member, which enters
+// and then leaves. Close waits for everything that the library started.
 package tenure

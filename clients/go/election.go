@@ -16,8 +16,8 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// Election is the election at a key, for a session: its leader is the holder of the key's exclusive lock, and what the leader
-// proclaims is the key's value.
+// Election is the election at a key, for a session. The leader is the holder of the key's exclusive lock, and the
+// leader's value is the key's value.
 type Election struct {
 	session *Session
 	key     string
@@ -26,7 +26,7 @@ type Election struct {
 // Election returns the election at a key.
 func (s *Session) Election(key string) *Election { return &Election{session: s, key: key} }
 
-// Campaign stands for election, and returns when it leads, or ctx ended. The value tells others who leads.
+// Campaign waits for leadership, and returns when it leads or ctx ends. The value identifies the leader to others.
 func (e *Election) Campaign(ctx context.Context, value []byte, options ...LockOption) (*Leadership, error) {
 	held, err := e.session.Lock(e.key, slices.Concat(options, []LockOption{WithValue(value)})...).Acquire(ctx)
 	if err != nil {
@@ -35,9 +35,9 @@ func (e *Election) Campaign(ctx context.Context, value []byte, options ...LockOp
 	return &Leadership{Held: held}, nil
 }
 
-// Run stands for election, calls lead while leading, and again, until ctx or the session ends or lead fails. The context of lead ends
-// when leadership may be lost; lead should return then, and what it returns then does not count. When lead resigned, or returns nil while it
-// still leads, it stands again.
+// Run campaigns, calls lead while leading, and repeats this until ctx or the session ends or lead fails. The context of
+// lead ends when leadership may be lost; lead should then return, and its result is ignored. If lead resigns, or
+// returns nil while it still leads, Run campaigns again.
 func (e *Election) Run(
 	ctx context.Context, value []byte, lead func(ctx context.Context, l *Leadership) error, options ...LockOption,
 ) error {
@@ -83,10 +83,10 @@ func passes(err error) bool {
 		errors.Is(err, ErrWaitEnded)
 }
 
-// Leadership is the possession of an election.
+// Leadership is the hold of an election's leader.
 type Leadership struct{ *Held }
 
-// Proclaim changes the value that tells others who leads; ErrStaleToken if somebody else does now.
+// Proclaim changes the leader's value; ErrStaleToken if another candidate now leads.
 func (l *Leadership) Proclaim(ctx context.Context, value []byte) error {
 	return l.session.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		_, err := tenurev1.NewElectionServiceClient(link).Proclaim(ctx, &tenurev1.ProclaimRequest{
@@ -97,12 +97,13 @@ func (l *Leadership) Proclaim(ctx context.Context, value []byte) error {
 	})
 }
 
-// Resign gives leadership up to the next candidate.
+// Resign gives up leadership to the next candidate.
 func (l *Leadership) Resign(ctx context.Context) error { return l.Release(ctx) }
 
-// ResignTo gives leadership up to a candidate that waits, past all others: the one of a session, and of an owner within it.
-// If it does not wait, leadership stays, and the error is ErrCandidateNotFound. Until that is known Safe tells false, for the candidate may
-// lead already; the contexts of Context end when leadership is given up, or nobody knows.
+// ResignTo gives up leadership to a waiting candidate, identified by session and owner, ahead of all others. If it is
+// not waiting, leadership does not change, and the error is ErrCandidateNotFound. Until the outcome is known Safe
+// returns false, because the candidate may already lead. The contexts of Context end when leadership was given up, or
+// if that remains unknown.
 func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) error {
 	if err := sendable(&tenurev1.ResignRequest{ToSessionId: sessionID, ToOwner: owner}); err != nil {
 		return err
@@ -146,14 +147,14 @@ func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) erro
 	})
 }
 
-// Leader is who leads an election.
+// Leader describes the leader of an election.
 type Leader struct {
 	HoldInfo
-	// Value is what the leader proclaimed.
+	// Value is the value that the leader published.
 	Value []byte
-	// Since is the wall clock's time of the election, for people.
+	// Since is the wall-clock time of the election, informational only.
 	Since time.Time
-	// Candidates wait.
+	// Candidates is the number of waiting candidates.
 	Candidates int
 }
 
@@ -166,7 +167,7 @@ func leaderOf(l *tenurev1.Leader) *Leader {
 	}
 }
 
-// GetLeader returns who leads the election at a key; nil if nobody does.
+// GetLeader returns the leader of the election at a key; nil if there is none.
 func (c *Client) GetLeader(ctx context.Context, key string) (*Leader, error) {
 	full, err := c.space.fullKey(key)
 	if err != nil {
@@ -183,20 +184,20 @@ func (c *Client) GetLeader(ctx context.Context, key string) (*Leader, error) {
 	return leaderOf(answer.GetLeader()), nil
 }
 
-// Observation is who leads, from a moment on.
+// Observation describes the leader from some moment on.
 type Observation struct {
-	// Leader is nil while nobody leads.
+	// Leader is nil if there is no leader.
 	Leader *Leader
 	// Revision that it shows.
 	Revision uint64
-	// Gap tells that changes before this one may have been missed.
+	// Gap says that changes before this one may have been missed.
 	Gap bool
-	// Message is the answer as it came, with what is left out here.
+	// Message is the answer as received, with fields that are not copied here.
 	Message *tenurev1.ObserveResponse
 }
 
-// Observe returns who leads the election at a key now, and then each change, until ctx ends or the loop is left. An error is the last of the
-// sequence. Of the options only OnBreak is taken.
+// Observe returns the leader of the election at a key, and then each change, until ctx ends or the loop is left. An
+// error is the last of the sequence. Of the options only OnBreak is taken.
 func (c *Client) Observe(ctx context.Context, key string, options ...WatchOption) iter.Seq2[*Observation, error] {
 	return func(yield func(*Observation, error) bool) {
 		w := &watchOptions{space: c.space, request: &tenurev1.WatchRequest{}}

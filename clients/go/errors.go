@@ -13,13 +13,13 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// What may go wrong, for errors.Is.
+// The kinds of errors, for errors.Is.
 var (
 	// ErrSessionExpired says that the cluster has ended the session: by its TTL, an operator, or otherwise.
 	ErrSessionExpired = errors.New("session expired")
-	// ErrSessionSuperseded says that another process took the session over. It is final.
+	// ErrSessionSuperseded says that another process took the session over. This is permanent.
 	ErrSessionSuperseded = errors.New("session taken over by another process")
-	// ErrSessionClosed says that the session was closed or exported here.
+	// ErrSessionClosed says that this process closed or exported the session.
 	ErrSessionClosed = errors.New("session closed")
 	// ErrClientClosed says that the client was closed.
 	ErrClientClosed = errors.New("client closed")
@@ -27,21 +27,21 @@ var (
 	ErrCacheClosed = errors.New("cache closed")
 	// ErrAuth says that a secret is wrong, or that the caller may not do this.
 	ErrAuth = errors.New("not allowed")
-	// ErrKeyNotFound says that there is no such key.
+	// ErrKeyNotFound says that the key does not exist.
 	ErrKeyNotFound = errors.New("key not found")
-	// ErrLockNotFound says that nobody holds, waits for, or ever held a lock.
+	// ErrLockNotFound says that a lock has no holder and no waiter, and was never held.
 	ErrLockNotFound = errors.New("lock not found")
-	// ErrSessionNotFound says that nothing is known of a session.
+	// ErrSessionNotFound says that the cluster does not know the session.
 	ErrSessionNotFound = errors.New("session not found")
-	// ErrCompareFailed says that a revision, version or existence was not as demanded.
+	// ErrCompareFailed says that a revision, a version or the existence of a key was not as required.
 	ErrCompareFailed = errors.New("compare failed")
 	// ErrLockHeld says, in transactions and guards, that a lock is held.
 	ErrLockHeld = errors.New("lock held")
-	// ErrLockDelayed says, in transactions and guards, that a lost lock still counts.
+	// ErrLockDelayed says, in transactions and guards, that the lock-delay of a lost hold still runs.
 	ErrLockDelayed = errors.New("lock delayed")
-	// ErrNotHeld says that session and owner do not hold the lock.
+	// ErrNotHeld says that the session and owner do not hold the lock.
 	ErrNotHeld = errors.New("lock not held")
-	// ErrStaleToken says that a sequencer does not hold any more.
+	// ErrStaleToken says that a sequencer is no longer valid.
 	ErrStaleToken = errors.New("fencing token stale")
 	// ErrModeMismatch says that a lock is in use in another mode or with another limit.
 	ErrModeMismatch = errors.New("lock in use in another mode")
@@ -49,64 +49,65 @@ var (
 	ErrLockLost = errors.New("lock lost")
 	// ErrReleased says that a hold was released by its user.
 	ErrReleased = errors.New("lock released")
-	// ErrWaitTimedOut says that a lock was not granted within the wait, or by the deadline, that was given.
+	// ErrWaitTimedOut says that a lock was not granted within the given wait or by the given deadline.
 	ErrWaitTimedOut = errors.New("wait timed out")
 	// ErrWaitEnded says that an operator ended a wait.
 	ErrWaitEnded = errors.New("wait ended by an operator")
-	// ErrCandidateNotFound says that the named candidate does not wait.
+	// ErrCandidateNotFound says that the named candidate is not waiting.
 	ErrCandidateNotFound = errors.New("candidate not found")
-	// ErrCompacted says that the history asked for is forgotten.
+	// ErrCompacted says that the requested history was discarded.
 	ErrCompacted = errors.New("revision compacted")
 	// ErrFutureRevision says that a revision is ahead of the cluster.
 	ErrFutureRevision = errors.New("revision ahead of the cluster")
-	// ErrHistoryChanged says that the cluster was restored since.
+	// ErrHistoryChanged says that the cluster has been restored since then.
 	ErrHistoryChanged = errors.New("history changed")
-	// ErrTooSlow says that a watcher read too slowly, and its place in history is forgotten.
+	// ErrTooSlow says that a watcher read too slowly, and the history that it needs was discarded.
 	ErrTooSlow = errors.New("watcher too slow")
 	// ErrTokenInvalid says that a token or sequencer text is damaged, or belongs elsewhere.
 	ErrTokenInvalid = errors.New("token invalid")
-	// ErrUnavailable says that no member gave an answer, and nothing was applied.
+	// ErrUnavailable says that no member answered, and nothing was applied.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrOutcomeUnknown says that the answer was lost: the change may or may not be applied.
+	// ErrOutcomeUnknown says that the answer was lost: the change may or may not have been applied.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
-	// ErrLimit says that a limit of the cluster, of a member or of a session is reached.
+	// ErrLimit says that a limit of the cluster, of a member or of a session was reached.
 	ErrLimit = errors.New("limit reached")
 	// ErrInvalidArgument says that an argument is not allowed.
 	ErrInvalidArgument = errors.New("invalid argument")
 	// ErrFrozen says that grants are frozen after a restore.
 	ErrFrozen = errors.New("grants are frozen after a restore")
-	// ErrNotSupported says that the cluster does not serve this.
+	// ErrNotSupported says that the cluster does not support this.
 	ErrNotSupported = errors.New("not supported by this cluster")
-	// ErrInternal says that the service has a fault.
+	// ErrInternal says that the service has an internal fault.
 	ErrInternal = errors.New("internal fault of the service")
 )
 
-// Applied tells what is known of a change that failed.
+// Applied says whether a failed change was applied.
 type Applied string
 
-// What may be known.
+// The values of Applied.
 const (
 	AppliedNo      Applied = "no"
 	AppliedYes     Applied = "yes"
 	AppliedUnknown Applied = "unknown"
 )
 
-// Error is what a member, or the library in its place, says about a failed call. Its kind is one of this package's
-// sentinels; errors.Is finds it, and what else is wrapped.
+// Error describes a failed call, as reported by a member or by the library. Its kind is one of this package's
+// sentinels; errors.Is finds it and everything else that is wrapped.
 //
-// A call that had no answer when its context ended is of the kind ErrOutcomeUnknown, or of ErrUnavailable if it was never sent. It wraps what
-// ended the context: context.Canceled or context.DeadlineExceeded, and context.Cause, such as ErrLockLost or ErrReleased with Held.Context. If the
-// session ended it, or WithWait did, that is the kind, and ErrOutcomeUnknown is wrapped if the call was sent.
+// If a call had no answer when its context ended, the kind is ErrOutcomeUnknown, or ErrUnavailable if the call was
+// never sent. The error wraps what ended the context: context.Canceled or context.DeadlineExceeded, and context.Cause,
+// such as ErrLockLost or ErrReleased with Held.Context. If the end of the session or WithWait ended the call, that is
+// the kind, and ErrOutcomeUnknown is wrapped if the call was sent.
 type Error struct {
 	// Kind is the sentinel.
 	Kind error
-	// Reason is the API's, such as KEY_NOT_FOUND; empty if no member said it.
+	// Reason is the API's reason, such as KEY_NOT_FOUND; empty if the error is not from a member.
 	Reason string
-	// Applied tells whether the change was made.
+	// Applied says whether the change was made.
 	Applied Applied
-	// Message is for people.
+	// Message describes the error for people.
 	Message string
-	// Facts are what else the member said: "leader", "compacted_revision", "resume_token" and so on.
+	// Facts are further facts from the member: "leader", "compacted_revision", "resume_token" and so on.
 	Facts map[string]string
 
 	cause error
@@ -149,7 +150,7 @@ func (e *Error) Unwrap() []error {
 	return slices.DeleteFunc([]error{e.Kind, e.cause}, func(err error) bool { return err == nil })
 }
 
-// KindOf returns the sentinel of this package that an error is, or nil.
+// KindOf returns the sentinel of this package that matches an error, or nil.
 func KindOf(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -167,7 +168,7 @@ func isAny(err error, kinds ...error) bool {
 	return false
 }
 
-// AppliedOf tells what an error says about the change: AppliedUnknown if it says nothing.
+// AppliedOf returns what an error says about the change: AppliedUnknown if it says nothing.
 func AppliedOf(err error) Applied {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return known(e.Applied)

@@ -5,18 +5,19 @@ import (
 	"sync"
 )
 
-// FenceGate protects a resource outside the cluster: it remembers the largest token of each lock that it let through, and refuses smaller
-// ones. The zero value has seen nothing. It is for exclusive locks; shared holds use Client.CheckSequencer or guards. This one remembers in memory: a resource
-// that outlives its process keeps the token beside its data, and compares in the same transaction.
+// FenceGate protects an external resource. It remembers the largest token of each lock that it has accepted, and
+// refuses smaller ones. The zero value has seen no token. It is for exclusive locks; for shared holds use
+// Client.CheckSequencer or guards. It remembers tokens in memory: a resource that outlives its process stores the token
+// with its data, and compares it in the same transaction.
 type FenceGate struct {
 	mu      sync.Mutex // Guards largest.
 	largest map[string]uint64
 }
 
-// NewFenceGate returns a gate that has seen nothing.
+// NewFenceGate returns a gate that has seen no token.
 func NewFenceGate() *FenceGate { return &FenceGate{} }
 
-// Check lets a sequencer through, or returns ErrStaleToken if a later hold of its lock came before it.
+// Check accepts a sequencer, or returns ErrStaleToken if the gate has accepted a later hold of the same lock.
 func (g *FenceGate) Check(q Sequencer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,26 +12,26 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// EndCause tells why a hold ended.
+// EndCause says why a hold ended.
 type EndCause string
 
-// Why a hold may end.
+// The causes for which a hold ends.
 const (
-	// EndNone is that of a hold that has not ended.
+	// EndNone: the hold has not ended.
 	EndNone EndCause = ""
-	// EndReleased is Release, by this process.
+	// EndReleased: this process released the hold.
 	EndReleased EndCause = "released"
-	// EndLeaseRanOut is that no renewal was answered in time: an expiry may have given the lock to another.
+	// EndLeaseRanOut: no renewal was acknowledged in time, and an expiry may have given the lock to another client.
 	EndLeaseRanOut EndCause = "lease_ran_out"
-	// EndTakenAway is that an operator took the lock away, or a check failed.
+	// EndTakenAway: an operator took the lock away, or a check failed.
 	EndTakenAway EndCause = "taken_away"
-	// EndSessionClosed is the session's Close.
+	// EndSessionClosed: this process closed the session.
 	EndSessionClosed EndCause = "session_closed"
-	// EndSessionEnded is the cluster's word that the session ended.
+	// EndSessionEnded: the cluster reported that the session has ended.
 	EndSessionEnded EndCause = "session_ended"
-	// EndSuperseded is that another process took the session over.
+	// EndSuperseded: another process took the session over.
 	EndSuperseded EndCause = "superseded"
-	// EndExported is the session's Export.
+	// EndExported: this process exported the session.
 	EndExported EndCause = "exported"
 )
 
@@ -49,8 +49,8 @@ func endCauseOf(cause Cause) EndCause {
 	}
 }
 
-// Held is one possession of a lock. It ends by Release, or when it may be lost: whatever comes first. Once it ended it
-// stays ended.
+// Held is a hold of a lock. It ends with Release or when it may be lost, whichever comes first, and never becomes valid
+// again.
 type Held struct {
 	session   *Session
 	sequencer *tenurev1.Sequencer
@@ -131,29 +131,30 @@ func (h *Held) Key() string { return h.session.client.space.own(h.sequencer.GetK
 // Owner returns the name of the hold within the session.
 func (h *Held) Owner() string { return h.owner }
 
-// Mode returns how the lock is held.
+// Mode returns the mode in which the lock is held.
 func (h *Held) Mode() Mode { return h.mode }
 
 // Permits returns how many permits of a semaphore are held.
 func (h *Held) Permits() int { return int(h.permits) }
 
-// Token returns the fencing token: it grows with every grant in the cluster, so a resource that remembers the largest it has
-// seen can refuse a holder that lost an exclusive lock.
+// Token returns the fencing token. It grows with every grant in the cluster, so a resource that remembers the largest
+// token it has seen can refuse a holder that lost an exclusive lock.
 func (h *Held) Token() uint64 { return h.sequencer.GetFencingToken() }
 
 // LockIndex returns the number of the hold on its key.
 func (h *Held) LockIndex() uint64 { return h.sequencer.GetLockIndex() }
 
-// Sequencer returns the proof of the hold, which can be passed on.
+// Sequencer returns the proof of the hold, which can be passed to other processes.
 func (h *Held) Sequencer() Sequencer { return sequencerOf(h.sequencer) }
 
-// Session returns the session that holds.
+// Session returns the session that holds the lock.
 func (h *Held) Session() *Session { return h.session }
 
-// Safe tells whether the lock is held for certain. It asks the clock, not the cluster.
+// Safe reports whether the lock is certainly held. It reads the clock and makes no call.
 func (h *Held) Safe() bool { return h.SafeFor() > 0 }
 
-// SafeFor returns how long the lock is still held for certain if no renewal is answered any more; zero once it ended.
+// SafeFor returns how long the lock is certainly held even if no further renewal is acknowledged; zero once the hold
+// has ended.
 func (h *Held) SafeFor() time.Duration {
 	s := h.session
 	s.mu.Lock()
@@ -165,10 +166,10 @@ func (h *Held) SafeFor() time.Duration {
 	return max(0, s.safeUntil-s.client.clock())
 }
 
-// Lost is closed when the hold ended, also by Release: see Err.
+// Lost is closed when the hold has ended, even by Release: see Err.
 func (h *Held) Lost() <-chan struct{} { return h.ended }
 
-// Cause tells why the hold ended; EndNone while it has not.
+// Cause returns why the hold ended; EndNone if it has not.
 func (h *Held) Cause() EndCause {
 	h.session.mu.Lock()
 	defer h.session.mu.Unlock()
@@ -198,8 +199,8 @@ func (h *Held) errLocked() error {
 	}
 }
 
-// Context returns a context that ends with ctx, and when the hold ends: context.Cause then is what Err returns. Call cancel when
-// the work is done.
+// Context returns a context that ends with ctx or when the hold ends; then context.Cause is what Err returns. Call
+// cancel when the work is done.
 func (h *Held) Context(ctx context.Context) (held context.Context, cancel context.CancelFunc) {
 	s := h.session
 	held, end := context.WithCancelCause(ctx)
@@ -235,8 +236,9 @@ func ReleaseDelete() ReleaseOption {
 	return func(r *tenurev1.ReleaseLockRequest) { r.ValueOp = &tenurev1.ReleaseLockRequest_Delete{Delete: true} }
 }
 
-// Release gives the lock back. The hold ends at once; the library tells the cluster until it knows, also when ctx ends before that.
-// Release of a hold that was released is fine, of one that was lost an error that wraps ErrLockLost.
+// Release releases the lock. The hold ends immediately. The library repeats the release until the cluster has
+// acknowledged it, even if ctx ends before that. Releasing a hold twice is not an error; releasing a lost hold returns
+// an error that wraps ErrLockLost.
 func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
 	request := h.plainRelease()
 	for _, option := range options {
@@ -322,8 +324,8 @@ func (s *Session) release(ctx context.Context, request *tenurev1.ReleaseLockRequ
 	}
 }
 
-// Close is Release for defer: it gives the lock back, and waits for a few seconds at most until the cluster knows. Of a hold
-// that was lost it returns the error that tells so.
+// Close is Release for use with defer: it releases the lock, and waits a few seconds at most for the cluster's answer.
+// If the hold was lost, it returns an error that says so.
 func (h *Held) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()

@@ -7,22 +7,22 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// KV reads and writes keys: of Client.KV without a session, of Session.KV under it.
+// KV reads and writes keys: without a session from Client.KV, under a session from Session.KV.
 type KV struct {
 	space   space
 	caller  caller
 	session *Session // Nil without one.
 }
 
-// KeyValue is a key with its value and what is known about it.
+// KeyValue is a key with its value and its metadata.
 type KeyValue struct {
 	Key   string
 	Value []byte
-	// Flags is a number for the user's own purposes.
+	// Flags is a number that Tenure stores and does not interpret.
 	Flags uint64
 	// CreateRevision and ModRevision are the revisions that created and last changed the key.
 	CreateRevision, ModRevision uint64
-	// Version counts puts since the creation, from 1.
+	// Version counts puts since the key was created, starting at 1.
 	Version uint64
 	// LockIndex is the number of the last hold of the key's lock.
 	LockIndex uint64
@@ -30,7 +30,7 @@ type KeyValue struct {
 	SessionID string
 	// BoundSessionID is the session whose end deletes the key, if it is ephemeral.
 	BoundSessionID string
-	// Message is the key as it came, with what is left out here, such as times; nil in a Cache.
+	// Message is the key as received, with fields that are not copied here, such as times; nil in a Cache.
 	Message *tenurev1.KeyValue
 }
 
@@ -45,22 +45,22 @@ func keyValue(names space, kv *tenurev1.KeyValue) *KeyValue {
 	}
 }
 
-// Guard is a condition that a write demands: if it does not hold nothing is written.
+// Guard is a condition for a write: if it is not met, nothing is written.
 type Guard struct {
 	message *tenurev1.Guard
 }
 
-// IfHeld demands that a sequencer still holds; else ErrStaleToken.
+// IfHeld requires that a sequencer is still valid; otherwise ErrStaleToken.
 func IfHeld(q Sequencer) Guard {
 	return Guard{message: &tenurev1.Guard{Condition: &tenurev1.Guard_Held{Held: q.message()}}}
 }
 
-// IfSessionLives demands that a session lives; else ErrSessionExpired.
+// IfSessionLives requires that a session is live; otherwise ErrSessionExpired.
 func IfSessionLives(id string) Guard {
 	return Guard{message: &tenurev1.Guard{Condition: &tenurev1.Guard_SessionAlive{SessionAlive: id}}}
 }
 
-// WriteOption changes a Put, a Delete, a DeletePrefix or a transaction.
+// WriteOption configures a Put, a Delete, a DeletePrefix or a transaction.
 type WriteOption func(*writeOptions)
 
 type writeOptions struct {
@@ -71,7 +71,7 @@ type writeOptions struct {
 	sequential bool
 }
 
-// WithGuard demands conditions, at most 16.
+// WithGuard adds conditions, at most 16.
 func WithGuard(guards ...Guard) WriteOption {
 	return func(o *writeOptions) {
 		for _, g := range guards {
@@ -80,26 +80,26 @@ func WithGuard(guards ...Guard) WriteOption {
 	}
 }
 
-// WithHeld demands that a hold still is; else ErrStaleToken.
+// WithHeld requires that a hold is still valid; otherwise ErrStaleToken.
 func WithHeld(h *Held) WriteOption { return WithGuard(IfHeld(h.Sequencer())) }
 
-// IfRevision writes only if the key's ModRevision is this, 0: only if the key does not exist; else ErrCompareFailed. Put and Delete
-// only.
+// IfRevision writes only if this is the key's ModRevision; 0: only if the key does not exist. Otherwise
+// ErrCompareFailed. Only for Put and Delete.
 func IfRevision(revision uint64) WriteOption {
 	return func(o *writeOptions) { o.ifRevision = &revision }
 }
 
-// WithFlags stores a number with the value. Put only.
+// WithFlags stores a number with the value. Only for Put.
 func WithFlags(flags uint64) WriteOption {
 	return func(o *writeOptions) { o.flags = flags }
 }
 
-// Ephemeral makes the session's end delete the key. Put under a session only.
+// Ephemeral deletes the key when the session ends. Only for Put under a session.
 func Ephemeral() WriteOption {
 	return func(o *writeOptions) { o.bind = true }
 }
 
-// Sequential appends 20 digits of revision and 3 of operation index to the key. Put only.
+// Sequential appends 20 digits of the revision and 3 digits of the operation's index to the key. Only for Put.
 func Sequential() WriteOption {
 	return func(o *writeOptions) { o.sequential = true }
 }
@@ -135,7 +135,8 @@ func (k *KV) Get(ctx context.Context, key string) (*KeyValue, error) {
 	return keyValue(k.space, answer.GetKv()), nil
 }
 
-// List returns all keys with a prefix, in byte order. It asks for pages: each is of one revision, two may not be.
+// List returns all keys with a prefix, in byte order. It reads pages: the keys of one page are of the same revision,
+// those of different pages may not be.
 func (k *KV) List(ctx context.Context, prefix string) ([]*KeyValue, error) {
 	if err := sendable(&tenurev1.ListRequest{Prefix: prefix}); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (k *KV) List(ctx context.Context, prefix string) ([]*KeyValue, error) {
 	}
 }
 
-// Put writes a key, and returns it as it is now.
+// Put writes a key, and returns its new state.
 func (k *KV) Put(ctx context.Context, key string, value []byte, options ...WriteOption) (*KeyValue, error) {
 	full, err := k.space.fullKey(key)
 	if err != nil {
@@ -198,7 +199,7 @@ func (k *KV) Put(ctx context.Context, key string, value []byte, options ...Write
 
 func errNoSession() error { return invalid("an ephemeral key needs a session: use Session.KV") }
 
-// Delete deletes a key's value, and tells whether there was one.
+// Delete deletes a key, and reports whether it existed.
 func (k *KV) Delete(ctx context.Context, key string, options ...WriteOption) (bool, error) {
 	full, err := k.space.fullKey(key)
 	if err != nil {
@@ -219,8 +220,8 @@ func (k *KV) Delete(ctx context.Context, key string, options ...WriteOption) (bo
 	return answer.GetDeleted(), err
 }
 
-// DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none. An empty prefix is every key of the namespace,
-// and refused without a namespace.
+// DeletePrefix deletes all keys with a prefix; if there are more than 10 000, it deletes none. An empty prefix means
+// every key of the namespace, and is refused without a namespace.
 func (k *KV) DeletePrefix(ctx context.Context, prefix string, options ...WriteOption) (int, error) {
 	full := k.space.full(prefix)
 	if full == "" {

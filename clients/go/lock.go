@@ -10,7 +10,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// Mode is how a lock is shared.
+// Mode determines how a lock is shared.
 type Mode int32
 
 // The modes of a lock.
@@ -23,8 +23,8 @@ const (
 	Permits = Mode(tenurev1.LockMode_LOCK_MODE_SEMAPHORE)
 )
 
-// Lock is the lock of a key, for a session. Each Acquire makes a possession of its own: two of the same session exclude each
-// other, unless they are given the same owner.
+// Lock is the lock of a key, for a session. Each Acquire makes a separate hold: two holds of the same session exclude
+// each other, unless they have the same owner.
 type Lock struct {
 	session *Session
 	key     string // With namespace.
@@ -47,33 +47,36 @@ type acquireOptions struct {
 	onQueued func(Queued)
 }
 
-// WithOwner names the possession within the session: an Acquire under a name that holds already, or queues, is that one.
+// WithOwner names the hold within the session: an Acquire with the owner of an existing hold or place finds that hold
+// or place.
 func WithOwner(name string) LockOption {
 	return func(o *acquireOptions) { o.owner = &name }
 }
 
-// WithValue writes a value to the key with the grant; else it stays, and a missing key gets an empty one.
+// WithValue writes a value to the key with the grant. Without it the key keeps its value, and a missing key gets an
+// empty one.
 func WithValue(value []byte) LockOption {
 	return func(o *acquireOptions) { o.value, o.hasValue = value, true }
 }
 
-// WithWait makes Acquire fail with ErrWaitTimedOut when the lock was not had for so long. A wait of zero or less takes the lock only if it is
-// free and nobody waits, as TryAcquire does.
+// WithWait makes Acquire fail with ErrWaitTimedOut if the lock was not acquired within this time. With a wait of zero
+// or less, as with TryAcquire, the lock is acquired only if it is free and has no waiters.
 func WithWait(wait time.Duration) LockOption {
 	return func(o *acquireOptions) { o.wait, o.hasWait = wait, true }
 }
 
-// WithQueuedFunc makes Acquire call f with where it waits, first and whenever that changes, one call at a time, from a goroutine of the library's. The
-// wait goes on when f returned; if it ends before, Acquire does not wait for f.
+// WithQueuedFunc makes Acquire call f with its place in the queue, at first and whenever it changes, one call at a
+// time, from a goroutine of the library. The wait continues when f has returned; if the wait ends before that, Acquire
+// does not wait for f.
 func WithQueuedFunc(f func(Queued)) LockOption {
 	return func(o *acquireOptions) { o.onQueued = f }
 }
 
-// Queued tells where an Acquire waits.
+// Queued describes the place of an Acquire in the queue.
 type Queued struct {
-	// Position is how many wait before it.
+	// Position is the number of waiters before it.
 	Position int
-	// Lock is the lock as it was when the wait began; nil later.
+	// Lock is the state of the lock when the wait started; nil later.
 	Lock *LockInfo
 }
 
@@ -91,7 +94,8 @@ func (s *Session) lock(key string, mode Mode, options []LockOption) *Lock {
 	return l
 }
 
-// ReadWriteLock is a lock of which many hold the read side, or one the write side. Who waits to write lets nobody read before.
+// ReadWriteLock is a lock that many readers or one writer can hold. Readers that come after a waiting writer wait
+// behind it.
 type ReadWriteLock struct {
 	session *Session
 	key     string
@@ -103,13 +107,14 @@ func (s *Session) ReadWriteLock(key string, options ...LockOption) *ReadWriteLoc
 	return &ReadWriteLock{session: s, key: key, options: options}
 }
 
-// Read returns the side that is shared.
+// Read returns the shared side.
 func (l *ReadWriteLock) Read() *Lock { return l.session.lock(l.key, Shared, l.options) }
 
-// Write returns the side that excludes all others.
+// Write returns the exclusive side.
 func (l *ReadWriteLock) Write() *Lock { return l.session.lock(l.key, Exclusive, l.options) }
 
-// Semaphore returns a lock of a key with a limit of permits, of which Acquire takes some. All who use it give the same limit.
+// Semaphore returns a lock of a key with a total number of permits, limit, of which Acquire takes permits. All users
+// must give the same limit.
 func (s *Session) Semaphore(key string, limit, permits uint32, options ...LockOption) *Lock {
 	l := s.lock(key, Permits, options)
 	l.limit, l.permits = limit, permits
@@ -130,7 +135,7 @@ func (l *Lock) own() (ownName, error) {
 	return own, sendable(&tenurev1.Place{Key: own.key, Owner: own.owner})
 }
 
-// TryAcquire takes the lock if it is free and nobody waits. Else held is nil, and info tells who has it.
+// TryAcquire acquires the lock if it is free and has no waiters. Otherwise held is nil, and info describes the holders.
 func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err error) {
 	own, err := l.own()
 	if err != nil {
@@ -202,7 +207,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, held *Held) e
 	return held.do(ctx, f)
 }
 
-// LockInfo is a lock as it is.
+// LockInfo is the current state of a lock.
 type LockInfo struct {
 	// Key of the lock.
 	Key string
@@ -214,13 +219,13 @@ type LockInfo struct {
 	LockIndex uint64
 	// Holds are the valid holds, at most 100 (8 in answers to an acquire).
 	Holds []HoldInfo
-	// Holders, Waiters and Delayed count all of them: delayed are lost holds that still count.
+	// Holders, Waiters and Delayed are the numbers of all holders, waiters and delayed holds.
 	Holders, Waiters, Delayed int
-	// Message is the answer as it came, with what is left out here.
+	// Message is the answer as received, with fields that are not copied here.
 	Message *tenurev1.Lock
 }
 
-// HoldInfo is one possession of a lock.
+// HoldInfo describes a hold of a lock.
 type HoldInfo struct {
 	SessionID   string
 	SessionName string
@@ -266,8 +271,9 @@ func (c *Client) GetLock(ctx context.Context, key string) (*LockInfo, error) {
 	return lockInfo(c.space, answer.GetLock()), nil
 }
 
-// BreakLock takes a lock away from all its holders, for operators; lock-delay applies. The reason is kept. From very many holders it
-// takes several calls, and what is granted meanwhile stays: if one fails, holds is how many the others broke.
+// BreakLock takes a lock away from all its holders; it is for operators. The lock-delay applies, and the reason is stored.
+// A lock with very many holders takes several calls, and holds granted between them remain. If one call fails, holds is
+// the number that the earlier calls broke.
 func (c *Client) BreakLock(ctx context.Context, key, reason string) (holds int, err error) {
 	full, err := c.space.fullKey(key)
 	if err != nil {

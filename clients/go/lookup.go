@@ -8,22 +8,22 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// SessionInfo is a session as the cluster knows it.
+// SessionInfo is the state of a session in the cluster.
 type SessionInfo struct {
 	ID    string
 	Name  string
 	Epoch uint64
-	// Live tells whether it lives.
+	// Live says whether the session is live.
 	Live bool
-	// EndCause tells how it ended, such as "EXPIRED" or "DESTROYED"; empty while it lives.
+	// EndCause says how it ended, such as "EXPIRED" or "DESTROYED"; empty while it is live.
 	EndCause string
-	// Holds counts what it holds, at most 1 000.
+	// Holds is the number of its holds, at most 1 000.
 	Holds int
-	// Message is the session as it came, with what is left out here.
+	// Message is the session as received, with fields that are not copied here.
 	Message *tenurev1.Session
 }
 
-// LookUpSession returns a session, live or among those that ended last; else ErrSessionNotFound.
+// LookUpSession returns a session that is live or ended recently; otherwise ErrSessionNotFound.
 func (c *Client) LookUpSession(ctx context.Context, id string) (*SessionInfo, error) {
 	if err := sendable(&tenurev1.GetSessionRequest{SessionId: id}); err != nil {
 		return nil, err

@@ -23,34 +23,35 @@ type clientOptions struct {
 	seed uint64
 }
 
-// WithTLS sets how connections are secured; the connection string must begin with tenures://.
+// WithTLS sets how connections are secured; the connection string must start with tenures://.
 func WithTLS(config *tls.Config) Option {
 	return func(o *clientOptions) { o.tls = config }
 }
 
-// WithDialer sets how connections are made, say through a proxy. It must return when ctx ends.
+// WithDialer sets how connections are made, for example through a proxy. dial must return when ctx ends.
 func WithDialer(dial func(ctx context.Context, address string) (net.Conn, error)) Option {
 	return func(o *clientOptions) { o.dialer = dial }
 }
 
-// WithUserAgent sets how the program calls itself towards members.
+// WithUserAgent sets the name of the program that members see.
 func WithUserAgent(name string) Option {
 	return func(o *clientOptions) { o.userAgent = name }
 }
 
-// WithFixedMembers keeps the client with the members of the connection string, tried in their order: it does not learn of others, and
-// does not move to them. It is for tools that look at one member, and where members can be reached at other addresses than they tell.
+// WithFixedMembers makes the client use only the members of the connection string, in their order: it does not discover
+// others. It is for tools that inspect one member, and for networks where clients reach members at other addresses than
+// the members advertise.
 func WithFixedMembers() Option {
 	return func(o *clientOptions) { o.fixed = true }
 }
 
-// WithClock sets the clock by which leases are judged, for tests: the time since some moment, never going back. The default
-// is the time since boot, which runs also while the machine sleeps.
+// WithClock sets the clock by which leases are judged, for tests: the time since some moment, never decreasing. The
+// default is the time since boot, including the time for which the machine sleeps.
 func WithClock(clock func() time.Duration) Option {
 	return func(o *clientOptions) { o.clock = clock }
 }
 
-// SessionOption says what a session is like.
+// SessionOption configures a session.
 type SessionOption func(*sessionOptions)
 
 type sessionOptions struct {
@@ -66,34 +67,35 @@ type sessionOptions struct {
 	keepPlaces bool
 }
 
-// WithTTL sets how long the session outlives its process; the cluster may grant another TTL: see Session.TTL. The default is
-// the connection string's, or 15 s. That one also says how long a member may take to be connected to before another is tried, so a much shorter TTL
-// is better said there.
+// WithTTL sets how long the session outlives its process. The cluster may grant another TTL: see Session.TTL. The
+// default is the connection string's, or 15 s. The TTL of the connection string also determines how long the client
+// tries to connect to one member before it tries another, so set a much shorter TTL there.
 func WithTTL(ttl time.Duration) SessionOption {
 	return func(o *sessionOptions) { o.ttl = ttl }
 }
 
-// WithLockDelay sets how long a lock lost by force stays closed to others, up to 60 s. The default is 15 s.
+// WithLockDelay sets how long other sessions do not get a lock that this session lost by force, up to 60 s. The default
+// is 15 s.
 func WithLockDelay(delay time.Duration) SessionOption {
 	return func(o *sessionOptions) { o.lockDelay = &delay }
 }
 
-// WithName sets the name by which people find the holder of a lock. The default is user and host.
+// WithName sets the name that identifies the session to people. The default is user and host.
 func WithName(name string) SessionOption {
 	return func(o *sessionOptions) { o.name = name }
 }
 
-// WithMetadata adds facts for people, beside those that the library fills in.
+// WithMetadata adds informational facts to those that the library sets.
 func WithMetadata(metadata map[string]string) SessionOption {
 	return func(o *sessionOptions) { o.metadata = metadata }
 }
 
-// WithDeleteOnEnd makes the session's end delete the keys that it holds; else they stay.
+// WithDeleteOnEnd deletes the keys of held locks when the session ends; without it they remain.
 func WithDeleteOnEnd() SessionOption {
 	return func(o *sessionOptions) { o.remove = true }
 }
 
-// WithStateListener is Session.OnState from the very beginning: the listener also sees CONNECTING.
+// WithStateListener is like Session.OnState, but from the start: the listener also sees CONNECTING.
 func WithStateListener(listener func(StateChange)) SessionOption {
 	return func(o *sessionOptions) { o.onState = append(o.onState, listener) }
 }

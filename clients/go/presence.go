@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// Presence is a group of which each session can be a member while it lives.
+// Presence is a group whose members are live sessions.
 type Presence struct {
 	client *Client
 	group  string
 }
 
-// Presence returns the group of a name.
+// Presence returns the group with a name.
 func (c *Client) Presence(group string) *Presence { return &Presence{client: c, group: group} }
 
 func (p *Presence) prefix() string { return p.group + "/" }
 
-// Join makes a session a member under a name, with a value for the others, until it leaves or the session ends. With
-// ErrOutcomeUnknown it may be one.
+// Join makes a session a member with a name and a value, until it leaves or the session ends. After ErrOutcomeUnknown
+// it may or may not be a member.
 func (p *Presence) Join(ctx context.Context, s *Session, name string, value []byte) (*Membership, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return nil, invalid("the name %q of a member is empty or has a slash", name)
@@ -69,7 +69,7 @@ func (m *Membership) Set(ctx context.Context, value []byte) error {
 	return err
 }
 
-// Leave ends the membership. Another one that has taken the name since stays.
+// Leave ends the membership. If another session has taken the name since then, its membership remains.
 func (m *Membership) Leave(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// ResumeSession takes over the session of a token, made by Session.Export or Session.Token of any of the languages' clients. From
-// then on the process that had it gets ErrSessionSuperseded. What the session holds is had by Session.Holds. Where it queues it leaves, for nobody
-// waits there any more, unless KeepPlaces says otherwise. One that fails may be tried again with the same token by the same client; for any other one
-// the session may have been taken over already.
+// ResumeSession takes over the session of a token that Session.Export or Session.Token made, in any of the client
+// libraries. From then on the process that had the session gets ErrSessionSuperseded. Session.Holds returns what the
+// session holds. Its places in queues are given up, unless KeepPlaces is given. If ResumeSession fails, the same client
+// can try it again with the same token; for any other client, the session may already have been taken over.
 func (c *Client) ResumeSession(ctx context.Context, token string, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{}
 	for _, option := range options {
@@ -209,9 +209,10 @@ func (s *Session) awaitConnected(ctx context.Context) error {
 	}
 }
 
-// Holds returns what a resumed session inherited, once that can be believed: at once after Export, else one TTL after the
-// resume, when the process that had it cannot believe it any more, and when the session is safe. Another call returns the same again, without
-// what ended meanwhile. Of a session without TTL that was not handed over by Export nothing can ever be believed: the error wraps ErrLockLost.
+// Holds returns the holds that a resumed session inherited, once this process can rely on them: immediately after
+// Export, otherwise one TTL after the resume, when the previous process can no longer rely on them, and when the
+// session is safe. Another call returns the same holds, without those that have ended. For a session without TTL that
+// was not exported, inherited holds can never be relied on: the error wraps ErrLockLost.
 func (s *Session) Holds(ctx context.Context) (helds []*Held, err error) {
 	err = s.whenBelieved(ctx, func() bool { return len(s.holdings.inherited) > 0 }, func() { helds = s.adoptAll() })
 	return helds, err
@@ -234,7 +235,7 @@ type Place struct {
 	Key   string
 	Owner string
 	Mode  Mode
-	// Permits are those of a semaphore, whose limit Client.GetLock tells.
+	// Permits are those of a semaphore; Client.GetLock returns its limit.
 	Permits uint32
 }
 
@@ -242,11 +243,11 @@ func placeOf(names space, p *tenurev1.Place) Place {
 	return Place{Key: names.own(p.GetKey()), Owner: p.GetOwner(), Mode: Mode(p.GetMode()), Permits: p.GetPermits()}
 }
 
-// KeepPlaces makes ResumeSession keep the places in queues that the session has. Session.Places tells them, and an acquire WithOwner takes one
-// up where it stands. A place that nobody takes up may be granted to nobody.
+// KeepPlaces makes ResumeSession keep the session's places in queues. Session.Places returns them, and an acquire
+// WithOwner takes one up in its position. If no acquire takes a place up, its lock may be granted without being used.
 func KeepPlaces() SessionOption {
 	return func(o *sessionOptions) { o.keepPlaces = true }
 }
 
-// Places returns where a session that was resumed with KeepPlaces queued then.
+// Places returns the places in queues that a session had when it was resumed with KeepPlaces.
 func (s *Session) Places() []Place { return slices.Clone(s.places) }

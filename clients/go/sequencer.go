@@ -8,18 +8,18 @@ import (
 	"github.com/tenure-io/tenure/sequencer"
 )
 
-// Sequencer is the proof of a lock that can be passed on: others check it with Client.CheckSequencer, demand it as a
-// guard, or remember its token.
+// Sequencer is proof of holding a lock that can be passed to other processes. They check it with Client.CheckSequencer,
+// use it as a guard, or remember its token.
 type Sequencer struct {
 	// Key of the lock, with its namespace.
 	Key string
 	// LockIndex is the number of the hold on this key.
 	LockIndex uint64
-	// SessionID is the session that holds.
+	// SessionID is the session that holds the lock.
 	SessionID string
 	// Token is the fencing token.
 	Token uint64
-	// HistoryID is the line of revisions that the token belongs to.
+	// HistoryID is the history that the token belongs to.
 	HistoryID string
 }
 
@@ -36,7 +36,8 @@ func (q Sequencer) message() *tenurev1.Sequencer {
 	}
 }
 
-// String returns the sequencer as text that survives URLs, environment variables and log lines; empty if it cannot be one.
+// String returns the sequencer as text that is safe in URLs, environment variables and log lines; empty if the
+// sequencer is not valid.
 func (q Sequencer) String() string {
 	text, err := sequencer.Format(q.message())
 	if err != nil {
@@ -45,7 +46,7 @@ func (q Sequencer) String() string {
 	return text
 }
 
-// ParseSequencer returns the sequencer of a text.
+// ParseSequencer parses the text of a sequencer.
 func ParseSequencer(text string) (Sequencer, error) {
 	q, err := sequencer.Parse(text)
 	if err != nil {
@@ -54,7 +55,7 @@ func ParseSequencer(text string) (Sequencer, error) {
 	return sequencerOf(q), nil
 }
 
-// CheckSequencer tells whether a sequencer still holds and its session lives.
+// CheckSequencer reports whether a sequencer is valid and its session is live.
 func (c *Client) CheckSequencer(ctx context.Context, q Sequencer) (bool, error) {
 	if err := sendable(q.message()); err != nil {
 		return false, err

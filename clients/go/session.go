@@ -77,9 +77,9 @@ type Session struct {
 	closeResult  error
 }
 
-// OpenSession opens a session and keeps it alive until it is closed, here or by the cluster. Ctx bounds the opening only; without a deadline it may
-// take 30 s, and then fails with ErrUnavailable. If that time is over first the session is destroyed in case it was opened, for which the cluster is
-// asked in the background for a few seconds.
+// OpenSession opens a session and keeps it alive until it is closed, by this process or by the cluster. ctx limits only
+// the opening. Without a deadline the opening takes at most 30 s, and then fails with ErrUnavailable. If this time ends
+// first, the library destroys the session in the background, for a few seconds at most, in case it was opened.
 func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Session, error) {
 	o := sessionOptions{ttl: c.target.ttl, lockDelay: c.target.lockDelay, name: c.target.name}
 	for _, option := range options {
@@ -258,16 +258,16 @@ func clip(text string) string {
 // ID returns the session's id, a UUID.
 func (s *Session) ID() string { return s.id }
 
-// TTL returns the TTL as granted; zero is none.
+// TTL returns the granted TTL; zero: the session does not expire.
 func (s *Session) TTL() time.Duration { return s.ttl }
 
-// LockDelay returns how long a lock lost by force stays closed to others.
+// LockDelay returns how long other sessions do not get a lock that this session lost by force.
 func (s *Session) LockDelay() time.Duration { return s.lockDelay }
 
-// Epoch returns which taking-over of the session this is, from 1.
+// Epoch returns the session's epoch, which starts at 1 and increases with each takeover.
 func (s *Session) Epoch() uint64 { return s.epoch }
 
-// State returns how the session stands, as this process knows, and why it is closed if it is.
+// State returns the session's state, as this process knows it, and, if it is closed, why.
 func (s *Session) State() (State, Cause) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,10 +275,11 @@ func (s *Session) State() (State, Cause) {
 	return s.state, s.cause
 }
 
-// Done is closed when the session is over; Err tells why.
+// Done is closed when the session has ended; Err returns why.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err returns nil while the session is not over, and then ErrSessionExpired, ErrSessionSuperseded, ErrAuth or ErrSessionClosed.
+// Err returns nil while the session has not ended, and then ErrSessionExpired, ErrSessionSuperseded, ErrAuth or
+// ErrSessionClosed.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,10 +289,10 @@ func (s *Session) Err() error {
 	return s.cause.err()
 }
 
-// Safe tells whether the session lives for certain, so that what it holds is held.
+// Safe reports whether the session is certainly live, so that its locks are held.
 func (s *Session) Safe() bool { return s.SafeFor() > 0 }
 
-// SafeFor returns how long the session still lives for certain if no renewal is answered any more.
+// SafeFor returns how long the session is certainly live even if no further renewal is acknowledged.
 func (s *Session) SafeFor() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,13 +303,14 @@ func (s *Session) SafeFor() time.Duration {
 	return max(0, s.safeUntil-s.client.clock())
 }
 
-// KV returns the keys of the cluster, for calls under the session: exactly once, and ephemeral keys.
+// KV returns the keys of the cluster, for calls under the session: they are applied exactly once, and can write
+// ephemeral keys.
 func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: s, session: s} }
 
-// Close ends the session and gives up what it holds, at once and without lock-delay. It tells the cluster for a few seconds at most; if that
-// fails the session ends by its TTL. One that was attached to is left as it is. Close waits for all that the session started, except for the
-// program's own functions: it may be called from any of them, and a listener may learn that the session is CLOSED after Close returned. Closing again
-// does nothing.
+// Close ends the session and releases everything it holds, immediately and without lock-delay. It waits a few seconds
+// at most for the cluster; if that fails, the session ends by its TTL. A session from AttachSession is not ended. Close
+// waits for everything that the session started, except for the program's own functions, which can call Close
+// themselves; a listener may be called with CLOSED after Close has returned. Closing again does nothing.
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		ended := s.end(CauseClosed)
@@ -338,9 +340,9 @@ func (s *Session) destroy() error {
 	return err
 }
 
-// Export hands the session over to another process: it stops using it without ending it, and returns a token with which
-// Client.ResumeSession goes on. Who waits for a lock leaves its queue, and what is being given back gets a moment for it. Whoever has the token has
-// the session: keep it as a secret.
+// Export hands the session over to another process. This process stops using the session without ending it, and Export
+// returns a token for Client.ResumeSession. Waits for locks end and leave their queues; running releases get a moment
+// to finish. Anyone who has the token has the session: keep it secret.
 func (s *Session) Export(ctx context.Context) (token string, err error) {
 	if s.attached {
 		return "", s.errAttached()
@@ -363,9 +365,9 @@ func (s *Session) Export(ctx context.Context) (token string, err error) {
 	return s.token(handedOver), nil
 }
 
-// Token returns a token with which another process can resume the session should this one die; store it safely. Whoever
-// resumes while this process lives takes the session away from it, and believes what it inherited only when this process cannot any more:
-// without TTL never.
+// Token returns a token with which another process can resume the session if this one dies; store it safely. A process
+// that resumes while this one lives takes the session away from it, and relies on inherited holds only when this
+// process no longer can: one TTL later, and never without TTL.
 func (s *Session) Token() string { return s.token(kept) }
 
 // How a token came to be.

@@ -2,20 +2,20 @@ package tenure
 
 import "slices"
 
-// State is how a session stands, as this process knows.
+// State is the state of a session, as this process knows it.
 type State int
 
 // The states of a session.
 const (
 	// StateConnecting: the session is being opened or resumed.
 	StateConnecting State = iota
-	// StateConnected: renewals are answered.
+	// StateConnected: renewals are acknowledged.
 	StateConnected
-	// StateSuspended: the link is down, the lease is still good. What is held is still held.
+	// StateSuspended: the connection is lost, but the lease is valid. Locks are still held.
 	StateSuspended
-	// StateJeopardy: the local lease is over, and nobody knows whether the session lives. Nothing held may be believed.
+	// StateJeopardy: the local lease has ended, and whether the session is live is unknown. Every Held has ended.
 	StateJeopardy
-	// StateClosed: it is over; see Cause.
+	// StateClosed: the session has ended; see Cause.
 	StateClosed
 )
 
@@ -28,22 +28,23 @@ func (s State) String() string {
 	return names[s]
 }
 
-// Cause tells why a session is closed.
+// Cause says why a session is closed.
 type Cause string
 
-// Why a session may be closed.
+// The causes for which a session is closed.
 const (
-	// CauseNone is that of a session that is not closed.
+	// CauseNone: the session is not closed.
 	CauseNone Cause = ""
-	// CauseClosed is Close, by this process.
+	// CauseClosed: this process closed the session.
 	CauseClosed Cause = "closed"
-	// CauseExpired is the cluster's word that the session ended: its TTL ran out, somebody destroyed it, and so on.
+	// CauseExpired: the cluster reported that the session has ended, because its TTL elapsed, another client destroyed it,
+	// and so on.
 	CauseExpired Cause = "expired"
-	// CauseAuthFailed is a wrong secret.
+	// CauseAuthFailed: the secret is wrong.
 	CauseAuthFailed Cause = "auth_failed"
-	// CauseSuperseded is that another process took the session over.
+	// CauseSuperseded: another process took the session over.
 	CauseSuperseded Cause = "superseded"
-	// CauseExported is Export, by this process.
+	// CauseExported: this process exported the session.
 	CauseExported Cause = "exported"
 )
 
@@ -76,9 +77,10 @@ type listener struct {
 	removed bool
 }
 
-// OnState tells f the present state, and then each change, in order and one at a time, from a goroutine of the library's.
-// f may take its time, and may call anything, such as Close: nothing waits for f. Stop does not wait either: a call that is beginning or under way goes
-// on, and is the last. If the session is over there is no more to tell than that, and f is called before OnState returns.
+// OnState calls f with the current state, and then with each change, in order and one at a time, from a goroutine of
+// the library. f can take its time and call any method, such as Close, because the library does not wait for f. stop
+// does not wait either: a call that is starting or running continues, and is the last. If the session has already
+// ended, f is called once, before OnState returns.
 func (s *Session) OnState(f func(StateChange)) (stop func()) {
 	s.mu.Lock()
 	if s.state == StateClosed {

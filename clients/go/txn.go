@@ -23,7 +23,7 @@ func VersionIs(key string, version uint64) Compare {
 	return Compare{key: key, message: &tenurev1.Compare{Operand: &tenurev1.Compare_Version{Version: version}}}
 }
 
-// ValueIs compares a key's value; a missing key is unequal to all.
+// ValueIs compares a key's value; a missing key equals no value.
 func ValueIs(key string, value []byte) Compare {
 	return Compare{key: key, message: &tenurev1.Compare{Operand: &tenurev1.Compare_Value{Value: value}}}
 }
@@ -57,7 +57,7 @@ func OpPut(key string, value []byte, options ...WriteOption) Op {
 	}}
 }
 
-// OpDelete deletes a key's value.
+// OpDelete deletes a key.
 func OpDelete(key string, options ...WriteOption) Op {
 	o := gather(options)
 	return Op{key: key, build: func(full string, _ *KV) *tenurev1.Op {
@@ -65,7 +65,7 @@ func OpDelete(key string, options ...WriteOption) Op {
 	}}
 }
 
-// Txn is a transaction: if all compares hold on the state before, Then is run, else Else, whole or not at all.
+// Txn is a transaction. If all compares hold, Then runs, otherwise Else: completely or not at all.
 type Txn struct {
 	If   []Compare
 	Then []Op
@@ -74,11 +74,11 @@ type Txn struct {
 
 // TxnResult is what a transaction did.
 type TxnResult struct {
-	// Succeeded tells whether the compares held.
+	// Succeeded says whether the compares held.
 	Succeeded bool
 	// Revision of the change, or of the state that was read.
 	Revision uint64
-	// Results has one for each operation that ran.
+	// Results has one result for each operation that ran.
 	Results []OpResult
 }
 
@@ -86,11 +86,11 @@ type TxnResult struct {
 type OpResult struct {
 	// KV is the key that was read or put; nil if it was read and missing.
 	KV *KeyValue
-	// Deleted tells whether a delete found the key.
+	// Deleted says whether a delete found the key.
 	Deleted bool
 }
 
-// Txn runs a transaction. Guards and nothing else are taken from the options.
+// Txn runs a transaction. Of the options, only guards apply.
 func (k *KV) Txn(ctx context.Context, txn Txn, options ...WriteOption) (*TxnResult, error) {
 	o, err := write(options)
 	if err != nil {

@@ -21,16 +21,16 @@ const (
 	silenceMax    = 15 * time.Second
 )
 
-// EventType says what an event is about.
+// EventType is the kind of an event.
 type EventType int32
 
 // The types of events.
 const (
-	// EventInitial is the present state, once and first, of a watch WithInitial.
+	// EventInitial is the current state, the first event of a watch WithInitial.
 	EventInitial = EventType(-1)
-	// EventPut: a key got a value.
+	// EventPut: a key was written.
 	EventPut = EventType(tenurev1.EventType_EVENT_TYPE_PUT)
-	// EventDeleted: a key lost its value.
+	// EventDeleted: a key was deleted.
 	EventDeleted = EventType(tenurev1.EventType_EVENT_TYPE_DELETED)
 	// EventHolderGranted: a key's exclusive lock was granted, its value unchanged.
 	EventHolderGranted = EventType(tenurev1.EventType_EVENT_TYPE_HOLDER_GRANTED)
@@ -44,15 +44,15 @@ const (
 	EventLockLeft = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_LEFT)
 	// EventLockGranted: a lock was granted.
 	EventLockGranted = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_GRANTED)
-	// EventLockReleased: a lock was given back.
+	// EventLockReleased: a lock was released.
 	EventLockReleased = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_RELEASED)
 	// EventLockLost: a hold was lost by force.
 	EventLockLost = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_LOST)
-	// EventLockDelayBegun: a lock-delay began.
+	// EventLockDelayBegun: a lock-delay started.
 	EventLockDelayBegun = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_BEGUN)
 	// EventLockDelayEnded: a lock-delay ended.
 	EventLockDelayEnded = EventType(tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_ENDED)
-	// EventSessionBegun: a session began.
+	// EventSessionBegun: a session was opened.
 	EventSessionBegun = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN)
 	// EventSessionTakenOver: a session was taken over.
 	EventSessionTakenOver = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_TAKEN_OVER)
@@ -60,31 +60,31 @@ const (
 	EventSessionEnded = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_ENDED)
 )
 
-// Event is one change, or the state at the beginning of a watch.
+// Event is one change, or the state at the start of a watch.
 type Event struct {
 	Type EventType
-	// Revision of the change, and its order inside the revision.
+	// Revision of the change, and its position within the revision.
 	Revision uint64
 	Index    uint32
 	// Key of the key or lock; empty for sessions.
 	Key string
-	// KV is the key after the change, Previous before it if WithPrevious asked and history still has it.
+	// KV is the key after the change. Previous is the key before it, if WithPrevious was given and history still has it.
 	KV, Previous *KeyValue
 	// Hold is set with events of locks that are granted, released, lost or delayed.
 	Hold *HoldInfo
-	// SessionID is whose session, hold or place it is.
+	// SessionID is the session, or the session of the hold or place.
 	SessionID string
-	// Initial are the keys of an EventInitial. More tells that others follow in the next: see InParts.
+	// Initial are the keys of an EventInitial. More says that the next event has more of them: see InParts.
 	Initial []*KeyValue
 	More    bool
-	// ResumeToken is where another watch with the same selection goes on behind this event. Only the last event of each message
+	// ResumeToken lets another watch with the same selection resume after this event. Only the last event of each message
 	// has one.
 	ResumeToken string
-	// Message is the event as it came; nil of an EventInitial.
+	// Message is the event as received; nil for an EventInitial.
 	Message *tenurev1.Event
 }
 
-// WatchOption selects what is watched, and from where.
+// WatchOption selects what is watched, and where the watch starts.
 type WatchOption func(*watchOptions)
 
 type watchOptions struct {
@@ -104,12 +104,12 @@ func OnKeys(keys ...string) WatchOption {
 	}
 }
 
-// OnPrefix selects all keys that begin so; "" is every key of the namespace.
+// OnPrefix selects all keys with this prefix; "" matches every key of the namespace.
 func OnPrefix(prefix string) WatchOption {
 	return func(o *watchOptions) { o.request.Prefixes = append(o.request.Prefixes, o.space.full(prefix)) }
 }
 
-// OnLocks selects locks by key: their queue, grants, releases, losses and delays.
+// OnLocks selects locks by key: events of their queues, grants, releases, losses and delays.
 func OnLocks(keys ...string) WatchOption {
 	return func(o *watchOptions) {
 		for _, key := range keys {
@@ -118,7 +118,7 @@ func OnLocks(keys ...string) WatchOption {
 	}
 }
 
-// OnLockPrefix selects all locks whose key begins so.
+// OnLockPrefix selects all locks whose key has this prefix.
 func OnLockPrefix(prefix string) WatchOption {
 	return func(o *watchOptions) { o.request.LockPrefixes = append(o.request.LockPrefixes, o.space.full(prefix)) }
 }
@@ -128,22 +128,22 @@ func OnSessions(ids ...string) WatchOption {
 	return func(o *watchOptions) { o.request.SessionIds = append(o.request.SessionIds, ids...) }
 }
 
-// WithInitial begins with the present state of the keys that are selected, as one EventInitial.
+// WithInitial starts the watch with the current state of the selected keys, as one EventInitial.
 func WithInitial() WatchOption {
 	return func(o *watchOptions) { o.request.Initial = true }
 }
 
-// AfterRevision begins after a revision. History, if not empty, is the one that the revision belongs to.
+// AfterRevision starts the watch after a revision. history, if not empty, is the history of that revision.
 func AfterRevision(revision uint64, history string) WatchOption {
 	return func(o *watchOptions) { o.request.AfterRevision, o.request.HistoryId = revision, history }
 }
 
-// FromToken goes on where another watch with the same selection stopped: at an Event's ResumeToken.
+// FromToken resumes after the event of another watch with the same selection, by its ResumeToken.
 func FromToken(token string) WatchOption {
 	return func(o *watchOptions) { o.request.ResumeToken = token }
 }
 
-// WithPrevious asks for the values before changes.
+// WithPrevious includes the values before changes.
 func WithPrevious() WatchOption {
 	return func(o *watchOptions) { o.request.Previous = true }
 }
@@ -153,31 +153,33 @@ func KeysOnly() WatchOption {
 	return func(o *watchOptions) { o.request.KeysOnly = true }
 }
 
-// WithoutHolderChanges leaves out the events of keys that tell only of their exclusive lock: OnLocks tells the same, and more.
+// WithoutHolderChanges leaves out events of keys that are only about their exclusive lock. OnLocks selects events with
+// more details.
 func WithoutHolderChanges() WatchOption {
 	return func(o *watchOptions) { o.request.Filter = &tenurev1.WatchFilter{NoHolderChanges: true} }
 }
 
-// InParts gives the present state in several EventInitials, all but the last with More, for what should not be in memory at once. If it
-// breaks off before the last the watch ends with ErrUnavailable, because the parts would come again.
+// InParts delivers the current state in several EventInitials, all but the last with More, so that it need not be in
+// memory all together. If the connection breaks before the last part, the watch ends with ErrUnavailable, because all
+// parts would be sent again.
 func InParts() WatchOption {
 	return func(o *watchOptions) { o.inParts = true }
 }
 
-// OnBreak is told why a watch is interrupted, as an *Error of the kind ErrUnavailable, and nil when it goes on where it was: once each, however
-// many attempts lie between. It must not block.
+// OnBreak calls f with the cause when a watch is interrupted, an *Error of the kind ErrUnavailable, and with nil when
+// the watch has resumed: once each, however many attempts that takes. f must not block.
 func OnBreak(f func(cause error)) WatchOption {
 	return func(o *watchOptions) { o.onBreak = f }
 }
 
-// OnStart is told, once, from which revision the watch tells all that comes after.
+// OnStart calls f once with the revision after which the watch delivers all changes.
 func OnStart(f func(revision uint64)) WatchOption {
 	return func(o *watchOptions) { o.onStart = f }
 }
 
-// Watch returns the changes of what is selected, in order and each once, until ctx ends or the loop is left. Breaks of the connection are
-// mended behind. An error, the last of the sequence, tells that it cannot go on: ctx ended, or ErrCompacted, ErrHistoryChanged,
-// ErrTooSlow and so on. A slow loop costs the cluster nothing.
+// Watch returns the selected changes, in order and each once, until ctx ends or the loop is left. It reconnects
+// automatically. An error is the last element and says why the watch cannot continue: ctx ended, or ErrCompacted,
+// ErrHistoryChanged, ErrTooSlow and so on. A slow loop costs the cluster nothing.
 func (c *Client) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		o := &watchOptions{space: c.space, request: &tenurev1.WatchRequest{}}

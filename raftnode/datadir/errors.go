@@ -24,6 +24,6 @@ type TooNewError struct {
 
 // Error names the version to use.
 func (e *TooNewError) Error() string {
-	return fmt.Sprintf("data directory has format %d, this program knows formats up to %d: use tenure %s or newer",
+	return fmt.Sprintf("data directory has format %d, but this version supports formats up to %d: use tenure %s or newer",
 		e.Format, e.Supported, e.OldestBinary)
 }
