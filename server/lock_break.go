@@ -21,7 +21,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 		return nil, err
 	}
 	if r.GetReason() == "" {
-		return nil, invalid("reason", "is required: say why, for the record")
+		return nil, invalid("reason", "is required; give the reason for the record")
 	}
 	if err = checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
 		return nil, err
