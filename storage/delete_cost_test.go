@@ -104,6 +104,28 @@ func TestLeavingAQueueCopiesNoValues(t *testing.T) {
 	r.checkBytes()
 }
 
+// TestGuardsCopyNoValues demands properties of keys with large values. The fewest bytes of ten runs count.
+func TestGuardsCopyNoValues(t *testing.T) {
+	const keys, valueBytes, bytesMax = 8, 512 << 10, 1 << 20
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
+	put := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "small"}}}
+	for i := range keys {
+		key := fmt.Sprint(i)
+		r.apply(putCommand(key, string(make([]byte, valueBytes))))
+		put.Guards = append(put.Guards, &storev1.Guard{Condition: &storev1.Guard_Key{Key: &storev1.KeyGuard{
+			Key: key, Exists: new(true), Version: new(uint64(1)),
+		}}})
+	}
+	fewest := uint64(math.MaxUint64)
+	for range 10 {
+		fewest = min(fewest, allocated(func() { r.apply(put) }))
+	}
+	if fewest > bytesMax {
+		t.Errorf("allocated %d bytes for guards of %d keys, want at most %d: their values have %d",
+			fewest, keys, bytesMax, keys*valueBytes)
+	}
+}
+
 // allocated returns how many bytes all goroutines allocated while do ran.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats

@@ -75,10 +75,11 @@ func (c *command) checkKey(g *storev1.KeyGuard) error {
 	if err != nil {
 		return err
 	}
-	k, err := c.keyRecord(n)
+	facts, err := c.keyFacts(n)
 	if err != nil {
 		return err
 	}
+	k := facts.record
 	if g.Exists != nil && g.GetExists() != (k != nil) {
 		if k != nil {
 			return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_KEY_IS_THERE)

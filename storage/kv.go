@@ -31,7 +31,7 @@ func (w *work) keyRecord(n name) (*storev1.KeyRecord, error) {
 // keyValueField is the number of the field that holds a key's value.
 const keyValueField = 2
 
-// keyFacts is what a deletion has to know of a key. The value, which may be large, is not among it.
+// keyFacts is what a deletion or a guard has to know of a key. The value, which may be large, is not among it.
 type keyFacts struct {
 	record     *storev1.KeyRecord // without the value; nil if the key is missing
 	valueBytes int
