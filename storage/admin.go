@@ -12,8 +12,8 @@ import (
 // setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
 // lets waiters in at once.
 func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
-	if s.GetLimits().GetSessionObjectsMax() > endObjectsMax {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, endObjectsMax)
+	if s.GetLimits().GetSessionObjectsMax() > sessionObjectsMax {
+		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, sessionObjectsMax)
 	}
 	if s.GetLimits().GetHistoryMs() < 0 {
 		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY)

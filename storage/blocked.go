@@ -6,8 +6,11 @@ import (
 )
 
 // blockedSweptMax is how many locks one command moves from those blocked by the limit of holders to those left for
-// GrantWaiters.
-const blockedSweptMax = 4096
+// GrantWaiters; blockedSweptMax1 was it under version 1.
+const (
+	blockedSweptMax  = 1024
+	blockedSweptMax1 = 4096
+)
 
 // markBlocked notes whether the first waiter of a lock waits for nothing but a higher limit of holders.
 func (c *command) markBlocked(n name, blocked bool) error {
@@ -53,10 +56,14 @@ func (c *command) sweepBlocked() error {
 	if len(last) > 0 {
 		from = append(bytes.Clone(last), 0)
 	}
+	most := blockedSweptMax
+	if c.state.ClusterVersion < version2 {
+		most = blockedSweptMax1
+	}
 	var names []name
 	more := false
 	err = c.rows.scan(from, []byte{rowBlocked + 1}, func(row, _ []byte) (bool, error) {
-		if more = len(names) == blockedSweptMax; more {
+		if more = len(names) == most; more {
 			return false, nil
 		}
 		n, ok := cutNameRow(row)

@@ -12,10 +12,12 @@ const (
 	keyBytesMax = 1024
 	// valueBytesMax is the longest value.
 	valueBytesMax = 512 << 10
-	// endObjectsMax is how many objects of sessions one command ends.
-	endObjectsMax = 4096
-	// grantsMax is how many waiters one command grants.
-	grantsMax = 4096
+	// sessionObjectsMax is the highest limit of the objects of a session.
+	sessionObjectsMax = 4096
+	// endObjectsMax is how many objects of sessions one command ends, but for the first session; endObjectsMax1 was it under
+	// version 1.
+	endObjectsMax  = 1024
+	endObjectsMax1 = 4096
 )
 
 // command is one command under way: what it sees, and what it has done so far.
@@ -31,10 +33,13 @@ type command struct {
 	touched   []name       // locks whose waiters may be granted, in order
 	isTouched map[name]bool
 	granted   int
+	readBytes uint64 // of waiters to be granted
 	idle      []name // locks that nobody used at some time of the command, in order
 	isIdle    map[name]bool
 	// prefixDeleted is how many keys were deleted by prefix.
 	prefixDeleted int
+	// buried says that a request window became a tombstone.
+	buried bool
 	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
 	grantsLater bool
 	// room is how many bytes the result of a transaction may grow by.
@@ -156,6 +161,9 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 // revision.
 func (c *command) finish() error {
 	if err := c.dropUnused(); err != nil {
+		return err
+	}
+	if err := c.forgetBuried(); err != nil {
 		return err
 	}
 	if c.wallMs != 0 {

@@ -70,13 +70,13 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 	if !more {
 		c.state.TrimmedRevision = c.state.CompactedRevision
 	}
-	_, windows, err := c.dropTombstones(numberRow(rowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax)
+	excess, err := c.compactMemory()
 	if err != nil {
 		return nil, err
 	}
 	return &storev1.Result{Kind: &storev1.Result_Compact{Compact: &storev1.CompactResult{
 		CompactedRevision: c.state.CompactedRevision,
-		More:              more || windows,
+		More:              more || excess,
 	}}}, nil
 }
 

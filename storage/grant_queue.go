@@ -12,6 +12,28 @@ import (
 	"github.com/tenure-io/tenure/internal/planted"
 )
 
+const (
+	// grantsMax is how many waiters one command grants; grantsMax1 was it under version 1.
+	grantsMax  = 1024
+	grantsMax1 = 4096
+	// grantBytesMax is how many bytes of waiters, with the values that they write, one command reads before it leaves the rest.
+	// Version 1 had no bound.
+	grantBytesMax = 4 << 20
+)
+
+// grantsMax returns how many waiters the command grants at most.
+func (c *command) grantsMax() int {
+	if c.state.ClusterVersion < version2 {
+		return grantsMax1
+	}
+	return grantsMax
+}
+
+// grantsOver reports whether the command grants no more than it has, and so many that it is about to.
+func (c *command) grantsOver(pending int) bool {
+	return c.granted+pending >= c.grantsMax() || c.state.ClusterVersion >= version2 && c.readBytes >= grantBytesMax
+}
+
 // touch notes that waiters of a lock may be granted at the end of the command.
 func (c *command) touch(n name) {
 	if c.isTouched[n] {
@@ -104,10 +126,11 @@ func (c *command) nextGrants(l *lock) (next []*place, stop queueStop, err error)
 			}
 			return false, nil
 		}
-		if frozen || c.granted+len(next) >= grantsMax {
+		if frozen || c.grantsOver(len(next)) {
 			stop = stopLeft
 			return false, nil
 		}
+		c.readBytes += uint64(len(row) + len(value))
 		after.Mode = p.waiter.GetMode()
 		after.Holders++
 		after.PermitsHeld += p.waiter.GetPermits()
@@ -213,13 +236,13 @@ func (c *command) grantLeft() error {
 			return false, fmt.Errorf("%w: lock left ungranted", ErrCorrupt)
 		}
 		names = append(names, n)
-		return len(names) < grantsMax, nil
+		return len(names) < c.grantsMax(), nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
-		if c.granted >= grantsMax {
+		if c.grantsOver(0) {
 			return nil
 		}
 		if err := c.grantQueue(n); err != nil {

@@ -1,12 +1,13 @@
 package storage
 
 import (
+	"math"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// keyedForgottenMax is how many keyed calls one call forgets. A result is at most 64 KiB and the smallest takes some
-// hundred bytes, so this makes room for any; after a limit was lowered it takes several calls.
-const keyedForgottenMax = 1024
+// keyedForgottenMax1 is how many keyed calls one call forgets under version 1, of any size.
+const keyedForgottenMax1 = 1024
 
 // keyedRow returns the row of an idempotency key, which belongs to one caller.
 func keyedRow(principal string, key []byte) []byte {
@@ -33,30 +34,46 @@ func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
 	if err != nil {
 		return err
 	}
-	limits, err := c.effectiveLimits()
-	if err != nil {
-		return err
-	}
 	c.rows.set(m.row, value)
 	c.rows.set(numberRow(rowKeyed, c.state.KeyedRequests), m.row)
 	c.state.KeyedRequests++
 	c.state.KeyedBytes += keyedBytes(m.row, value)
-	for range keyedForgottenMax {
-		kept := c.state.KeyedRequests - c.state.KeyedForgotten
-		if kept == 0 || kept <= uint64(limits.GetIdempotencyKeysMax()) && c.state.KeyedBytes <= limits.GetIdempotencyBytesMax() {
-			return nil
-		}
-		if err = c.forgetKeyed(); err != nil {
-			return err
-		}
+	left := forgetStint()
+	if c.state.ClusterVersion < version2 {
+		left = &stint{rows: keyedForgottenMax1, bytes: math.MaxUint64}
 	}
-	return nil
+	_, err = c.forgetKeyed(left)
+	return err
 }
 
-// forgetKeyed forgets the oldest keyed call.
-func (c *command) forgetKeyed() error {
+// keyedOver reports whether more keyed calls are remembered than the limits say.
+func (a Applied) keyedOver(limits *storev1.Limits) bool {
+	kept := a.KeyedRequests - a.KeyedForgotten
+	return kept > 0 && (kept > uint64(limits.GetIdempotencyKeysMax()) || a.KeyedBytes > limits.GetIdempotencyBytesMax())
+}
+
+// forgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
+func (c *command) forgetKeyed(left *stint) (more bool, err error) {
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return false, err
+	}
+	for c.state.keyedOver(limits) {
+		if left.over() {
+			return true, nil
+		}
+		if err = c.forgetOldestKeyed(left); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// forgetOldestKeyed forgets the oldest keyed call.
+func (c *command) forgetOldestKeyed(left *stint) error {
 	number := numberRow(rowKeyed, c.state.KeyedForgotten)
 	c.state.KeyedForgotten++
+	left.spend(1, uint64(len(number)))
 	row, ok, err := c.rows.get(number)
 	if err != nil || !ok {
 		return err
@@ -65,6 +82,7 @@ func (c *command) forgetKeyed() error {
 	if err != nil {
 		return err
 	}
+	left.spend(0, uint64(len(row)+len(value)))
 	c.state.KeyedBytes -= keyedBytes(row, value)
 	c.rows.remove(row)
 	c.rows.remove(number)

@@ -221,7 +221,10 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 	if err != nil || r.GetEpoch() == epoch {
 		return err
 	}
-	return c.buryWindow(m.session, epoch)
+	if err = c.buryWindow(m.session, epoch); err != nil {
+		return err
+	}
+	return c.forgetBuried()
 }
 
 // window returns the head of a request window, or nil.

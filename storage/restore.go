@@ -210,7 +210,7 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 				return false, fmt.Errorf("%w: session row", ErrCorrupt)
 			}
 			ids = append(ids, id)
-			return len(ids) < endObjectsMax, nil
+			return len(ids) < endObjectsMax1, nil
 		})
 		if err != nil || len(ids) == 0 {
 			return w, err
@@ -251,7 +251,7 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			}
 			from = append(slices.Clone(row), 0)
 			seen++
-			return seen < endObjectsMax, nil
+			return seen < endObjectsMax1, nil
 		})
 		if err != nil {
 			return nil, err
@@ -270,7 +270,7 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			}
 		}
 		w.rows.seal(w.sum)
-		if w, err = s.next(w); err != nil || seen < endObjectsMax {
+		if w, err = s.next(w); err != nil || seen < endObjectsMax1 {
 			return w, err
 		}
 	}

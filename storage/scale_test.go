@@ -177,7 +177,7 @@ func TestThousandWaitersAreGrantedInOrder(t *testing.T) {
 // TestManyGrantsAreCut frees a lock on which more SHARED waiters wait than one command grants. The rest is granted by
 // GrantWaiters, and nobody passes meanwhile.
 func TestManyGrantsAreCut(t *testing.T) {
-	const grantsMax, waiters, sessions = 4096, 5000, 3
+	const grantsMax, waiters, sessions = 1024, 1900, 3
 	const shared = storev1.LockMode_LOCK_MODE_SHARED
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, sessions+1)
@@ -210,10 +210,42 @@ func TestManyGrantsAreCut(t *testing.T) {
 	}
 }
 
+// TestLargeGrantsAreCut frees a lock on which SHARED waiters wait with large values to write. A command grants those with some MiB of
+// values, at least one; GrantWaiters grants the rest.
+func TestLargeGrantsAreCut(t *testing.T) {
+	const waiters, valueBytes, most = 20, 512 << 10, 9
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, 2)
+	r.apply(acquireCommand("lock", 1, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	for i := range waiters {
+		c := acquireCommand("lock", 0, fmt.Sprint(i), storev1.LockMode_LOCK_MODE_SHARED)
+		c.GetAcquireLock().Value = make([]byte, valueBytes)
+		r.apply(c)
+	}
+	_, results := r.apply(releaseCommand(r.holder("lock")))
+	granted := results[0].GetReleaseLock().GetGranted()
+	for commands := 1; ; commands++ {
+		if granted == 0 || granted > most || commands > waiters {
+			t.Fatalf("command %d: got %d grants, want 1 to %d", commands, granted, most)
+		}
+		if r.store.Applied().GrantsLeft == 0 {
+			break
+		}
+		out, _ := r.apply(&storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: 1}}})
+		granted = 0
+		for _, e := range out.Events {
+			if e.GetLockGranted() != nil {
+				granted++
+			}
+		}
+	}
+	r.checkBytes()
+}
+
 // TestRaisedLimitIsCut raises the limit of holders when more locks wait for that than one command grants. The rest is
 // granted by GrantWaiters, in bounded steps that come to an end.
 func TestRaisedLimitIsCut(t *testing.T) {
-	const grantsMax, locks, each = 4096, 4200, 2100
+	const grantsMax, locks, each = 1024, 1100, 550
 	const shared = storev1.LockMode_LOCK_MODE_SHARED
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	limit := func(n uint32) *storev1.Command {
@@ -257,7 +289,7 @@ func TestRaisedLimitIsCut(t *testing.T) {
 
 // TestEndIsCut ends sessions that have together more than one command may end.
 func TestEndIsCut(t *testing.T) {
-	const each = 1500
+	const each = 400
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, 4)
 	for s := range uint64(3) {

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -42,7 +43,11 @@ func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result,
 		out.EndedSessionIds = append(out.EndedSessionIds, s.id[:])
 		out.Holds += uint32(len(s.holds))
 	}
-	if err := c.forgetEnded(len(ending) + forgettingMax); err != nil {
+	left := forgetStint()
+	if c.state.ClusterVersion < version2 {
+		left = &stint{rows: len(ending) + forgettingMax1, bytes: math.MaxUint64}
+	}
+	if _, err := c.forgetEnded(left); err != nil {
 		return nil, err
 	}
 	for _, s := range ending {
@@ -74,7 +79,10 @@ func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result,
 func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
 	var ending []*endingSession
 	seen := make(map[SessionID]bool, len(ids))
-	objects := uint64(0)
+	objects, most := uint64(0), uint64(endObjectsMax)
+	if c.state.ClusterVersion < version2 {
+		most = endObjectsMax1
+	}
 	for _, id := range ids {
 		if seen[id] {
 			continue
@@ -92,7 +100,7 @@ func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) 
 		if err != nil {
 			return nil, err
 		}
-		if len(ending) > 0 && objects+n > endObjectsMax {
+		if len(ending) > 0 && objects+n > most {
 			out.LeftSessionIds = append(out.LeftSessionIds, bytes.Clone(id[:]))
 			continue
 		}
@@ -181,41 +189,42 @@ func (c *command) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error
 	return nil
 }
 
-// forgettingMax is how many more records than it makes a command forgets, after the limit was lowered.
-const forgettingMax = 16
+// forgettingMax1 is how many more records than it makes a command forgets under version 1, after the limit was lowered.
+const forgettingMax1 = 16
 
-// forgetEnded forgets the oldest records of ended sessions above the limit, at most so many.
-func (c *command) forgetEnded(most int) error {
+// forgetEnded forgets the oldest records of ended sessions above the limit. It reports whether it left some.
+func (c *command) forgetEnded(left *stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
-		return err
+		return false, err
 	}
 	keep := uint64(limits.GetEndedSessionsMax())
-	for range most {
-		if c.state.EndedSessions-c.state.EndedForgotten <= keep {
-			return nil
+	for c.state.EndedSessions-c.state.EndedForgotten > keep {
+		if left.over() {
+			return true, nil
 		}
 		row := numberRow(rowEnded, c.state.EndedForgotten)
 		c.state.EndedForgotten++
 		value, ok, err := c.rows.get(row)
 		if err != nil {
-			return err
+			return false, err
 		}
+		left.spend(1, uint64(len(row)+len(value)))
 		if !ok {
 			continue
 		}
 		r := &storev1.EndedSessionRecord{}
 		if err = decode(value, r); err != nil {
-			return err
+			return false, err
 		}
 		id, err := SessionIDFromBytes(r.GetSessionId())
 		if err != nil {
-			return fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
+			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
 		}
 		c.rows.remove(row)
 		c.rows.remove(sessionRow(rowEndedIndex, id))
 	}
-	return nil
+	return false, nil
 }
 
 // dropPlaces takes an ending session out of all queues.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// tombstonesDroppedMax is how many windows one Compact drops.
-const tombstonesDroppedMax = 64
+// tombstonesDroppedMax1 is how many windows, of any size, one Compact drops under version 1.
+const tombstonesDroppedMax1 = 64
 
 // buryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
 // compaction passes it, or until there are too many.
@@ -23,6 +23,10 @@ func (c *command) buryWindow(id SessionID, epoch uint64) error {
 	}
 	c.rows.set(tombstoneRow(c.revision, id, epoch), nil)
 	c.state.TombstoneBytes += head.GetBytes()
+	c.buried = true
+	if c.state.ClusterVersion >= version2 {
+		return nil
+	}
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return err

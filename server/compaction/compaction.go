@@ -91,6 +91,7 @@ func (t *Task) Lead(ctx context.Context, _ uint64) error {
 			revisions: limits.GetHistoryRevisions(),
 			room:      r,
 			since:     seen.before(now - time.Duration(limits.GetHistoryMs())*time.Millisecond),
+			limits:    limits,
 		}); err != nil && ctx.Err() == nil {
 			t.log.Debug("compaction failed; it is tried again", zap.Error(err))
 		}
@@ -106,7 +107,7 @@ func (t *Task) Lead(ctx context.Context, _ uint64) error {
 
 // compact proposes until nothing is left to forget, neither of history nor of what the last command says it left.
 func (t *Task) compact(ctx context.Context, k keep) error {
-	for more := false; ctx.Err() == nil; {
+	for more := t.o.Applied().Excess(k.limits); ctx.Err() == nil; {
 		at := t.o.Applied()
 		target := k.target(at)
 		if !more && target <= at.CompactedRevision && at.TrimmedRevision >= at.CompactedRevision {
@@ -152,6 +153,7 @@ type keep struct {
 	revisions uint64 // at least so many
 	since     uint64 // and all after this revision, because they are young; unless
 	room      room   // it takes more than this
+	limits    *storev1.Limits
 }
 
 // target returns the last revision to forget.

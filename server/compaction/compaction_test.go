@@ -215,3 +215,31 @@ func TestAFollowerCompactsNothing(t *testing.T) {
 		t.Errorf("%d commands, want none", s.commands)
 	}
 }
+
+func TestWhatIsAboveTheLimitsIsForgotten(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		at   storage.Applied
+		left int // of nine windows
+	}{
+		"nothing is above them":       {storage.Applied{ClusterVersion: 2, TombstoneBytes: 10}, 9},
+		"windows of sessions":         {storage.Applied{ClusterVersion: 2, TombstoneBytes: 11}, 0},
+		"records of ended sessions":   {storage.Applied{ClusterVersion: 2, EndedSessions: 7, EndedForgotten: 1}, 0},
+		"calls with idempotency keys": {storage.Applied{ClusterVersion: 2, KeyedRequests: 7, KeyedForgotten: 1}, 0},
+		"before version 2":            {storage.Applied{ClusterVersion: 1, TombstoneBytes: 11}, 9},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := &store{windows: 9, at: test.at}
+			limits := &storev1.Limits{
+				HistoryRevisions: new(uint64(100)), HistoryMs: new(int64(60_000)), HistoryBytesMax: new(uint64(1 << 30)),
+				StoreBytesMax: new(uint64(1 << 40)), TombstoneBytesMax: new(uint64(10)), EndedSessionsMax: new(uint32(5)),
+				IdempotencyKeysMax: new(uint32(5)), IdempotencyBytesMax: new(uint64(10)),
+			}
+			lead(t, s, limits, func() {
+				pass(15 * time.Second)
+			})
+			if s.windows != test.left {
+				t.Errorf("got %d windows left after %d commands, want %d", s.windows, s.commands, test.left)
+			}
+		})
+	}
+}

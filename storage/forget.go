@@ -1,0 +1,152 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// forgetRowsMax is how much of one kind of memory a command forgets: records of ended sessions, results under idempotency keys,
+	// or results of request windows that are over.
+	forgetRowsMax = 1024
+	// forgetBytesMax is how many bytes of it the command reads before it leaves the rest.
+	forgetBytesMax = 4 << 20
+)
+
+func forgetStint() *stint { return &stint{rows: forgetRowsMax, bytes: forgetBytesMax} }
+
+// Excess reports whether the state remembers more than limits say, as it does after they were lowered. Each Compact forgets some of
+// it. Under an older cluster version it does not.
+func (a Applied) Excess(limits *storev1.Limits) bool {
+	return a.ClusterVersion >= version2 && (a.TombstoneBytes > limits.GetTombstoneBytesMax() ||
+		a.EndedSessions-a.EndedForgotten > uint64(limits.GetEndedSessionsMax()) || a.keyedOver(limits))
+}
+
+// compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
+// whether it left some.
+func (c *command) compactMemory() (more bool, err error) {
+	if c.state.ClusterVersion < version2 {
+		_, more, err = c.dropTombstones(numberRow(rowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax1)
+		return more, err
+	}
+	windows := forgetStint()
+	parts := []func() (bool, error){
+		func() (bool, error) {
+			return c.forgetTombstones(numberRow(rowTombstone, c.state.CompactedRevision+1), 0, windows)
+		},
+		func() (bool, error) { return c.forgetTombstonesAbove(windows) },
+		func() (bool, error) { return c.forgetEnded(forgetStint()) },
+		func() (bool, error) { return c.forgetKeyed(forgetStint()) },
+	}
+	for _, part := range parts {
+		left, err := part()
+		if err != nil {
+			return false, err
+		}
+		more = more || left
+	}
+	return more, nil
+}
+
+// forgetBuried forgets the oldest tombstones above the limit, if the command made one.
+func (c *command) forgetBuried() error {
+	if !c.buried || c.state.ClusterVersion < version2 {
+		return nil
+	}
+	c.buried = false
+	_, err := c.forgetTombstonesAbove(forgetStint())
+	return err
+}
+
+// forgetTombstonesAbove forgets the oldest tombstones above the limit. It reports whether it left some.
+func (c *command) forgetTombstonesAbove(left *stint) (more bool, err error) {
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return false, err
+	}
+	return c.forgetTombstones([]byte{rowTombstone + 1}, limits.GetTombstoneBytesMax(), left)
+}
+
+// forgetTombstones forgets the oldest tombstones before the row end, until so many bytes of all are left. It reports whether there are
+// more for the next command.
+func (c *command) forgetTombstones(end []byte, keep uint64, left *stint) (more bool, err error) {
+	if keep > 0 && c.state.TombstoneBytes <= keep {
+		return false, nil
+	}
+	var rows [][]byte
+	err = c.rows.scan([]byte{rowTombstone}, end, func(row, _ []byte) (bool, error) {
+		if more = len(rows) >= left.rows; more {
+			return false, nil
+		}
+		rows = append(rows, bytes.Clone(row))
+		return true, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		if keep > 0 && c.state.TombstoneBytes <= keep {
+			return false, nil
+		}
+		if left.over() {
+			return true, nil
+		}
+		gone, err := c.forgetTombstone(row, left)
+		if err != nil || !gone {
+			return !gone, err
+		}
+	}
+	return more && (keep == 0 || c.state.TombstoneBytes > keep), nil
+}
+
+// forgetTombstone forgets the results of a window that is over, the oldest first, and then the window. What a command leaves of it
+// still answers. It reports whether all is gone.
+func (c *command) forgetTombstone(row []byte, left *stint) (gone bool, err error) {
+	id, epoch, ok := cutTombstoneRow(row)
+	if !ok {
+		return false, fmt.Errorf("%w: tombstone row", ErrCorrupt)
+	}
+	head, err := c.window(id, epoch)
+	if err != nil {
+		return false, err
+	}
+	type result struct {
+		row  []byte
+		size uint64 // of its value
+	}
+	var results []result
+	gone = true
+	from := requestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
+	err = c.rows.scan(from, requestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
+		if gone = !left.over(); !gone {
+			return false, nil
+		}
+		results = append(results, result{row: bytes.Clone(row), size: uint64(len(value))})
+		left.spend(1, uint64(len(row)+len(value)))
+		return true, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	forgotten := uint64(0)
+	for _, r := range results {
+		c.rows.removeSized(r.row, uint64(len(r.row))+r.size)
+		forgotten += r.size
+	}
+	if gone {
+		c.rows.remove(windowRow(id, epoch))
+		c.rows.remove(row)
+		c.state.TombstoneBytes -= head.GetBytes()
+		left.spend(1, uint64(len(row)))
+		return true, nil
+	}
+	last := results[len(results)-1].row // There is one, as the stint was not over.
+	head.DoneBelow = binary.BigEndian.Uint64(last[len(last)-8:]) + 1
+	head.Requests -= uint32(len(results))
+	head.Bytes -= forgotten
+	c.state.TombstoneBytes -= forgotten
+	return false, c.saveWindow(id, head)
+}
