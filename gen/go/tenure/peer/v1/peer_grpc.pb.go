@@ -34,7 +34,7 @@ const (
 //
 // PeerService carries raft messages, snapshots and relayed calls between members. Every call but Probe and Join names
 // both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and tenure-peer-incarnation in
-// hexadecimal, tenure-peer-starts in decimal. A call that reaches the wrong member, or comes from one that is of another
+// hexadecimal, tenure-peer-starts in decimal, and from cluster version 2 on the caller's tenure-peer-address. A call that reaches the wrong member, or comes from one that is of another
 // cluster, was removed, or runs on an old or copied disk, is refused with FAILED_PRECONDITION and the reason in
 // google.rpc.ErrorInfo: WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
 type PeerServiceClient interface {
@@ -125,7 +125,7 @@ func (c *peerServiceClient) Join(ctx context.Context, in *JoinRequest, opts ...g
 //
 // PeerService carries raft messages, snapshots and relayed calls between members. Every call but Probe and Join names
 // both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and tenure-peer-incarnation in
-// hexadecimal, tenure-peer-starts in decimal. A call that reaches the wrong member, or comes from one that is of another
+// hexadecimal, tenure-peer-starts in decimal, and from cluster version 2 on the caller's tenure-peer-address. A call that reaches the wrong member, or comes from one that is of another
 // cluster, was removed, or runs on an old or copied disk, is refused with FAILED_PRECONDITION and the reason in
 // google.rpc.ErrorInfo: WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
 type PeerServiceServer interface {
