@@ -292,7 +292,8 @@ func explainRefusal(err error) error {
 	case errors.Is(err, transport.ErrStaleIncarnation):
 		return fmt.Errorf("%w; run only one process on one data directory, never one that was copied or restored from a "+
 			"backup: if the newer one is lost for good, remove the member from the cluster, remove this directory, and "+
-			"start with --join ADDRESS", err)
+			"start with --join ADDRESS; only if you know that this directory is the newest, \"tenure recover --start-after N\" makes "+
+			"it count on from the start that the others know", err)
 	default:
 		return err
 	}

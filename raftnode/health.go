@@ -283,7 +283,8 @@ func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.C
 
 // Alarm is a danger that an operator has to look at.
 type Alarm struct {
-	// Name is disk-full, slow-disk, write-stall, checksum-mismatch, wiped-disk or term-jump, and the heading of a runbook.
+	// Name is disk-full, slow-disk, write-stall, checksum-mismatch, wiped-disk, term-jump or start-refused, and the heading
+	// of a runbook.
 	Name string
 	// Member has it; Message says what is the case, in a sentence.
 	Member  uint64
@@ -298,11 +299,15 @@ const (
 	AlarmChecksumMismatch = "checksum-mismatch"
 	AlarmWipedDisk        = "wiped-disk"
 	AlarmTermJump         = "term-jump"
+	AlarmStartRefused     = "start-refused"
 )
 
 // Alarms returns the dangers that this member knows of, its own and those of others.
 func (n *Node) Alarms() []Alarm {
 	all := append(n.mending.alarm(), n.jumps.alarm()...)
+	if n.wire != nil {
+		all = append(all, n.wire.claims.alarm()...)
+	}
 	h := n.health
 	if h.odd.Load() {
 		all = append(all, Alarm{

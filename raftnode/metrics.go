@@ -19,6 +19,8 @@ type metrics struct {
 	truncations  prometheus.Counter
 	confChanges  prometheus.Counter
 	termJumps    prometheus.Counter
+	// startsRefused counts callers that named a start of a member which that one does not confirm.
+	startsRefused prometheus.Counter
 
 	comparisons, checksumsDiffer prometheus.Counter
 
@@ -56,6 +58,8 @@ func newMetrics(n *Node) *metrics {
 	m.dropped = counter("tenure_raft_proposals_dropped_total", "Log entries proposed but not taken into the log.")
 	m.termJumps = counter("tenure_raft_term_jumps_refused_total",
 		"Messages that were refused because their term is further ahead than any cluster gets.")
+	m.startsRefused = counter("tenure_raft_starts_refused_total",
+		"Callers that were refused because they named a start of a member that the member does not confirm.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
 	m.comparisons = counter("tenure_health_comparisons_total", "Members that answered when their states were compared.")

@@ -28,6 +28,8 @@ type wire struct {
 	log  *zap.Logger
 	d    *disk
 	node atomic.Pointer[Node] // nil until the node is open
+	// claims decides about later starts of members.
+	claims *startClaims
 	// fenced is called when peers refuse this member for good, before there is a node.
 	fenced func(error)
 	stop   context.CancelFunc
@@ -54,6 +56,7 @@ func openWire(ctx context.Context, o Options, d *disk, fenced func(error)) (*wir
 		o: o, log: o.Logger, d: d, identity: d.identity, fenced: fenced, ended: make(chan error, 1),
 		described: map[uint64]*storev1.Member{},
 	}
+	w.claims = &startClaims{w: w}
 	var err error
 	w.Transport, err = transport.New(transport.Options{
 		Listener: o.PeerListener, Services: o.PeerServices, Calls: w,
@@ -61,11 +64,11 @@ func openWire(ctx context.Context, o Options, d *disk, fenced func(error)) (*wir
 		Unreachable: w.unreachable,
 		Describe:    w.describePeer,
 		Accepted:    w.accepted,
-		Confirm:     w.confirm,
-		Fenced:      w.fence,
-		SilenceMax:  max(silenceMin, silenceElections*o.electionTimeout()),
-		BackoffMax:  max(backoffMin, o.electionTimeout()),
-		Logger:      o.Logger, Registerer: o.Registerer,
+		Confirm:     w.confirm, ConfirmStart: w.claims.believe,
+		Fenced:     w.fence,
+		SilenceMax: max(silenceMin, silenceElections*o.electionTimeout()),
+		BackoffMax: max(backoffMin, o.electionTimeout()),
+		Logger:     o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {
 		return nil, err

@@ -138,8 +138,9 @@ func (n *Node) greet(ctx context.Context) error {
 		case w.GetRemoved():
 			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, n.identity.MemberID))
 		case transport.Stale(n.identity.Starts, w.GetStarts()):
-			return explainRefusal(fmt.Errorf("%w: a newer start of member %x is known, or one on a copy",
-				transport.ErrStaleIncarnation, n.identity.MemberID))
+			return explainRefusal(fmt.Errorf("%w: start %d of member %x is known, or one on a copy; this is start %d",
+				transport.ErrStaleIncarnation, transport.StartOf(w.GetStarts()), n.identity.MemberID,
+				transport.StartOf(n.identity.Starts)))
 		}
 		if own := n.rlog.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
 			n.log.Error("another member says that it has seen this one in a term that no cluster reaches; it is not believed",

@@ -36,6 +36,9 @@ func KnowsJoinTokens(version uint32) bool { return version >= version2 }
 // that the client showed.
 func RelaysSecrets(version uint32) bool { return version >= version2 }
 
+// NamesAddresses reports whether, under a cluster version, every member names its address in its calls to others.
+func NamesAddresses(version uint32) bool { return version >= version2 }
+
 // checkVersion refuses a state of a cluster version that this program cannot follow.
 func checkVersion(version uint32) error {
 	if version < clusterVersionMin || version > clusterVersionMax {

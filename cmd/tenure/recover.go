@@ -20,6 +20,7 @@ type recoverFlags struct {
 	endSessions bool
 	freeze      time.Duration
 	reason      string
+	startAfter  uint64
 }
 
 // newRecoverCommand returns `tenure recover`.
@@ -41,6 +42,10 @@ clients whose holds are not recorded here have time to notice.
 A log entry that this program cannot apply stops a member at every start. If a newer version wrote it,
 run that version. Otherwise --drop-unreadable-entries drops such entries; the command names them.
 
+If other members take the directory for an old copy, although it is the newest one of this member, another
+program has named a later start of the member to them. --start-after N makes the next start count as
+number N+1, and changes nothing else; the refusal tells the N that the others know.
+
 Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure recover --data-dir /var/lib/tenure
   tenure recover --data-dir /var/lib/tenure --force-new-cluster
@@ -54,6 +59,7 @@ Then start the member with "tenure serve --data-dir DIR", and let others join wi
 	f.BoolVar(&flags.drop, "drop-unreadable-entries", false, "drop log entries that this version cannot apply")
 	f.BoolVar(&flags.endSessions, "end-sessions", false, "end all sessions; their locks become free after their lock-delays")
 	f.DurationVar(&flags.freeze, "freeze", 0, "time for which no lock is granted; 0: the longest TTL of a session, but at least 60s")
+	f.Uint64Var(&flags.startAfter, "start-after", 0, "count the next start from this one; only for the newest directory of the member")
 	f.StringVar(&flags.reason, "reason", "", "reason, stored with each session that ends")
 	return cmd
 }
@@ -65,6 +71,9 @@ func (e *environment) recover(f *recoverFlags) error {
 	}
 	if f.freeze < 0 {
 		return usageError("--freeze is %v; it must not be negative", f.freeze)
+	}
+	if f.startAfter > 0 {
+		return e.startAfter(f)
 	}
 	done, err := raftnode.RecoverDir(raftnode.RecoverOptions{
 		Dir: f.dataDir, EndSessions: f.endSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason, DryRun: !f.force,
@@ -78,6 +87,23 @@ func (e *environment) recover(f *recoverFlags) error {
 	}
 	return e.printRecovery(f, done)
 }
+
+// startAfter makes the next start on a directory count from a given one.
+func (e *environment) startAfter(f *recoverFlags) error {
+	if f.force || f.drop || f.endSessions {
+		return usageError("--start-after recovers nothing else: give it with --data-dir alone")
+	}
+	if f.startAfter > startAfterMax {
+		return usageError("--start-after is %d; at most %d is allowed", f.startAfter, uint64(startAfterMax))
+	}
+	if err := raftnode.StartAfter(nil, f.dataDir, f.startAfter); err != nil {
+		return explainOffline(f.dataDir, err)
+	}
+	return e.printf("Success! The next start on %s counts as number %d.\n", f.dataDir, f.startAfter+1)
+}
+
+// startAfterMax leaves room for the starts that follow.
+const startAfterMax = 1<<47 - 1
 
 // explainOffline says what to do about an error of a command that works on a data directory.
 func explainOffline(dataDir string, err error) error {

@@ -51,6 +51,9 @@ var errStarting = fmt.Errorf("%w: member is starting", ErrTryAgain)
 // errStranger says that the caller is no member as far as is known here. It may be one that was added a moment ago.
 var errStranger = fmt.Errorf("%w: not a member, as far as is known here", ErrTryAgain)
 
+// errNewStart says that nobody confirms yet that the member was started again. It asks again.
+var errNewStart = fmt.Errorf("%w: the member does not answer with the start that the call names", ErrTryAgain)
+
 // reasonDomain is the domain of the reasons in ErrorInfo.
 const reasonDomain = "peer.tenure.io"
 

@@ -22,6 +22,7 @@ const (
 	mdTo          = "tenure-peer-to"
 	mdIncarnation = "tenure-peer-incarnation"
 	mdStarts      = "tenure-peer-starts"
+	mdAddress     = "tenure-peer-address"
 )
 
 // credentials returns the metadata of a call to a member, beside what the caller gave.
@@ -37,6 +38,7 @@ func (s Self) credentials(ctx context.Context, to uint64) metadata.MD {
 	md.Set(mdTo, strconv.FormatUint(to, 16))
 	md.Set(mdIncarnation, strconv.FormatUint(s.Member.GetIncarnation(), 16))
 	md.Set(mdStarts, strconv.FormatUint(s.Member.GetStarts(), 10))
+	md.Set(mdAddress, s.Member.GetPeerAddress())
 	return md
 }
 
@@ -44,6 +46,7 @@ func (s Self) credentials(ctx context.Context, to uint64) metadata.MD {
 type caller struct {
 	cluster                       string
 	from, to, incarnation, starts uint64
+	address                       string // empty for a program of before
 }
 
 type callerKey struct{}
@@ -67,6 +70,9 @@ func readCaller(ctx context.Context) (c caller, err error) {
 	c.cluster = first(md, mdCluster)
 	c.from, c.to = get(mdFrom, 16), get(mdTo, 16)
 	c.incarnation, c.starts = get(mdIncarnation, 16), get(mdStarts, 10)
+	if c.address = first(md, mdAddress); len(c.address) > addressBytesMax {
+		c.address = ""
+	}
 	return c, err
 }
 
@@ -86,6 +92,9 @@ func (t *Transport) admit(ctx context.Context) (context.Context, error) {
 	err = t.check(c)
 	if errors.Is(err, errStranger) {
 		err = t.confirm(ctx, c)
+	}
+	if errors.Is(err, errNewStart) {
+		err = t.confirmStart(ctx, c)
 	}
 	if err != nil {
 		t.metrics.refuse(err)
@@ -113,20 +122,60 @@ func (t *Transport) confirm(ctx context.Context, c caller) error {
 	return t.check(c)
 }
 
-// check holds what a caller says of both ends against what is known.
+// Claim is what a caller says that names a later start of a member than is known here.
+type Claim struct {
+	// Member and Incarnation are the member's.
+	Member, Incarnation uint64
+	// Starts is what the caller says, Known the highest that was believed; zero if none was.
+	Starts, Known uint64
+	// Address is where the caller says the member can be reached; empty if it does not say.
+	Address string
+}
+
+// Start returns which start the caller names, from 1.
+func (c Claim) Start() uint64 { return StartOf(c.Starts) }
+
+// KnownStart returns the last start that is known; 0 for none.
+func (c Claim) KnownStart() uint64 { return StartOf(c.Known) }
+
+// Jump returns how many starts the caller is ahead.
+func (c Claim) Jump() uint64 { return c.Start() - c.KnownStart() }
+
+// confirmStart lets a caller in that names a later start of a member if that is believed. Calls of one start wait together.
+func (t *Transport) confirmStart(ctx context.Context, c caller) error {
+	believed, err, _ := t.claims.Do(fmt.Sprintf("%x/%x/%s", c.from, c.starts, c.address), func() (any, error) {
+		select {
+		case t.claiming <- struct{}{}:
+		default:
+			return false, nil // It asks again.
+		}
+		defer func() { <-t.claiming }()
+		return t.o.ConfirmStart(ctx, Claim{
+			Member: c.from, Incarnation: c.incarnation, Starts: c.starts, Known: t.Starts(c.from), Address: c.address,
+		}), nil
+	})
+	if yes, ok := believed.(bool); err != nil || !ok || !yes {
+		return errNewStart
+	}
+	t.mu.Lock()
+	t.starts[c.from] = max(t.starts[c.from], c.starts)
+	t.mu.Unlock()
+	return t.check(c)
+}
+
+// check holds what a caller says of both ends against what is known. That one is in order but for a start that is not known
+// yet is errNewStart.
 func (t *Transport) check(c caller) error {
 	t.mu.RLock()
-	err, known := t.checkKnown(c), t.starts[c.from]
-	t.mu.RUnlock()
-	if err == nil && c.starts > known {
-		t.mu.Lock()
-		t.starts[c.from] = max(t.starts[c.from], c.starts)
-		t.mu.Unlock()
+	defer t.mu.RUnlock()
+	err := t.checkKnown(c)
+	if err == nil && c.starts > t.starts[c.from] {
+		return errNewStart
 	}
 	return err
 }
 
-// checkKnown is check without remembering; mu is held.
+// checkKnown is check without the last; mu is held.
 func (t *Transport) checkKnown(c caller) error {
 	self := t.self.Member
 	switch {
@@ -150,7 +199,7 @@ func (t *Transport) checkKnown(c caller) error {
 	}
 	if known := t.starts[c.from]; Stale(c.starts, known) {
 		return fmt.Errorf("%w: member %x was started again since, or elsewhere (this is start %d, start %d is known)",
-			ErrStaleIncarnation, c.from, c.starts>>startsShift, known>>startsShift)
+			ErrStaleIncarnation, c.from, StartOf(c.starts), StartOf(known))
 	}
 	if p := t.peers[c.from]; p != nil && !p.introduced {
 		return nil
@@ -175,6 +224,12 @@ const startsShift = 16
 func NextStarts(last, random uint64) uint64 {
 	return (last>>startsShift+1)<<startsShift | random&(1<<startsShift-1)
 }
+
+// StartOf returns which start a number of starts is, from 1.
+func StartOf(starts uint64) uint64 { return starts >> startsShift }
+
+// StartsOf returns the highest number of a start.
+func StartsOf(start uint64) uint64 { return start<<startsShift | (1<<startsShift - 1) }
 
 // open tells which calls anybody may make.
 func open(method string) bool {

@@ -34,6 +34,9 @@ type Options struct {
 	// Confirm asks known members whether another one is a member of the cluster too. Calls of a member that is not known
 	// here wait for it, a few at a time. Nil confirms nobody.
 	Confirm func(ctx context.Context, member uint64) bool
+	// ConfirmStart reports whether a caller that names a later start of a member than is known is that member. Its calls wait
+	// for it. Nil believes every caller.
+	ConfirmStart func(ctx context.Context, c Claim) bool
 	// Fenced is told that a peer refused this member for good: it was removed, or runs on an old or copied disk.
 	Fenced func(err error)
 	// Calls answers calls of members. Required.
@@ -91,6 +94,10 @@ const (
 	keepaliveTimeout  = 4 * time.Second
 	// confirmationsMax bounds how many members that are not known are asked about at once.
 	confirmationsMax = 4
+	// claimsMax bounds how many starts that are not known are asked about at once.
+	claimsMax = 32
+	// addressBytesMax bounds the address that a caller names.
+	addressBytesMax = 300
 )
 
 func (o *Options) setDefaults() {
@@ -107,6 +114,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Confirm == nil {
 		o.Confirm = func(context.Context, uint64) bool { return false }
+	}
+	if o.ConfirmStart == nil {
+		o.ConfirmStart = func(context.Context, Claim) bool { return true }
 	}
 	if o.Fenced == nil {
 		o.Fenced = func(error) {}

@@ -61,6 +61,8 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		"one differed an hour ago":   {"TenureChecksumMismatch", []string{`tenure_health_no_agreement 0x90`, `tenure_health_checksums_differ_total 0x20 1x70`}, false},
 		"a term was refused":         {"TenureTermJump", []string{`tenure_raft_term_jumps_refused_total{instance="a"} 0x20 1x10`}, true},
 		"no term was refused":        {"TenureTermJump", []string{`tenure_raft_term_jumps_refused_total{instance="a"} 1x30`}, false},
+		"a start was refused":        {"TenureStartRefused", []string{`tenure_raft_starts_refused_total{instance="a"} 0x20 1x10`}, true},
+		"no start was refused":       {"TenureStartRefused", []string{`tenure_raft_starts_refused_total{instance="a"} 1x30`}, false},
 		"half of 1 000 expire":       {"TenureMassExpiry", []string{`tenure_sessions_live 1000x5 500x5`, `tenure_sessions_expired_total 0x5 500x5`}, true},
 		"ten of 1 000 expire":        {"TenureMassExpiry", []string{`tenure_sessions_live 1000x10`, `tenure_sessions_expired_total 0x5 10x5`}, false},
 		"a leader stood still":       {"TenureStalls", []string{`tenure_sessions_stall_seconds_total{instance="a"} 0x20 10x10`}, true},
