@@ -38,7 +38,7 @@ FUZZ_TIME ?= 30s
 SOAK_FLAGS ?= -timeout 2h
 GO_TEST_PACKAGES ?= ./...
 SIM_SEEDS ?= 1000
-PLANTED_TURN ?= 1/1
+PLANTED_TURN ?= -1
 
 # CI=true is how machines of CI say what they are. With TENURE_CI=1 a test that lacks what it needs fails, and is not skipped.
 ifeq ($(CI),true)
@@ -159,8 +159,11 @@ sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, abou
 	$(GO) test -count=1 -timeout 30m -run 'TestSeeds|TestReplay' -v ./test/sim -seeds $(SIM_SEEDS)
 
 .PHONY: planted
-planted: ## plant bugs, one after the other, and demand that the simulator finds each; PLANTED_TURN=1/3 plants the first third (3 min)
-	$(GO) test -count=1 -timeout 30m -tags planted -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
+planted: ## plant bugs, one after the other, and demand that tests find each; PLANTED_TURN=N hunts 12 of them (7 min)
+	$(GO) run ./test/planted/overlay -out $(BUILD)/planted
+	$(GO) build -overlay $(BUILD)/planted/overlay.json ./...
+	$(GO) test -count=1 -overlay $(BUILD)/planted/overlay.json -run TestCrashSweepFindsPlantedBugs ./raftnode
+	$(GO) test -count=1 -timeout 60m -overlay $(BUILD)/planted/overlay.json -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
 
 .PHONY: mutants
 mutants: ## change the product in 120 small ways, one at a time, and list those that no test notices (4 hours); MUTANTS_FLAGS

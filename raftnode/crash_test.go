@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenure-io/tenure/raftnode"
-	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/planted"
 )
 
 const (
@@ -30,8 +30,7 @@ const (
 // begins on a disk that an earlier crash left behind. While it runs commands, copies of its disk are taken in the
 // middle of writes, as a crash would leave them: with none, some or all of what was not synced. Each copy is opened.
 type sweep struct {
-	seed   uint64
-	faults core.Faults
+	seed uint64
 
 	model    *model
 	rng      *rand.Rand
@@ -186,17 +185,16 @@ type violation struct{ error }
 
 func (v *violation) Unwrap() error { return v.error }
 
-func newSweep(seed uint64, faults core.Faults) *sweep {
+func newSweep(seed uint64) *sweep {
 	return &sweep{
-		seed: seed, faults: faults, model: newModel(seed, sweepWorkers),
+		seed: seed, model: newModel(seed, sweepWorkers),
 		rng: rand.New(rand.NewPCG(seed, 99)), byLoss: map[string]int{},
 	}
 }
 
 func (s *sweep) options(fs vfs.FS) raftnode.Options {
 	o := raftnode.Options{FS: fs, Dir: "/data", CheckpointLogBytes: 8 << 10}
-	o = raftnode.WithLogMemTable(o, 64<<10)
-	return raftnode.WithFaults(o, s.faults)
+	return raftnode.WithLogMemTable(o, 64<<10)
 }
 
 // run lives and dies until so many crash points were looked at, or one shows a violation.
@@ -296,7 +294,6 @@ func (s *sweep) work(fs vfs.FS, tk *taker, mem *memory) error {
 // verify opens a crash point as a new process would, and checks everything clients were told.
 func (s *sweep) verify(p point, mem *memory) (found []claim, err error) {
 	o := s.options(p.fs)
-	o = raftnode.WithFaults(o, core.Faults{})
 	var last uint64
 	var wrong error
 	o.OnApplied = func(out storage.Outcome) {
@@ -354,7 +351,7 @@ func TestCrashSweep(t *testing.T) {
 			}
 		}
 	}
-	s := newSweep(seed, core.Faults{})
+	s := newSweep(seed)
 	err := s.run(points)
 	t.Logf("%d crash points %v, %d commands, %d entries applied again, %d checksums compared, log cut in %d lives",
 		s.points, s.byLoss, s.acks, s.replayed, s.summed, s.cuts)
@@ -366,14 +363,16 @@ func TestCrashSweep(t *testing.T) {
 	}
 }
 
+// TestCrashSweepFindsPlantedBugs is for a program built with the overlay of test/planted: make planted.
 func TestCrashSweepFindsPlantedBugs(t *testing.T) {
-	tests := map[string]core.Faults{
-		"acknowledge before sync":          {AckBeforeSync: true},
-		"cut the log before it is durable": {CutBeforeDurable: true},
+	if !planted.Enabled {
+		t.Skip("built without the overlay of test/planted: make planted")
 	}
-	for name, faults := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newSweep(2, faults)
+	for _, bug := range []string{"ack-before-sync", "cut-log-early"} {
+		t.Run(bug, func(t *testing.T) {
+			planted.Plant(bug)
+			defer planted.Plant("")
+			s := newSweep(2)
 			err := s.run(500)
 			if v := (*violation)(nil); !errors.As(err, &v) {
 				t.Fatalf("not found in %d crash points: %v", s.points, err)

@@ -18,7 +18,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/tenure-io/tenure/raftnode"
-	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
@@ -67,7 +66,7 @@ func TestFailedWritesStopTheMember(t *testing.T) {
 				}
 				return nil
 			}))
-			s := newSweep(3, core.Faults{})
+			s := newSweep(3)
 			n, err := raftnode.Open(s.options(fs))
 			if err != nil {
 				t.Fatalf("open: %v", err)
@@ -273,7 +272,7 @@ func dump(t *testing.T, n *raftnode.Node) string {
 // A member that stopped in order and one that crashed and applies the end of its log again come to the same state.
 func TestReappliedTailGivesTheSameState(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	s := newSweep(5, core.Faults{})
+	s := newSweep(5)
 	m := start(t, raftnode.Options{FS: fs, Dir: "/data"})
 	for range 200 {
 		for _, w := range s.model.workers {
@@ -324,7 +323,7 @@ func TestAnyFailedWriteLosesNothing(t *testing.T) {
 			}
 			return nil
 		}))
-		s := newSweep(run, core.Faults{})
+		s := newSweep(run)
 		n, err := raftnode.Open(s.options(fs))
 		if err != nil {
 			t.Fatalf("run %d: open: %v", run, err)

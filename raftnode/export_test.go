@@ -7,7 +7,6 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/raftnode/core"
 )
 
 // WithGenesis begins a cluster of so many voters, with ids from 1.
@@ -56,12 +55,6 @@ func ProposeRaw(n *Node, command []byte) error {
 	_, err := n.proposals.Add(command)
 	n.mail.ring()
 	return err
-}
-
-// WithFaults plants bugs.
-func WithFaults(o Options, f core.Faults) Options {
-	o.faults = f
-	return o
 }
 
 // WithLogMemTable makes the log's memtable so small that its write-ahead log is rotated and tables are written.

@@ -142,15 +142,11 @@ func (n *Node) cutLog() error {
 	if err != nil {
 		return err
 	}
-	if n.o.faults.CutBeforeDurable {
-		to = store.Applied().Index
-	} else {
-		m := n.snaps.Newest()
-		if m == nil {
-			return nil
-		}
-		to = min(to, n.keptBehind(m.Index))
+	m := n.snaps.Newest()
+	if m == nil {
+		return nil
 	}
+	to = min(to, n.keptBehind(m.Index))
 	first, err := n.rlog.FirstIndex()
 	if err != nil || to < first {
 		return err

@@ -230,7 +230,7 @@ func (n *Node) start() error {
 		return err
 	}
 	n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
-	n.appender = core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installSnapshot, Faults: n.o.faults})
+	n.appender = core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installSnapshot})
 	n.applier = core.NewApplier(core.ApplierOptions{
 		State:      func() core.StateMachine { return n.Store() },
 		ConfChange: n.applyConfChange,

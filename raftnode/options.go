@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -79,8 +78,7 @@ type Options struct {
 	// member.
 	LeaderTasks []func(ctx context.Context, term uint64) error
 
-	// faults are planted bugs, and logMemTableSize another size of the log's memtable, for tests of this package.
-	faults          core.Faults
+	// logMemTableSize is another size of the log's memtable, for tests of this package.
 	logMemTableSize uint64
 	// versionMax is a cluster version that this program is said to follow, for tests of this package; 0 is the truth.
 	versionMax uint32

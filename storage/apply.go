@@ -47,8 +47,6 @@ type work struct {
 	sum    *checksum
 	events []*storev1.Event
 	limits *storev1.Limits // nil until somebody asks
-	// plantedWallMs is for a planted bug only.
-	plantedWallMs int64
 	// membersChanged says that a record of a member was written.
 	membersChanged bool
 }

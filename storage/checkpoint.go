@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // Checkpoint flushes and writes a copy of the store into a directory that must not exist. It returns the account of the
@@ -38,9 +36,6 @@ const lockFile = "LOCK"
 // removeLock leaves a checkpoint as it was before it was read. A file whose name may be lost in a crash must not be part
 // of what is listed, summed and sent.
 func (s *Store) removeLock(dir string) error {
-	if planted.Is(planted.CheckpointListsLock) {
-		return nil
-	}
 	if err := s.fs.Remove(s.fs.PathJoin(dir, lockFile)); err != nil {
 		return fmt.Errorf("remove lock: %w", err)
 	}

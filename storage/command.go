@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 const (
@@ -60,10 +59,6 @@ func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
 
 // wallTime returns the wall clock that a command carries.
 func (w *work) wallTime(cmd *storev1.Command) int64 {
-	if planted.Is(planted.BatchBoundaryVisible) {
-		w.plantedWallMs = max(w.plantedWallMs, cmd.GetWallTimeMs())
-		return w.plantedWallMs
-	}
 	return cmd.GetWallTimeMs()
 }
 
@@ -174,9 +169,6 @@ func (c *command) finish() error {
 	}
 	for i, e := range c.events {
 		e.Revision, e.Index, e.Count = c.revision, uint32(i), uint32(len(c.events))
-		if planted.Is(planted.SplitRevision) && i > 0 {
-			e.Revision, e.Index = c.revision+1, uint32(i-1)
-		}
 		if err := c.writeHistory(e); err != nil {
 			return err
 		}
@@ -189,7 +181,7 @@ func (c *command) finish() error {
 // checkTerm refuses a decision of a leader's timers that reached the log in another term: its timers have started
 // again since.
 func (c *command) checkTerm(decided uint64) error {
-	if decided != c.term && !planted.Is(planted.NoTermCheck) {
+	if decided != c.term {
 		return broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
 			storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM, decided, c.term)
 	}

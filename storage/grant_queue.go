@@ -2,14 +2,11 @@ package storage
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 const (
@@ -52,9 +49,6 @@ func (c *command) grantTouched() error {
 		return nil
 	}
 	touched := c.touched
-	if planted.Is(planted.QueueOrderByMap) {
-		touched = slices.Collect(maps.Keys(c.isTouched))
-	}
 	c.touched, c.isTouched = nil, nil
 	for _, n := range touched {
 		if err := c.grantQueue(n); err != nil {
@@ -119,8 +113,7 @@ func (c *command) nextGrants(l *lock) (next []*place, stop queueStop, err error)
 		if err = decode(value, p.waiter); err != nil {
 			return false, err
 		}
-		second := planted.Is(planted.TwoGrants) && len(next) == 1
-		if !second && !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
+		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
 			if fits(after, math.MaxUint32, p.waiter.GetMode(), p.waiter.GetPermits()) {
 				stop = stopLimit
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // pastHoldsMax is how many ended holds a lock remembers for people.
@@ -87,7 +86,7 @@ func fits(head *storev1.LockHead, holdersMax uint32, mode storev1.LockMode, perm
 
 // free says whether a request can be granted now: nothing stands against it, nobody waits, and grants are not frozen.
 func (c *command) free(l *lock, ask request) (bool, error) {
-	if l.head.GetWaiters() > 0 && !planted.Is(planted.Barging) {
+	if l.head.GetWaiters() > 0 {
 		return false, nil
 	}
 	limits, err := c.effectiveLimits()
@@ -133,9 +132,6 @@ func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 		FencingToken:  c.revision,
 		GrantTimeMs:   c.wallMs,
 		SessionName:   ask.session.record.GetName(),
-	}
-	if planted.Is(planted.TokenPerKey) {
-		h.FencingToken = h.GetLockIndex()
 	}
 	if err := c.saveHold(l.name, h); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 const (
@@ -144,9 +143,6 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 	}
 	from := requestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
 	to := requestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
-	if planted.Is(planted.WindowOffByOne) {
-		to = requestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow()+1)
-	}
 	var done [][]byte
 	err := c.rows.scan(from, to, func(row, value []byte) (bool, error) {
 		done = append(done, bytes.Clone(row))

@@ -10,8 +10,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/google/btree"
-
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // overlayDegree is the width of the overlay's tree.
@@ -301,9 +299,6 @@ func newChecksum(sum uint64) *checksum {
 
 // addEntry adds an entry before the writes that it makes.
 func (c *checksum) addEntry(e Entry) {
-	if planted.Is(planted.ChecksumOfResultsOnly) {
-		return
-	}
 	c.head = appendUint64s(c.head[:0], e.Index, e.Term, uint64(len(e.Data)), uint64(len(e.ConfState)))
 	c.sum = crc64.Update(c.sum, c.table, c.head)
 	c.sum = crc64.Update(c.sum, c.table, e.Data)
@@ -312,9 +307,6 @@ func (c *checksum) addEntry(e Entry) {
 
 // addRow adds one write.
 func (c *checksum) addRow(p *pending) {
-	if planted.Is(planted.ChecksumOfResultsOnly) {
-		return
-	}
 	deleted := uint64(0)
 	if p.value == nil {
 		deleted = 1

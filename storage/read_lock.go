@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // LockInfo is a lock as it is, with why its last holders are none any more.
@@ -159,9 +158,6 @@ type Delay struct {
 // Delays returns all delayed holds, by key and lock_index: what a new leader starts timers for.
 func (r *Reader) Delays() ([]Delay, error) {
 	var delays []Delay
-	if planted.Is(planted.DelayLostOnSnapshot) {
-		return nil, nil
-	}
 	err := r.rows.scan([]byte{rowDelay}, []byte{rowDelay + 1}, func(row, value []byte) (bool, error) {
 		n, lockIndex, ok := cutNumberedRow(row)
 		if !ok {

@@ -10,7 +10,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 const (
@@ -135,11 +134,7 @@ type newHistory struct {
 // begin makes a state the first of a new line of revisions, ends sessions as asked, and flushes.
 func (s *Store) begin(state Applied, h newHistory) error {
 	state.HistoryID, state.ClusterID, state.ConfState = h.historyID, h.clusterID, h.confState
-	if planted.Is(planted.RestoreWithoutJump) {
-		state.Revision++
-	} else {
-		state.Revision = max(state.Revision+revisionJump, uint64(max(h.unixSeconds, 0))*revisionsPerSecond)
-	}
+	state.Revision = max(state.Revision+revisionJump, uint64(max(h.unixSeconds, 0))*revisionsPerSecond)
 	state.CompactedRevision = state.Revision
 	if h.trimmed {
 		state.TrimmedRevision = state.Revision

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // heldKeysShown is how many keys the record of an ended session names.
@@ -46,7 +45,7 @@ func (c *command) session(ref *storev1.SessionRef) (session, error) {
 	if r == nil {
 		return session{}, c.noSession(id)
 	}
-	if epoch := ref.GetEpoch(); epoch != 0 && epoch != r.GetEpoch() && !planted.Is(planted.OldEpochAccepted) {
+	if epoch := ref.GetEpoch(); epoch != 0 && epoch != r.GetEpoch() {
 		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED, storev1.FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER, id, r.GetEpoch(), epoch)
 		if epoch > r.GetEpoch() {
 			f = broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH, storev1.FailureDetail_FAILURE_DETAIL_EPOCH_AHEAD, id, r.GetEpoch(), epoch)

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // sessionEnd says how sessions end.
@@ -229,9 +228,6 @@ func (c *command) forgetEnded(left *stint) (more bool, err error) {
 
 // dropPlaces takes an ending session out of all queues.
 func (c *command) dropPlaces(s *endingSession) error {
-	if planted.Is(planted.PlacesSurviveSession) {
-		return nil
-	}
 	for _, o := range s.places {
 		l, err := c.lock(o.name)
 		if err != nil {
@@ -259,7 +255,7 @@ func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
 			return err
 		}
 		end := ending{cause: how.holdCause, reason: how.reason, released: how.clean}
-		if !how.clean && !planted.Is(planted.NoLockDelay) {
+		if !how.clean {
 			end.delayMs = s.record.GetLockDelayMs()
 		}
 		deletes := s.record.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE && l.head.GetHolders() == 1

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
@@ -57,7 +56,7 @@ func (m *Manifest) Name() string { return checkpointName(m.Index, m.Term) }
 // Serves reports whether a member can begin with the checkpoint: the log goes on behind it, as far as it was not cut, and
 // it names the members that there are now. Raft passes a snapshot over whose members its receiver does not belong to.
 func (m *Manifest) Serves(cut uint64, confState []byte) bool {
-	return m.Index >= cut && (bytes.Equal(m.ConfState, confState) || planted.Is(planted.SnapshotWithoutReceiver))
+	return m.Index >= cut && bytes.Equal(m.ConfState, confState)
 }
 
 // SizeBytes returns the size of all files.

@@ -9,22 +9,12 @@ import (
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 )
 
-// Faults are planted bugs. Tests of the tests set them; production leaves them zero.
-type Faults struct {
-	// AckBeforeSync answers append work before it is on stable storage.
-	AckBeforeSync bool
-	// CutBeforeDurable cuts the log behind what is applied in memory only.
-	CutBeforeDurable bool
-}
-
 // AppenderOptions is what an Appender needs.
 type AppenderOptions struct {
 	// Log takes the entries.
 	Log *raftlog.Log
 	// Install replaces log and state machine by a snapshot that was received. The batch before it is committed.
 	Install func(*raftpb.Snapshot, *raftpb.HardState) error
-	// Faults are for tests.
-	Faults Faults
 }
 
 // Appender does append work: it makes entries, terms and votes stable.
@@ -79,7 +69,7 @@ func (a *Appender) Append(work []*raftpb.Message) (Appended, error) {
 		}
 		done.Responses = append(done.Responses, m.GetResponses()...)
 	}
-	done.Synced = len(done.Responses) > 0 && a.dirty && !a.o.Faults.AckBeforeSync
+	done.Synced = len(done.Responses) > 0 && a.dirty
 	if err := b.Commit(done.Synced); err != nil {
 		return Appended{}, err
 	}

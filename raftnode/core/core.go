@@ -7,8 +7,6 @@ import (
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
-
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // Config is what Core is made from. Fields without a stated default are required.
@@ -124,21 +122,13 @@ func newRawNode(cfg Config) (rn *raft.RawNode, err error) {
 		MaxUncommittedEntriesSize: cfg.UncommittedBytesMax,
 		MaxInflightMsgs:           inflightMessagesMax,
 		MaxInflightBytes:          inflightBytesMax,
-		CheckQuorum:               !planted.Is(planted.NoCheckQuorum),
+		CheckQuorum:               true,
 		PreVote:                   true,
-		ReadOnlyOption:            readOnlyOption(),
+		ReadOnlyOption:            raft.ReadOnlySafe, // Reads are proven by a round of messages, never by a lease.
 		Logger:                    cfg.Logger,
 		DisableProposalForwarding: true,
 		StepDownOnRemoval:         true,
 	})
-}
-
-// readOnlyOption says how raft proves reads: by a round of messages, never by a lease.
-func readOnlyOption() raft.ReadOnlyOption {
-	if planted.Is(planted.LeaseReads) {
-		return raft.ReadOnlyLeaseBased
-	}
-	return raft.ReadOnlySafe
 }
 
 // Step takes events in order and adds what follows from them to fx.
@@ -364,9 +354,6 @@ func (e ChangeConf) step(c *Core, fx *Effects) {
 		// raft puts an empty entry in place of a change it refuses.
 		if err == nil && ents[0] != entry {
 			err = ErrConfChangePending
-		}
-		if err == nil && planted.Is(planted.ConfChangeEarly) {
-			c.rn.ApplyConfChange(e.Change)
 		}
 	}
 	if err != nil {

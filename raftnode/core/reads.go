@@ -2,11 +2,8 @@ package core
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"go.etcd.io/raft/v3"
-
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // reads batches requests for proof. One round is in flight; what arrives meanwhile waits for the next, because a round
@@ -68,9 +65,6 @@ func (r *reads) settle(c *Core, fx *Effects) {
 	if c.lead.Role != RoleLeader {
 		r.round = failLeaderReads(r.round, fx)
 		r.waiting = failLeaderReads(r.waiting, fx)
-	}
-	if planted.Is(planted.ReadIndexReused) && r.asked {
-		r.round, r.waiting = append(slices.Clone(r.round), r.waiting...), nil
 	}
 	if len(r.round) == 0 {
 		if len(r.waiting) == 0 {

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -210,9 +209,6 @@ func (q *Queue) Applied(entries []storage.EntryOutcome) {
 			if i >= len(e.Results) {
 				p.finish(nil, fmt.Errorf("%w: entry %d has %d results", ErrOutcomeUnknown, e.Index, len(e.Results)))
 				continue
-			}
-			if planted.Is(planted.ResultOfAnother) {
-				i = (i + 1) % len(e.Results)
 			}
 			p.finish(e.Results[i], nil)
 		}

@@ -6,8 +6,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"go.uber.org/zap"
-
-	"github.com/tenure-io/tenure/internal/planted"
 )
 
 // Failed is closed when a write failed for good.
@@ -51,9 +49,6 @@ func (l *Log) commit(b *pebble.Batch, sync bool) (err error) {
 	}
 	if err := b.Commit(opts); err != nil {
 		return l.fail(err)
-	}
-	if planted.Is(planted.FailedSyncIgnored) {
-		return nil
 	}
 	if err := l.Err(); err != nil {
 		return err

@@ -3,7 +3,6 @@ package expiry
 import (
 	"time"
 
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -200,7 +199,7 @@ func (t *table) settle(r *Renewal) {
 		// Who has a secret names the epoch; who does not has never heard of another than the first.
 		r.unmark()
 		r.Verdict = Superseded
-	case e.expiring && !planted.Is(planted.RenewalWhileExpiring):
+	case e.expiring:
 		// It stays marked: whoever ends the session sees that somebody waits.
 		r.Verdict = Expiring
 		if !r.marked {

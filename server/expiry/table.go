@@ -276,17 +276,3 @@ func (t *table) ids(refs []Ref) [][]byte {
 	}
 	return ids
 }
-
-// goOn is a planted bug: deadlines of an earlier term stand.
-func (t *table) goOn(old *table) {
-	if old == nil {
-		return
-	}
-	for i := range t.shards {
-		for id, e := range t.shards[i].byID {
-			if was := old.shards[i].byID[id]; was != nil {
-				e.deadline = was.deadline
-			}
-		}
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -64,9 +63,6 @@ func (t *Timers) Lead(ctx context.Context, number uint64) error {
 func (t *Timers) leave() {
 	t.mu.Lock()
 	t.loading, t.backlog = nil, nil
-	if planted.Is(planted.TimersNotRestarted) {
-		t.old = t.table.Load()
-	}
 	t.table.Store(nil)
 	t.terms.Store(nil)
 	t.mu.Unlock()
@@ -136,9 +132,6 @@ func (t *Timers) loadSnapshot(tm *term) (err error) {
 		return err
 	}
 	tm.revision = at.Revision
-	if planted.Is(planted.TimersNotRestarted) {
-		defer func() { tm.table.goOn(t.old) }()
-	}
 	t.withoutTTL.Store(0)
 	lease := t.lease()
 	if err = t.loadSessions(tm, s, lease); err != nil {

@@ -72,7 +72,6 @@ type Timers struct {
 	withoutTTL atomic.Int64
 
 	mu      sync.Mutex // guards what follows
-	old     *table     // of an earlier term; for a planted bug only
 	serial  uint32
 	loading *term             // the term that reads its snapshot
 	backlog []storage.Outcome // what was published meanwhile

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -20,9 +19,6 @@ func FromStore(store func() *storage.Store) History {
 		next := Position{Revision: after.Revision, Index: after.Index + 1}
 		if after.Index == Whole {
 			next = Position{Revision: after.Revision + 1}
-			if planted.Is(planted.WatchResumeOffByOne) && after.Revision > 0 {
-				next.Revision++
-			}
 		}
 		if next.Revision > at.Revision {
 			return at.Revision, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -172,9 +171,6 @@ func (w *watcher) take(events []*storev1.Event, p part) Batch {
 		}
 	}
 	b.Events = w.unseen(events)
-	if planted.Is(planted.ProgressTooEarly) {
-		_, b.Through = w.hub.ring.now()
-	}
 	if p.round != nil && len(b.Events) == len(p.slots) {
 		b.Shared = w.group.sharedOf(p.round)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
@@ -175,9 +174,6 @@ func (w *World) wipe(m *member) {
 	m.fs, m.fullUntil = vfs.NewCrashableMem(), 0
 	w.floors.Wipes++
 	w.after(500*time.Millisecond, m.start)
-	if planted.Is(planted.BlankDisk) {
-		return // It is back, so nobody replaces it.
-	}
 	w.after(time.Second, func() { w.replace(m) })
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/storage"
@@ -59,28 +58,12 @@ func (r *life) decide(steps *expiry.Steps) {
 }
 
 func (r *life) proposeDecision(steps *expiry.Steps, d expiry.Decision, command *storev1.Command) {
-	if planted.Is(planted.ExpiryStampedAtProposal) {
-		stamp(command, r.core.Leadership().Term)
-	}
 	r.propose(command, func(result *storev1.Result, err error) {
 		if r.steps == steps {
 			steps.Finish(d, result, err)
 			r.retryRenewals()
 		}
 	})
-}
-
-// stamp is a planted bug: the term of the proposal in the place of that of the decision.
-func stamp(c *storev1.Command, term uint64) {
-	if e := c.GetExpireSessions(); e != nil {
-		e.Term = term
-	}
-	if e := c.GetEndDelays(); e != nil {
-		e.Term = term
-	}
-	if e := c.GetEndWaits(); e != nil {
-		e.Term = term
-	}
 }
 
 // endLead ends the timers of a term.
@@ -136,10 +119,6 @@ func (r *life) renew(id storage.SessionID, epoch uint64, answer func(verdict exp
 	settle := func(term uint64) {
 		r.renewals = append(r.renewals, &renewal{one: one, term: term, answer: func(v expiry.Verdict) { answer(v, nil) }})
 		r.retryRenewals()
-	}
-	if planted.Is(planted.RenewalWithoutProof) && r.timers.Term() != 0 {
-		settle(r.timers.Term())
-		return
 	}
 	r.read(true, func(d core.ReadDone) {
 		if d.Err != nil {

@@ -8,7 +8,6 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/server/expiry"
@@ -98,9 +97,7 @@ func (r *life) build() error {
 	if err != nil {
 		return err
 	}
-	r.appender = core.NewAppender(core.AppenderOptions{
-		Log: r.log, Install: r.install, Faults: core.Faults{AckBeforeSync: planted.Is(planted.AckBeforeSync)},
-	})
+	r.appender = core.NewAppender(core.AppenderOptions{Log: r.log, Install: r.install})
 	r.applier = core.NewApplier(core.ApplierOptions{
 		State: func() core.StateMachine { return r.store },
 		ConfChange: func(cc *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {

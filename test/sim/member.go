@@ -9,7 +9,6 @@ import (
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
@@ -116,7 +115,7 @@ func (m *member) receive(from, incarnation uint64, msg *raftpb.Message) {
 		return
 	}
 	// A member knows its peers by the incarnation of their disks: a blank or copied disk cannot speak for them.
-	if peer := m.w.memberByID(from); peer != nil && peer.incarnation != incarnation && !planted.Is(planted.BlankDisk) {
+	if peer := m.w.memberByID(from); peer != nil && peer.incarnation != incarnation {
 		return
 	}
 	m.life.soon(func(r *life) {
@@ -152,7 +151,7 @@ func (m *member) end() {
 
 // start begins a life on the member's disk.
 func (m *member) start() {
-	if m.life != nil || m.removed || m.barred && !planted.Is(planted.BlankDisk) {
+	if m.life != nil || m.removed || m.barred {
 		return
 	}
 	if room := m.fullUntil; m.w.now < room && !m.w.quiet {

@@ -1,32 +1,53 @@
-//go:build planted
-
 package sim_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
+	"slices"
 	"testing"
 
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/test/check"
+	"github.com/tenure-io/tenure/test/planted"
 	"github.com/tenure-io/tenure/test/sim"
 )
+
+// huntedMax is how many bugs one turn hunts.
+const huntedMax = 12
 
 var (
 	plantedFlag = flag.String("planted", "", "look for this bug only")
 	withinFlag  = flag.Int("within", 400, "give up after so many seeds")
-	turnFlag    = flag.String("turn", "1/1", "I/N looks for the I-th of N parts of the bugs")
+	turnFlag    = flag.Int("turn", -1, "look for 12 of the bugs only, others at each turn")
 )
 
-// One seed with one bug, told step by step: go test -tags planted ./test/sim -run TestPlantedOne -planted NAME -seed N.
+// plantedBugs skips a program without planted bugs, and returns those that the simulator hunts.
+func plantedBugs(t *testing.T) []planted.Bug {
+	t.Helper()
+	if !planted.Enabled {
+		t.Skip("built without the overlay of test/planted: make planted")
+	}
+	all, err := planted.Bugs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { planted.Plant("") })
+	return slices.DeleteFunc(all, func(b planted.Bug) bool {
+		return b.Proof != "" || *plantedFlag != "" && *plantedFlag != b.Name
+	})
+}
+
+// One seed with one bug, told step by step, after make planted has made the overlay:
+//
+//	go test -overlay .build/planted/overlay.json -v -run TestPlantedOne ./test/sim -planted NAME -seed N
 func TestPlantedOne(t *testing.T) {
-	bug, ok := planted.Parse(*plantedFlag)
-	if !ok || *seedFlag == 0 {
+	bugs := plantedBugs(t)
+	if *plantedFlag == "" || *seedFlag == 0 {
 		t.Skip("no -planted and -seed")
 	}
-	planted.Set(bug)
-	defer planted.Set(planted.None)
+	if len(bugs) == 0 {
+		t.Fatalf("no bug is named %q", *plantedFlag)
+	}
+	planted.Plant(bugs[0].Name)
 	r := sim.Run(sim.Expand(*seedFlag), os.Stdout)
 	for _, v := range r.Violations {
 		t.Error(v)
@@ -40,41 +61,28 @@ func TestPlantedOne(t *testing.T) {
 // read, not by what follows from it.
 func told(bug planted.Bug, r *sim.Result) *check.Violation {
 	for i, v := range r.Violations {
-		switch bug {
-		case planted.ReadIndexReused, planted.LeaseReads, planted.ReadWithoutProof:
-			if v.Checker == "linearizable" || v.Checker == "replay" {
-				return &r.Violations[i]
-			}
-		default:
+		if len(bug.Checkers) == 0 || slices.Contains(bug.Checkers, v.Checker) {
 			return &r.Violations[i]
 		}
 	}
 	return nil
 }
 
-// inTurn returns the bugs whose turn it is: every N-th, from the I-th on.
-func inTurn(t *testing.T) (bugs []planted.Bug) {
-	t.Helper()
-	var turn, of int
-	if _, err := fmt.Sscanf(*turnFlag, "%d/%d", &turn, &of); err != nil || turn < 1 || turn > of {
-		t.Fatalf("-turn %s is not I/N with I from 1 to N", *turnFlag)
+// inTurn returns the bugs whose turn it is: the next huntedMax of them, around in a circle.
+func inTurn(bugs []planted.Bug, turn int) []planted.Bug {
+	if turn < 0 || len(bugs) <= huntedMax {
+		return bugs
 	}
-	for i, bug := range planted.Bugs() {
-		if i%of == turn-1 {
-			bugs = append(bugs, bug)
-		}
-	}
-	return bugs
+	first := turn * huntedMax % len(bugs)
+	return slices.Concat(bugs, bugs)[first : first+huntedMax]
 }
 
 // Every planted bug is found. The table says how many seeds it took, and what told.
 func TestPlantedBugsAreFound(t *testing.T) {
-	defer planted.Set(planted.None)
-	for _, bug := range inTurn(t) {
-		if *plantedFlag != "" && *plantedFlag != bug.Name() {
-			continue
-		}
-		planted.Set(bug)
+	bugs := plantedBugs(t)
+	t.Logf("%d bugs", len(bugs))
+	for _, bug := range inTurn(bugs, *turnFlag) {
+		planted.Plant(bug.Name)
 		var found *sim.Result
 		sim.Many(1, *withinFlag, func(r *sim.Result) bool {
 			if told(bug, r) != nil && (found == nil || r.Plan.Seed < found.Plan.Seed) {
@@ -83,9 +91,9 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			return found == nil
 		})
 		if found == nil {
-			t.Errorf("| `%s` | not found in %d seeds | |", bug.Name(), *withinFlag)
+			t.Errorf("| `%s` | not found in %d seeds | |", bug.Name, *withinFlag)
 			continue
 		}
-		t.Logf("| `%s` | %d | %s |", bug.Name(), found.Plan.Seed, told(bug, found).Checker)
+		t.Logf("| `%s` | %d | %s |", bug.Name, found.Plan.Seed, told(bug, found).Checker)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/storage"
@@ -83,7 +82,7 @@ func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), ans
 		}
 		answer(reply{reader: seen})
 	}
-	if stale || planted.Is(planted.ReadWithoutProof) {
+	if stale {
 		look()
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
-	"github.com/tenure-io/tenure/internal/planted"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
@@ -78,9 +77,6 @@ func (r *life) makeCheckpoint() {
 func (r *life) cutLog(made uint64) {
 	to, err := r.store.DurableApplied()
 	to = min(to, made)
-	if planted.Is(planted.CutLogEarly) {
-		to = r.store.Applied().Index
-	}
 	first, ferr := r.log.FirstIndex()
 	if err = errors.Join(err, ferr); err != nil {
 		r.w.violated("disk", "member %d: cut log: %v", r.m.id, err)
@@ -221,9 +217,6 @@ func (r *life) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 		func() error { return r.recordInstall(in, hs) },
 		func() error { return r.swapState(in) },
 		func() error { return r.replaceStore(in) },
-	}
-	if planted.Is(planted.InstallBeforeLog) {
-		steps[0], steps[1] = steps[1], steps[0]
 	}
 	r.w.note("install", r.m.id, in.ID.Index)
 	r.w.floors.Installs++

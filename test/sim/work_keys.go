@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -124,6 +125,9 @@ func (c *client) transact(first, second string, revision uint64, done func()) {
 		Compares: []*storev1.Compare{{
 			Key: first, Operator: storev1.CompareOperator_COMPARE_OPERATOR_EQUAL,
 			Operand: &storev1.Compare_ModRevision{ModRevision: revision},
+		}, {
+			Key: second, Operator: storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL, // It always is.
+			Operand: &storev1.Compare_ModRevision{ModRevision: math.MaxUint64},
 		}},
 		ThenOps: []*storev1.Op{get(first), putOp(first, a), putOp(second, b)},
 		ElseOps: []*storev1.Op{get(first), get(second)},
@@ -138,6 +142,9 @@ func (c *client) transact(first, second string, revision uint64, done func()) {
 					s := &op.Steps[i]
 					s.Found, s.Read, s.ModRevision = true, string(k.GetValue()), k.GetModRevision()
 				}
+			}
+			if is := op.Steps[0].ModRevision; txn.GetSucceeded() != (is == revision) {
+				c.w.violated("transaction", "%q is at revision %d, compared with %d: succeeded is %v", first, is, revision, txn.GetSucceeded())
 			}
 		}
 		done()

@@ -1,0 +1,73 @@
+package planted
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+)
+
+// Patches are the files of the folder patches.
+//
+//go:embed patches
+var Patches embed.FS
+
+// active is the name of the planted bug. It is state of the package because every room asks, down to pure functions; no
+// program that is released has it.
+var active atomic.Pointer[string]
+
+// Is reports whether a bug is active.
+func Is(name string) bool {
+	p := active.Load()
+	return p != nil && *p == name
+}
+
+// Plant makes one bug the active one. An empty name makes none active.
+func Plant(name string) { active.Store(&name) }
+
+// Bug is one deliberate mistake.
+type Bug struct {
+	// Name is the name of its patch without number and ending.
+	Name string
+	// Checkers are those of the simulator that must notice it. Empty: any of them.
+	Checkers []string
+	// Proof is the test of test/proof that must fail. Empty: the simulator must find it.
+	Proof string
+}
+
+// Bugs returns all bugs, in the order of their patches.
+func Bugs() ([]Bug, error) {
+	files, err := fs.Glob(Patches, "patches/*.patch")
+	if err != nil {
+		return nil, err
+	}
+	bugs := make([]Bug, 0, len(files))
+	for _, file := range files {
+		text, err := Patches.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		bugs = append(bugs, parse(file, string(text)))
+	}
+	return bugs, nil
+}
+
+// parse reads the lines before the first file of a patch.
+func parse(file, text string) Bug {
+	name := strings.TrimSuffix(strings.TrimPrefix(file, "patches/"), ".patch")
+	_, name, _ = strings.Cut(name, "-")
+	b := Bug{Name: name}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "--- ") {
+			break
+		}
+		if of, ok := strings.CutPrefix(line, "Found by: "); ok {
+			b.Checkers = strings.Split(of, ", ")
+		}
+		if test, ok := strings.CutPrefix(line, "Proof: "); ok {
+			b.Proof = test
+		}
+	}
+	return b
+}
