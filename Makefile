@@ -163,7 +163,7 @@ planted: ## plant bugs, one after the other, and demand that tests find each; PL
 	$(GO) run ./test/planted/overlay -out $(BUILD)/planted
 	$(GO) build -overlay $(BUILD)/planted/overlay.json ./...
 	$(GO) test -count=1 -overlay $(BUILD)/planted/overlay.json -run TestCrashSweepFindsPlantedBugs ./raftnode
-	$(GO) test -count=1 -timeout 60m -overlay $(BUILD)/planted/overlay.json -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
+	$(GO) test -count=1 -timeout 60m -tags invariants -overlay $(BUILD)/planted/overlay.json -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
 
 .PHONY: mutants
 mutants: ## change the product in 120 small ways, one at a time, and list those that no test notices (4 hours); MUTANTS_FLAGS

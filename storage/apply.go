@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 // Entry is one committed raft entry.
@@ -76,6 +77,11 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 			out.Entries = append(out.Entries, done)
 		}
 		sums = append(sums, w.sum.sum)
+	}
+	if invariants.Enabled {
+		if err := w.rows.verifyBytes(w.state.StoreBytes); err != nil {
+			return Outcome{}, s.fail(err)
+		}
 	}
 	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
 	s.writes.Add(1)
@@ -196,6 +202,7 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 	if failure := w.failure(err); failure != nil {
 		w.rows.rollback()
 		w.state = before
+		invariants.That(w.rows.mark() == 0, "a refused command left %d writes", w.rows.mark())
 		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
 	}
 	if err != nil {
@@ -203,6 +210,11 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 	}
 	if err := c.finish(); err != nil {
 		return nil, err
+	}
+	if invariants.Enabled {
+		if err := c.verify(before); err != nil {
+			return nil, err
+		}
 	}
 	result.Revision = w.state.Revision
 	result.Changed = len(c.events) > 0

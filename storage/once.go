@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 const (
@@ -103,6 +104,11 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 	result, err := recallRow(c.rows, m.row(), m.digest)
 	if err != nil || result != nil {
 		return result, err
+	}
+	if invariants.Enabled {
+		if err = verifyWindow(c.rows, m.session, head); err != nil {
+			return nil, err
+		}
 	}
 	r, err := c.sessionRecord(m.session)
 	if err != nil {

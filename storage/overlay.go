@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/google/btree"
+
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 // overlayDegree is the width of the overlay's tree.
@@ -77,6 +79,9 @@ func (o *overlay) lookUp(row []byte) ([]byte, bool, error) {
 // getOnDisk returns the value of a row as the last commit left it.
 func (o *overlay) getOnDisk(row []byte) ([]byte, bool, error) {
 	if value, known := o.hot.get(row); known {
+		if invariants.Enabled {
+			return value, value != nil, o.verifyHot(row, value)
+		}
 		return value, value != nil, nil
 	}
 	value, found, err := getRow(o.disk, row)

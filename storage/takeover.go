@@ -53,6 +53,7 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 			return nil, err
 		}
 	}
+	c.touched, c.isTouched = nil, nil // Every hold was replaced by its like, so nothing came free for those who wait.
 	return &storev1.TakeOverSessionResult{Epoch: r.GetEpoch()}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -77,6 +78,10 @@ func (a *Applier) Apply(work []*raftpb.Message) (Applied, error) {
 	}
 	if len(batch) == 0 {
 		return done, nil
+	}
+	for i, e := range batch {
+		invariants.That(i == 0 || e.Index == batch[i-1].Index+1 && e.Term >= batch[i-1].Term,
+			"entry %d of term %d follows %d of term %d", e.Index, e.Term, batch[max(i-1, 0)].Index, batch[max(i-1, 0)].Term)
 	}
 	outcome, err := a.o.State().Apply(batch)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
+
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 // Config is what Core is made from. Fields without a stated default are required.
@@ -193,8 +195,12 @@ func (c *Core) ready(fx *Effects) {
 // observe reports a change of term, leader or role.
 func (c *Core) observe(fx *Effects) {
 	st := c.rn.BasicStatus()
+	invariants.That(st.HardState.GetCommit() >= c.commit, "the commit index fell from %d to %d", c.commit, st.HardState.GetCommit())
 	c.commit = st.HardState.GetCommit()
 	now := leadershipOf(st)
+	invariants.That(now.Term >= c.lead.Term, "the term fell from %d to %d", c.lead.Term, now.Term)
+	invariants.That(now.Term > c.lead.Term || now.Role != RoleLeader || c.lead.Leader == 0 || c.lead.Leader == c.cfg.ID,
+		"in term %d member %d leads, and before it was %d", now.Term, c.cfg.ID, c.lead.Leader)
 	if now == c.lead {
 		return
 	}
@@ -305,6 +311,8 @@ func (e Receive) step(c *Core, _ *Effects) {
 func (e AppendDone) step(c *Core, _ *Effects) {
 	c.appends -= e.Done.Entries
 	c.writes.ended(e.Done)
+	invariants.That(c.appends >= 0 && c.writes.waiting >= 0 && c.writes.installs >= 0,
+		"more was written than was to be: %d appends, %d writes, %d installations are left", c.appends, c.writes.waiting, c.writes.installs)
 	c.tried = nil
 	for _, m := range e.Done.Responses {
 		// An installed snapshot is applied: reads up to its index need not wait for the entries behind it.
@@ -318,8 +326,10 @@ func (e ApplyDone) step(c *Core, fx *Effects) {
 	for _, m := range e.Done.Responses {
 		_ = c.rn.Step(m)
 	}
+	invariants.That(e.Done.Index <= c.commit, "index %d was applied, committed is %d", e.Done.Index, c.commit)
 	c.applied = max(c.applied, e.Done.Index)
 	c.applies.ended(e.Done)
+	invariants.That(c.applies.waiting >= 0, "more was applied than was to be: %d", c.applies.waiting)
 	c.tried = nil
 	c.forgetChanges()
 	if c.lead.Role == RoleLeader && e.Done.Term == c.lead.Term && !c.started {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"go.etcd.io/raft/v3"
+
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 // reads batches requests for proof. One round is in flight; what arrives meanwhile waits for the next, because a round
@@ -54,6 +56,8 @@ func (r *reads) confirm(c *Core, rs raft.ReadState) {
 	if st.SoftState.RaftState == raft.StateLeader && st.HardState.GetTerm() == r.term {
 		done.term = r.term
 	}
+	invariants.That(len(r.confirmed) == 0 || r.confirmed[len(r.confirmed)-1].index <= done.index, "a later read is proven for an earlier index")
+	invariants.That(done.index <= st.HardState.GetCommit() || done.term == 0, "a leader proved index %d, committed is %d", done.index, st.HardState.GetCommit())
 	r.confirmed = append(r.confirmed, done)
 	r.round = nil
 	r.asked = false
@@ -110,6 +114,7 @@ func (r *reads) finish(c *Core, fx *Effects) {
 		}
 		for _, rd := range done.reads {
 			out := ReadDone{Handle: rd.Handle, Index: done.index, Term: done.term}
+			invariants.That(late || out.Index <= c.applied, "a read sees index %d, applied is %d", out.Index, c.applied)
 			switch {
 			case late:
 				// Nothing is applied before it is written. Who waits had better ask another member.

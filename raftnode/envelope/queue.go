@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -54,6 +55,7 @@ func (p *Proposal) Result() (*storev1.Result, error) { return p.result, p.err }
 func (p *Proposal) Cancel() bool { return p.state.CompareAndSwap(queued, cancelled) }
 
 func (p *Proposal) finish(result *storev1.Result, err error) {
+	invariants.That((result == nil) != (err == nil), "a proposal ends with a result and an error, or with neither")
 	p.result, p.err = result, err
 	close(p.done)
 }
@@ -142,6 +144,7 @@ func (q *Queue) seal(g *group, dst []core.Proposal) []core.Proposal {
 	}
 	seq := q.next
 	q.next++
+	invariants.That(q.groups[seq] == nil && len(g.members) > 0, "envelope %d is there already, or empty", seq)
 	q.groups[seq] = g
 	return append(dst, core.Proposal{Sequence: seq, Data: appendEnvelope(q.proposer, seq, g)})
 }
@@ -173,7 +176,8 @@ func appendEnvelope(proposer, sequence uint64, g *group) []byte {
 // release gives back the room of commands. The caller holds mu.
 func (q *Queue) release(bytes, count int) {
 	q.bytes -= bytes
-	q.pending.Add(-int64(count))
+	left := q.pending.Add(-int64(count))
+	invariants.That(q.bytes >= 0 && left >= 0, "more commands left the queue than came: %d bytes, %d commands are left", q.bytes, left)
 }
 
 // remove forgets a group and returns it; nil when nobody waits.

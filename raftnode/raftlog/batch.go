@@ -5,6 +5,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	raftpb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 // Batch gathers writes that reach the disk together. One goroutine fills and commits it; afterwards it is used up.
@@ -122,6 +124,10 @@ func (b *Batch) Commit(sync bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b.hs != nil {
+		invariants.That(b.hs.GetTerm() >= l.hs.GetTerm(), "the term on disk falls from %d to %d", l.hs.GetTerm(), b.hs.GetTerm())
+		invariants.That(b.hs.GetTerm() > l.hs.GetTerm() || l.hs.GetVote() == 0 || b.hs.GetVote() == l.hs.GetVote(),
+			"in term %d the vote on disk goes from %d to %d", b.hs.GetTerm(), l.hs.GetVote(), b.hs.GetVote())
+		invariants.That(b.hs.GetCommit() >= l.hs.GetCommit(), "the commit index on disk falls from %d to %d", l.hs.GetCommit(), b.hs.GetCommit())
 		l.hs = b.hs
 	}
 	if b.reset != nil {
@@ -132,6 +138,7 @@ func (b *Batch) Commit(sync bool) error {
 	for _, ents := range b.staged {
 		l.remember(ents)
 	}
+	invariants.That(l.last >= l.truncated.Index, "the log ends at %d, before it begins at %d", l.last, l.truncated.Index)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package expiry
 import (
 	"time"
 
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -181,6 +182,7 @@ func (t *table) unmark(r *Renewal) {
 // unmark takes the mark off; the shard is locked.
 func (r *Renewal) unmark() {
 	if r.marked {
+		invariants.That(r.Ref.e.waiting > 0, "more renewals of a session were settled than were received")
 		r.Ref.e.waiting--
 		r.marked = false
 	}
@@ -210,6 +212,8 @@ func (t *table) settle(r *Renewal) {
 		r.unmark()
 		e.deadline = max(e.deadline, r.received+e.ttl())
 		e.renewed = max(e.renewed, r.at)
+		invariants.That(e.deadline >= r.received+e.ttl(), "a renewed session ends before its TTL has run")
+		invariants.That(!e.expiring && e.live, "a session that is ending was renewed")
 		r.TTL = e.ttl()
 		r.Verdict = Renewed
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -167,6 +168,7 @@ func (t *table) begin(s session, now time.Duration) bool {
 		e.setSecret(s.secret)
 	}
 	e.deadline = now + e.ttl()
+	invariants.That(e.waiting == 0 && !e.expiring, "a new session has renewals that wait, or is ending")
 	sh.byID[s.id] = e
 	if s.ttlMs > 0 {
 		t.fresh.put(Ref{e: e, gen: gen, tag: tag})
@@ -208,6 +210,7 @@ func (t *table) end(id storage.SessionID) ended {
 		return ended{}
 	}
 	out := ended{known: true, ttlMs: e.ttlMs, expiring: e.expiring, waited: e.waiting > 0, deadline: e.deadline}
+	invariants.That(e.live && e.id == id, "the timers keep a session under the name of another")
 	delete(sh.byID, id)
 	delete(sh.attached, id)
 	*e = entry{gen: e.gen + 1}
@@ -252,6 +255,7 @@ func (t *table) judge(r Ref, now time.Duration, claim bool) (fate, time.Duration
 	case r.e.waiting > 0 && now < r.e.deadline+heldMax:
 		return fateHeld, r.e.deadline
 	}
+	invariants.That(r.e.ttlMs > 0, "a session without TTL is due")
 	if claim {
 		r.e.expiring = true
 	}

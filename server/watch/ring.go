@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 const (
@@ -84,8 +85,14 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 	case before > r.revision:
 		r.skip(before)
 	}
+	invariants.That(revision >= r.revision || r.head == r.tail, "revision %d is published after %d", revision, r.revision)
 	r.revision = revision
-	for _, e := range events {
+	for i, e := range events {
+		invariants.That(e.GetRevision() <= revision, "an event of revision %d is published with revision %d", e.GetRevision(), revision)
+		if i > 0 {
+			invariants.That((Position{Revision: events[i-1].GetRevision(), Index: events[i-1].GetIndex()}).before(e),
+				"event %d of revision %d follows %d of %d", e.GetIndex(), e.GetRevision(), events[i-1].GetIndex(), events[i-1].GetRevision())
+		}
 		if r.head-r.tail == uint64(len(r.events)) {
 			r.grow()
 		}
@@ -97,6 +104,7 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 	for r.bytes > r.bytesMax || int(r.head-r.tail) > r.eventsMax {
 		oldest := r.at(r.tail)
 		r.bytes -= oldest.bytes
+		invariants.That(r.bytes >= 0 && r.tail < r.head, "the ring of events has %d bytes in %d events", r.bytes, r.head-r.tail)
 		r.base = oldest.event.GetRevision()
 		*oldest = slot{}
 		r.tail++

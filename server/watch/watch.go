@@ -7,6 +7,7 @@ import (
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -171,6 +172,11 @@ func (w *watcher) take(events []*storev1.Event, p part) Batch {
 		}
 	}
 	b.Events = w.unseen(events)
+	if n := len(b.Events); n > 0 {
+		invariants.That(w.after.before(b.Events[0]), "a watch delivers revision %d again", b.Events[0].GetRevision())
+		invariants.That(b.Events[n-1].GetRevision() <= b.Through, "a watch delivers revision %d, and says that it is at %d",
+			b.Events[n-1].GetRevision(), b.Through)
+	}
 	if p.round != nil && len(b.Events) == len(p.slots) {
 		b.Shared = w.group.sharedOf(p.round)
 	}

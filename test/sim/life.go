@@ -8,6 +8,7 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/server/expiry"
@@ -189,7 +190,11 @@ func (r *life) turn() {
 
 // failed ends a member whose raft panicked: it found its state impossible.
 func (r *life) failed() {
-	if p := recover(); p != nil {
+	p := recover()
+	if broken, ok := p.(invariants.Broken); ok {
+		panic(broken)
+	}
+	if p != nil {
 		r.w.violated("raft", "member %d: %v", r.m.id, p)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/test/check"
 )
@@ -59,11 +60,27 @@ func Run(p *Plan, log io.Writer) *Result {
 		w.after(ms(f.AtMs), func() { w.inject(f) })
 	}
 	w.after(ms(p.FaultsMs)*2/3, w.backUp)
-	w.runUntil(ms(p.FaultsMs))
-	w.heal()
-	w.progress()
-	w.silence()
+	w.guarded(func() {
+		w.runUntil(ms(p.FaultsMs))
+		w.heal()
+		w.progress()
+		w.silence()
+	})
 	return w.result()
+}
+
+// guarded does what the run consists of, and ends it where an invariant of the product is broken.
+func (w *World) guarded(do func()) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case invariants.Broken:
+			w.violated("invariants", "%s", string(p))
+		default:
+			panic(p)
+		}
+	}()
+	do()
 }
 
 // populate makes members and clients.

@@ -1,0 +1,242 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
+)
+
+// verifiedMax is the largest number of rows of one lock, session or window that an invariant counts.
+const verifiedMax = 64
+
+// verify checks what must hold after a command that was not refused. It is called only where invariants are enabled.
+func (c *command) verify(before Applied) error {
+	verifyCounts(before, c.state)
+	for i, e := range c.events {
+		invariants.That(e.GetIndex() == uint32(i) && e.GetCount() == uint32(len(c.events)),
+			"event %d of %d says that it is event %d of %d", i, len(c.events), e.GetIndex(), e.GetCount())
+		invariants.That(e.GetRevision() == before.Revision+1,
+			"an event has revision %d, the one before was %d", e.GetRevision(), before.Revision)
+	}
+	invariants.That(len(c.touched) == 0, "%d locks have waiters that were not looked at", len(c.touched))
+	seen := map[name]bool{}
+	for _, e := range c.events {
+		if g := e.GetLockGranted(); g != nil {
+			invariants.That(g.GetPlace() < e.GetRevision(), "place %d is granted in revision %d", g.GetPlace(), e.GetRevision())
+		}
+		key, ok := lockSubject(e)
+		n := name{ns: e.GetNamespaceId(), key: key}
+		if !ok || seen[n] || len(seen) >= verifiedMax {
+			continue
+		}
+		seen[n] = true
+		if err := verifyLock(c.rows, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyCounts checks the account of the state after a command against the one before.
+func verifyCounts(before, now Applied) {
+	for what, n := range map[string]uint64{
+		"live sessions": now.Sessions, "keys": now.Keys, "bytes of live keys": now.LiveBytes, "bytes of history": now.HistoryBytes,
+		"bytes of ended request windows": now.TombstoneBytes, "bytes of idempotency keys": now.KeyedBytes,
+		"locks with grants left": now.GrantsLeft,
+	} {
+		invariants.That(n < 1<<63, "the number of %s fell below zero: %d", what, int64(n))
+	}
+	invariants.That(now.Revision == before.Revision || now.Revision == before.Revision+1,
+		"one command moved the revision from %d to %d", before.Revision, now.Revision)
+	invariants.That(now.CompactedRevision >= before.CompactedRevision && now.CompactedRevision <= now.Revision,
+		"compacted up to %d, before %d, of revision %d", now.CompactedRevision, before.CompactedRevision, now.Revision)
+	invariants.That(now.TrimmedRevision >= before.TrimmedRevision && now.TrimmedRevision <= now.CompactedRevision,
+		"trimmed up to %d, before %d, compacted up to %d", now.TrimmedRevision, before.TrimmedRevision, now.CompactedRevision)
+	invariants.That(now.EndedSessions >= before.EndedSessions, "ended sessions went from %d to %d", before.EndedSessions, now.EndedSessions)
+	invariants.That(now.EndedForgotten >= before.EndedForgotten && now.EndedForgotten <= now.EndedSessions,
+		"%d of %d ended sessions are forgotten, before %d", now.EndedForgotten, now.EndedSessions, before.EndedForgotten)
+	invariants.That(now.KeyedForgotten >= before.KeyedForgotten && now.KeyedForgotten <= now.KeyedRequests,
+		"%d of %d idempotency keys are forgotten, before %d", now.KeyedForgotten, now.KeyedRequests, before.KeyedForgotten)
+	invariants.That(now.ClusterVersion >= before.ClusterVersion, "the cluster version fell from %d to %d", before.ClusterVersion, now.ClusterVersion)
+	invariants.That(now.ClusterID == before.ClusterID && now.HistoryID == before.HistoryID, "a command changed the names of the cluster")
+}
+
+// verifyLock checks a lock's head against the rows that it counts.
+func verifyLock(rows rowReader, n name) error {
+	head, err := lockHead(rows, n)
+	if err != nil || head == nil {
+		return err
+	}
+	if head.GetHolders()+head.GetDelayed()+head.GetWaiters() > verifiedMax {
+		return nil
+	}
+	if err = verifyHolds(rows, n, head); err != nil {
+		return err
+	}
+	if err = verifyPlaces(rows, n, head); err != nil {
+		return err
+	}
+	invariants.That(isIdle(head) == (head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED),
+		"the lock %q has mode %v, %d holders, %d delayed, %d waiters",
+		n.key, head.GetMode(), head.GetHolders(), head.GetDelayed(), head.GetWaiters())
+	if head.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+		invariants.That(head.GetHolders() <= 1, "%d sessions hold %q, which is EXCLUSIVE", head.GetHolders(), n.key)
+	}
+	if head.GetMode() == storev1.LockMode_LOCK_MODE_SEMAPHORE {
+		invariants.That(head.GetPermitsHeld()+head.GetPermitsDelayed() <= head.GetLimit(),
+			"%d and %d permits of %q are taken, the limit is %d", head.GetPermitsHeld(), head.GetPermitsDelayed(), n.key, head.GetLimit())
+	}
+	return nil
+}
+
+// verifyHolds counts the holds of a lock, valid and delayed.
+func verifyHolds(rows rowReader, n name, head *storev1.LockHead) (err error) {
+	var holders, delayed, permits, permitsDelayed, exclusive uint32
+	var last, token uint64
+	scanErr := scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
+		invariants.That(h.GetLockIndex() > last && h.GetLockIndex() <= head.GetLockIndex(),
+			"hold %d of %q follows %d, the newest is %d", h.GetLockIndex(), n.key, last, head.GetLockIndex())
+		invariants.That(h.GetFencingToken() >= token, "fencing token %d of %q follows %d", h.GetFencingToken(), n.key, token)
+		last, token = h.GetLockIndex(), h.GetFencingToken()
+		_, hasDelay, getErr := rows.get(numberedRow(rowDelay, n, h.GetLockIndex()))
+		owner, owned, ownerErr := rows.get(ownerRow(SessionID(h.GetSessionId()), objectHold, n, h.GetOwner()))
+		_, lives, sessionErr := rows.get(sessionRow(rowSession, SessionID(h.GetSessionId())))
+		for _, e := range []error{getErr, ownerErr, sessionErr} {
+			if e != nil {
+				err = e
+				return false
+			}
+		}
+		invariants.That(hasDelay == h.GetDelayed(), "hold %d of %q is delayed %v, its delay is there %v",
+			h.GetLockIndex(), n.key, h.GetDelayed(), hasDelay)
+		if h.GetDelayed() {
+			delayed++
+			permitsDelayed += h.GetPermits()
+			return true
+		}
+		holders++
+		permits += h.GetPermits()
+		invariants.That(owned && len(owner) == 8 && binary.BigEndian.Uint64(owner) == h.GetLockIndex(),
+			"hold %d of %q is not among the objects of its session", h.GetLockIndex(), n.key)
+		invariants.That(lives, "hold %d of %q is of a session that does not live", h.GetLockIndex(), n.key)
+		if h.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
+			exclusive++
+			invariants.That(string(head.GetExclusiveSessionId()) == string(h.GetSessionId()),
+				"the head of %q does not name its EXCLUSIVE holder", n.key)
+		}
+		return true
+	})
+	if err == nil {
+		err = scanErr
+	}
+	if err != nil {
+		return err
+	}
+	invariants.That(holders == head.GetHolders() && delayed == head.GetDelayed(),
+		"%q has %d holds and %d delayed ones, its head counts %d and %d", n.key, holders, delayed, head.GetHolders(), head.GetDelayed())
+	invariants.That(permits == head.GetPermitsHeld() && permitsDelayed == head.GetPermitsDelayed(),
+		"%q has %d permits held and %d delayed, its head counts %d and %d",
+		n.key, permits, permitsDelayed, head.GetPermitsHeld(), head.GetPermitsDelayed())
+	invariants.That(exclusive == 0 || holders == 1, "%q has %d holders, one of them EXCLUSIVE", n.key, holders)
+	return nil
+}
+
+// verifyPlaces counts the waiters of a lock.
+func verifyPlaces(rows rowReader, n name, head *storev1.LockHead) error {
+	from := nameRows(rowPlace, n)
+	waiters, last := uint32(0), uint64(0)
+	err := rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
+		_, number, ok := cutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, n.key)
+		}
+		p, err := decodeWaiter(value)
+		if err != nil {
+			return false, err
+		}
+		invariants.That(number > last, "place %d of %q follows %d", number, n.key, last)
+		waiters, last = waiters+1, number
+		id := SessionID(p.GetSessionId())
+		owner, owned, err := rows.get(ownerRow(id, objectPlace, n, p.GetOwner()))
+		if err != nil {
+			return false, err
+		}
+		invariants.That(owned && len(owner) == 8 && binary.BigEndian.Uint64(owner) == number,
+			"place %d of %q is not among the objects of its session", number, n.key)
+		_, waits, err := rows.get(numberedRow(rowWait, n, number))
+		if err != nil {
+			return false, err
+		}
+		invariants.That(waits == (p.GetWaitMs() > 0), "place %d of %q waits for %d ms, its timer is there %v", number, n.key, p.GetWaitMs(), waits)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	invariants.That(waiters == head.GetWaiters(), "%q has %d waiters, its head counts %d", n.key, waiters, head.GetWaiters())
+	return nil
+}
+
+// verifyWindow checks the head of a request window against the requests that it counts.
+func verifyWindow(rows rowReader, id SessionID, head *storev1.RequestWindowRecord) error {
+	if head == nil || head.GetRequests() > verifiedMax {
+		return nil
+	}
+	requests, size := uint32(0), uint64(0)
+	err := rows.scan(requestRow(id, head.GetEpoch(), 0), requestRow(id, head.GetEpoch()+1, 0), func(_, value []byte) (bool, error) {
+		requests++
+		size += uint64(len(value))
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	invariants.That(requests == head.GetRequests() && size == head.GetBytes(),
+		"a request window has %d requests of %d bytes, its head counts %d of %d", requests, size, head.GetRequests(), head.GetBytes())
+	return nil
+}
+
+// verifyBytes checks the bytes of an overlay against what its rows change on disk.
+func (o *overlay) verifyBytes(before uint64) error {
+	if o.tree.Len() > 16*verifiedMax {
+		return nil
+	}
+	bytes, err := before, error(nil)
+	o.tree.Ascend(func(p *pending) bool {
+		_, err = viewRow(o.disk, p.row, func(value []byte) error {
+			bytes -= uint64(len(p.row) + len(value))
+			return nil
+		})
+		bytes += p.size()
+		return err == nil
+	})
+	if err == nil {
+		invariants.That(bytes == o.bytes, "the rows are %d bytes, counted were %d", bytes, o.bytes)
+	}
+	return err
+}
+
+// verifyHot checks a row that is kept in memory against the disk.
+func (o *overlay) verifyHot(row []byte, known hotRow) error {
+	value, found, err := getRow(o.disk, row)
+	if err == nil {
+		invariants.That(found == (known != nil) && string(value) == string(known), "a row kept in memory differs from the disk: %q", row)
+	}
+	return err
+}
+
+// lockSubject returns the key of an event about a lock.
+func lockSubject(e *storev1.Event) (string, bool) {
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_LockQueued:
+		return kind.LockQueued.GetKey(), true
+	case *storev1.Event_LockGranted:
+		return kind.LockGranted.GetKey(), true
+	case *storev1.Event_LockDelayBegun:
+		return kind.LockDelayBegun.GetKey(), true
+	default:
+		return lockOf(e)
+	}
+}
