@@ -4,8 +4,8 @@
 // does the same in a package of this name.
 package invariants
 
-// Broken is what a broken invariant panics with: what it found.
-type Broken string
+// BrokenError is what a broken invariant panics with: what it found.
+type BrokenError string
 
 // Error says what was found.
-func (b Broken) Error() string { return "invariant broken: " + string(b) }
+func (b BrokenError) Error() string { return "invariant broken: " + string(b) }

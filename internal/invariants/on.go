@@ -11,6 +11,6 @@ const Enabled = true
 // Enabled.
 func That(ok bool, format string, args ...any) {
 	if !ok {
-		panic(Broken(fmt.Sprintf(format, args...)))
+		panic(BrokenError(fmt.Sprintf(format, args...)))
 	}
 }

@@ -191,7 +191,7 @@ func (r *life) turn() {
 // failed ends a member whose raft panicked: it found its state impossible.
 func (r *life) failed() {
 	p := recover()
-	if broken, ok := p.(invariants.Broken); ok {
+	if broken, ok := p.(invariants.BrokenError); ok {
 		panic(broken)
 	}
 	if p != nil {

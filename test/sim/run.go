@@ -74,7 +74,7 @@ func (w *World) guarded(do func()) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case invariants.Broken:
+		case invariants.BrokenError:
 			w.violated("invariants", "%s", string(p))
 		default:
 			panic(p)

@@ -11,6 +11,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -40,14 +41,14 @@ func init() { Plant(os.Getenv("TENURE_PLANTED")) }
 func main() {
 	out := flag.String("out", filepath.Join(".build", "planted"), "folder that gets the changed files and overlay.json; it is emptied first")
 	flag.Parse()
-	if err := write(*out); err != nil {
+	if err := write(context.Background(), *out); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
 // write makes the overlay.
-func write(out string) error {
+func write(ctx context.Context, out string) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func write(out string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	files, err := patch(root, work)
+	files, err := patch(ctx, root, work)
 	if err != nil {
 		return err
 	}
@@ -67,8 +68,8 @@ func write(out string) error {
 	}
 	replace := map[string]string{}
 	for _, file := range files {
-		code, err := os.ReadFile(filepath.Join(work, file)) //nolint:gosec // The path is made of a file of this checkout.
-		if err != nil {
+		var code []byte
+		if code, err = os.ReadFile(filepath.Join(work, file)); err != nil {
 			return err
 		}
 		if replace[filepath.Join(root, file)], err = keep(out, file, imported(code)); err != nil {
@@ -88,7 +89,7 @@ func write(out string) error {
 }
 
 // patch applies all patches to copies below work, and returns the files that they change.
-func patch(root, work string) (files []string, err error) {
+func patch(ctx context.Context, root, work string) (files []string, err error) {
 	patches, err := fs.Glob(planted.Patches, "patches/*.patch")
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func patch(root, work string) (files []string, err error) {
 			}
 			copied[file] = true
 			files = append(files, file)
-			code, err := os.ReadFile(filepath.Join(root, file)) //nolint:gosec // The path is named by a patch of this checkout.
+			code, err := os.ReadFile(filepath.Join(root, file))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -113,7 +114,7 @@ func patch(root, work string) (files []string, err error) {
 				return nil, err
 			}
 		}
-		apply := exec.Command("git", "apply", "--whitespace=nowarn", "-")
+		apply := exec.CommandContext(ctx, "git", "apply", "--whitespace=nowarn", "-")
 		apply.Dir, apply.Stdin = work, bytes.NewReader(text)
 		apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(work))
 		if said, err := apply.CombinedOutput(); err != nil {
@@ -152,5 +153,5 @@ func keep(dir, file string, data []byte) (string, error) {
 	if err = os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return "", err
 	}
-	return path, os.WriteFile(path, data, 0o600)
+	return path, os.WriteFile(path, data, 0o600) //nolint:gosec // The path is named by a patch of this checkout.
 }
