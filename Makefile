@@ -156,7 +156,7 @@ soak: build agents ## run the long tests, which `make test` cuts short (hours)
 
 .PHONY: sim
 sim: ## simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s, about 20 simulated hours (5 min)
-	$(GO) test -count=1 -timeout 30m -run 'TestSeeds|TestReplay' -v ./test/sim -seeds $(SIM_SEEDS)
+	$(GO) test -count=1 -timeout 30m -tags invariants -run 'TestSeeds|TestReplay' -v ./test/sim -seeds $(SIM_SEEDS)
 
 .PHONY: planted
 planted: ## plant bugs, one after the other, and demand that tests find each; PLANTED_TURN=N hunts 12 of them (7 min)

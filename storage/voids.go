@@ -126,14 +126,15 @@ func (v *voids) add(from, to []byte, index uint64) {
 	}
 }
 
-// join makes one void of [from, to) and all that overlap it or touch it.
+// join makes one void of [from, to) and all of its kind that overlap it or touch it. Voids of two kinds stay two: they are
+// counted by kind.
 func (v *voids) join(from, to []byte) {
-	if left := v.before(from); left != nil && bytes.Compare(left.to, from) >= 0 {
+	if left := v.before(from); left != nil && left.from[0] == from[0] && bytes.Compare(left.to, from) >= 0 {
 		from = left.from
 	}
 	var parts []*void
 	v.tree.AscendGreaterOrEqual(&void{from: from}, func(in *void) bool {
-		if bytes.Compare(in.from, to) > 0 {
+		if in.from[0] != from[0] || bytes.Compare(in.from, to) > 0 {
 			return false
 		}
 		parts = append(parts, in)
