@@ -35,15 +35,16 @@ func (s *Session) patience() time.Duration {
 func (s *Session) keepAlive(ctx context.Context, attach bool) {
 	pauses := &backoff.Backoff{}
 	for {
-		if !s.client.pool.Connected() {
+		l := s.client.pool.Current()
+		if l == nil {
 			s.linkDown()
-		}
-		l, err := s.client.pool.Get(ctx)
-		if err != nil {
-			return // Told to stop; the pool itself never gives up.
+			var err error
+			if l, err = s.client.pool.Get(ctx); err != nil {
+				return // Told to stop; the pool itself never gives up.
+			}
 		}
 		k := &keeper{session: s, link: l, attach: attach, good: pauses.Reset}
-		err = k.run(ctx)
+		err := k.run(ctx)
 		moved := errors.Is(err, errMoved)
 		if err != nil && ctx.Err() == nil && !moved && !errors.Is(err, errOver) {
 			l.Fail()

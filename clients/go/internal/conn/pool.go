@@ -144,11 +144,14 @@ func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
 	}
 }
 
-// Connected tells whether there is a link right now.
-func (p *Pool) Connected() bool {
+// Current returns the link that there is right now, or nil. Release it.
+func (p *Pool) Current() *Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.current != nil
+	if p.current != nil {
+		p.current.users++
+	}
+	return p.current
 }
 
 // Members returns the list of members as it is followed now, sorted, and the address of the one connected to, if any.
