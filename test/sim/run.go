@@ -75,6 +75,7 @@ func (w *World) guarded(do func()) {
 		switch p := recover().(type) {
 		case nil:
 		case invariants.BrokenError:
+			w.wrecked = true
 			w.violated("invariants", "%s", string(p))
 		default:
 			panic(p)
@@ -277,7 +278,12 @@ func (w *World) result() *Result {
 	return r
 }
 
+// closeAll ends all lives. Where an invariant broke, an iterator may stand open, which a store does not close above: that run
+// is left as it is.
 func (w *World) closeAll() {
+	if w.wrecked {
+		return
+	}
 	for _, m := range w.members {
 		if m.life != nil {
 			m.end()

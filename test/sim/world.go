@@ -33,9 +33,11 @@ type World struct {
 	floors Floors
 	broken []check.Violation // promises that were seen to be broken during the run
 	quiet  bool              // no more faults
-	silent bool              // clients have nothing more to ask
-	steps  uint64
-	backup *backup // nil until one was taken
+	// wrecked says that an invariant of the product broke: the run ended in the middle of something.
+	wrecked bool
+	silent  bool // clients have nothing more to ask
+	steps   uint64
+	backup  *backup // nil until one was taken
 
 	confIndex uint64 // applied index of the newest configuration that somebody looked at
 }
