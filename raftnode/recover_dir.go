@@ -195,7 +195,7 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 	r.NewClusterID, r.NewRevision = after.ClusterID, after.Revision
 	r.Keys, r.Sessions, r.LastWrite = after.Keys, after.Sessions, time.UnixMilli(after.WallTimeMs)
 	// From here on a restart finishes it, but for the directory's own identity.
-	if err = d.recordInstall(in, &raftpb.HardState{Term: new(in.ID.Term), Commit: new(in.ID.Index)}); err != nil {
+	if err = d.recordInstall(in, stateOfRecovered(in, hs)); err != nil {
 		return r, err
 	}
 	// One after the other: what is left undone has to be found by the next start.
@@ -206,6 +206,15 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 		}
 	}
 	return r, d.becomeCluster(after.ClusterID)
+}
+
+// stateOfRecovered is what raft goes on from where hs was what it had last. In the term of its vote it does not vote again.
+func stateOfRecovered(in raftlog.Install, hs *raftpb.HardState) *raftpb.HardState {
+	vote := uint64(0)
+	if in.ID.Term == hs.GetTerm() {
+		vote = hs.GetVote()
+	}
+	return &raftpb.HardState{Term: new(in.ID.Term), Vote: new(vote), Commit: new(in.ID.Index)}
 }
 
 // copyState copies the state machine and applies to the copy all that the log has. It takes the whole log: what this
