@@ -22,6 +22,7 @@ type wires struct {
 	mu    sync.Mutex // guards what follows
 	nodes map[uint64]*raftnode.Node
 	cut   uint64 // member whose messages are all lost; 0 is none
+	mute  uint64 // member whose messages to others are lost; 0 is none
 	lossy int    // one message in so many is lost; 0 is none
 	rng   *rand.Rand
 }
@@ -52,7 +53,7 @@ func (p port) Send(msgs []*raftpb.Message) {
 func (w *wires) route(from, to uint64) *raftnode.Node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut == from || w.cut == to || w.lossy > 0 && w.rng.IntN(w.lossy) == 0 {
+	if w.cut == from || w.cut == to || w.mute == from || w.lossy > 0 && w.rng.IntN(w.lossy) == 0 {
 		return nil
 	}
 	return w.nodes[to]
@@ -88,6 +89,12 @@ func (w *wires) setCut(id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = id
+}
+
+func (w *wires) setMute(id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mute = id
 }
 
 // Three members, the leader cut off again and again, messages lost: what was acknowledged is on all of them, what was

@@ -292,11 +292,18 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 	if err != nil {
 		return err
 	}
-	if err = n.checkSnapshot(message, manifest); err != nil {
+	err = n.checkSnapshot(message, manifest)
+	needed := !errors.Is(err, ErrSnapshotNotNeeded)
+	if needed && err != nil {
 		return err
 	}
 	if n.jumps.refuse(message.GetFrom(), max(message.GetTerm(), manifest.Term)) {
 		return fmt.Errorf("%w: of term %d", ErrSnapshotMismatch, message.GetTerm())
+	}
+	if !needed {
+		// The leader does not know how far this member is, or it would not offer it this. Raft answers with it.
+		n.mail.put(core.Receive{Message: message})
+		return err
 	}
 	r, err := n.beginReception(message, manifest, first.GetManifest())
 	if err != nil {

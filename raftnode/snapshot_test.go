@@ -125,6 +125,49 @@ func TestAMemberThatWasBrieflyAwayNeedsNoSnapshot(t *testing.T) {
 	})
 }
 
+// A leader that did not hear how far a member has come, and has cut its log there, offers a snapshot of what the member has. The
+// member says how far it is, and goes on with the log, though no newer snapshot is made.
+func TestAMemberIsFurtherThanItsLeaderBelieves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, func(_ uint64, o *raftnode.Options) { o.Snapshots.TailEntries = 1 })
+		f.begin(3)
+		f.put("before", "1")
+		f.agree(1, 2, 3)
+		leader := f.leader()
+		id := leader.Status().MemberID%3 + 1
+		believed := f.node(id).Status().LastIndex
+		f.w.setMute(id)
+		for i := range 60 {
+			f.put(fmt.Sprintf("k%d", i), strings.Repeat("v", 4<<10))
+		}
+		if err := leader.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		checkpoint := leader.Status().CheckpointIndex
+		f.put("behind", "1")
+		f.await("the member to apply what the snapshot has", func() bool {
+			return f.node(id).Store().Applied().Index >= checkpoint
+		})
+		leader.ReportUnreachable(id)
+		synctest.Wait()
+		f.await("a log that begins behind what the leader believes", func() bool {
+			raftnode.CutLog(t, leader)
+			return leader.Status().FirstIndex > believed+1
+		})
+		if f.leader() != leader || leader.Status().CheckpointIndex != checkpoint {
+			t.Fatal("another leader, or another checkpoint")
+		}
+		f.w.setMute(0)
+		f.put("after", "1")
+		f.agree(1, 2, 3)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.streams == 0 {
+			t.Error("no snapshot was offered")
+		}
+	})
+}
+
 // A reader that was opened before a snapshot came reads on from the state that was replaced.
 func TestReadersOutliveAnInstallation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -116,7 +116,12 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 	c, manifest := cloneMessage(m), held.Manifest
 	from, incarnation := r.m.id, r.incarnation
 	w.after(w.net.delay()+between(w.net.dice, 5*time.Millisecond, 300*time.Millisecond), func() {
-		if w.net.lost(from, peer) || !to.up() || manifest.Index <= to.life.store.Applied().Index {
+		if w.net.lost(from, peer) || !to.up() {
+			report(false)
+			return
+		}
+		if manifest.Index <= to.life.store.Applied().Index {
+			to.receive(from, incarnation, c) // Raft answers how far the member is.
 			report(false)
 			return
 		}
