@@ -22,6 +22,7 @@ func (r *rig) compact() (more bool) {
 // TestCompactionCopiesNoValues forgets events with large values, ten times. The store may allocate besides, in the background; so
 // the fewest bytes of the ten count.
 func TestCompactionCopiesNoValues(t *testing.T) {
+	measuresMemory(t)
 	const events, valueBytes, bytesMax = 8, 512 << 10, 1 << 20
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
 	value := strings.Repeat("v", valueBytes)

@@ -15,6 +15,7 @@ import (
 // TestDeletesCopyNoValues deletes keys with large values in every way there is, ten times each. The store may allocate besides,
 // in the background; so the fewest bytes of the ten count.
 func TestDeletesCopyNoValues(t *testing.T) {
+	measuresMemory(t)
 	const (
 		keys       = 8
 		valueBytes = 512 << 10
@@ -78,6 +79,7 @@ func TestDeletesCopyNoValues(t *testing.T) {
 // TestLeavingAQueueCopiesNoValues ends sessions that wait with large values for their grant to write. The fewest bytes of ten
 // count.
 func TestLeavingAQueueCopiesNoValues(t *testing.T) {
+	measuresMemory(t)
 	const places, valueBytes, bytesMax = 8, 512 << 10, 1 << 20
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
 	r.sessions(0, 11)
@@ -106,6 +108,7 @@ func TestLeavingAQueueCopiesNoValues(t *testing.T) {
 
 // TestGuardsCopyNoValues demands properties of keys with large values. The fewest bytes of ten runs count.
 func TestGuardsCopyNoValues(t *testing.T) {
+	measuresMemory(t)
 	const keys, valueBytes, bytesMax = 8, 512 << 10, 1 << 20
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
 	put := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "small"}}}
@@ -123,6 +126,14 @@ func TestGuardsCopyNoValues(t *testing.T) {
 	if fewest > bytesMax {
 		t.Errorf("allocated %d bytes for guards of %d keys, want at most %d: their values have %d",
 			fewest, keys, bytesMax, keys*valueBytes)
+	}
+}
+
+// measuresMemory skips a test where what is allocated says nothing of the product.
+func measuresMemory(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("runs without the race detector, for which Pebble keeps a stack for each file that it opens")
 	}
 }
 
