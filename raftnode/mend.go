@@ -3,7 +3,6 @@ package raftnode
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -167,8 +166,7 @@ func (g *mending) alarm() []Alarm {
 func (g *mending) filter(events []core.Event) []core.Event {
 	m := g.state.Load()
 	if m == nil {
-		g.compare(events)
-		return events
+		return g.compare(events)
 	}
 	if !g.behind(m) {
 		return events
@@ -195,9 +193,9 @@ func (g *mending) filter(events []core.Event) []core.Event {
 }
 
 // compare stops a member whose leader has another log than there is. What is known to be committed is in every leader's log,
-// so either this disk lost writes, or those of a majority did.
-func (g *mending) compare(events []core.Event) {
-	for _, ev := range events {
+// so either this disk lost writes, or those of a majority did. It returns what may be believed.
+func (g *mending) compare(events []core.Event) []core.Event {
+	for i, ev := range events {
 		e, ok := ev.(core.Receive)
 		// An older term's message may come late, of a time before the log was overwritten.
 		if !ok || e.Message.GetTerm() < g.n.core.Leadership().Term {
@@ -205,24 +203,13 @@ func (g *mending) compare(events []core.Event) {
 		}
 		switch e.Message.GetType() {
 		case raftpb.MsgHeartbeat:
-			g.compareEnd(e.Message)
+			events[i] = core.Receive{Message: g.n.doubts.hear(e.Message)}
 		case raftpb.MsgApp:
 			g.compareEntries(e.Message)
 		default:
 		}
 	}
-}
-
-// compareEnd stops a member whose leader knows more of its log than there is. Started again it mends.
-func (g *mending) compareEnd(m *raftpb.Message) {
-	last, err := g.n.rlog.LastIndex()
-	if err != nil || m.GetCommit() <= last {
-		return
-	}
-	// The next start may find nobody who tells it. This is the last thing that the loop does, so it may wait for the disk.
-	err = g.remember(mend{Index: m.GetCommit(), Term: m.GetTerm()})
-	g.n.fail(errors.Join(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed: start the "+
-		"member again, and it mends", ErrLogLostTail, last, m.GetCommit()), err))
+	return events
 }
 
 // compareEntries stops a member whose leader has other entries where this one has applied what was committed. Raft would

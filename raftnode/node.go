@@ -54,6 +54,7 @@ type Node struct {
 	witnesses *witnesses
 	jumps     *termJumps
 	mending   *mending
+	doubts    *doubts
 	wire      *wire         // nil without peers
 	seeded    chan struct{} // closed when there is a state
 	seed      func()        // closes it
@@ -192,7 +193,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	n.couriers = newCouriers(n)
 	n.health = newHealth(n)
 	n.tasks = newLeaderTasks(n)
-	n.witnesses, n.roster, n.mending, n.wire = newWitnesses(), newRoster(n), newMending(n), w
+	n.witnesses, n.roster, n.mending, n.doubts, n.wire = newWitnesses(), newRoster(n), newMending(n), newDoubts(n), w
 	n.jumps = &termJumps{n: n}
 	if w != nil {
 		n.o.Transport = w
@@ -300,6 +301,7 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.health.compare(runCtx) })
 	others.Go(func() { n.roster.run(runCtx) })
 	others.Go(func() { n.mending.run(runCtx) })
+	others.Go(func() { n.doubts.run(runCtx) })
 
 	n.loop(runCtx)
 

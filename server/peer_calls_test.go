@@ -118,7 +118,7 @@ func TestRelayedCommandsThatTheLeaderDoesNotKnow(t *testing.T) {
 }
 
 // heartbeat sends a heartbeat on a stream to the leader, and returns how that answered.
-func (p peerCaller) heartbeat(ctx context.Context, t *testing.T, term uint64) error {
+func (p peerCaller) heartbeat(ctx context.Context, t *testing.T, term, commit uint64) error {
 	t.Helper()
 	md, _ := metadata.FromOutgoingContext(ctx)
 	id := func(key string) uint64 {
@@ -128,11 +128,12 @@ func (p peerCaller) heartbeat(ctx context.Context, t *testing.T, term uint64) er
 		}
 		return n
 	}
-	// A raftpb.Message: type (8 is a heartbeat), to, from, term.
+	// A raftpb.Message: type (8 is a heartbeat), to, from, term, and commit.
 	var raw []byte
 	for i, value := range []uint64{8, id("tenure-peer-to"), id("tenure-peer-from"), term} {
 		raw = protowire.AppendVarint(protowire.AppendTag(raw, protowire.Number(i+1), protowire.VarintType), value)
 	}
+	raw = protowire.AppendVarint(protowire.AppendTag(raw, 8, protowire.VarintType), commit)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	stream, err := peerv1.NewPeerServiceClient(p.conn).Exchange(ctx)
@@ -156,12 +157,12 @@ func TestForgedTermsMoveNobody(t *testing.T) {
 	known, _ := metadata.FromOutgoingContext(p.ctx)
 	stranger := known.Copy()
 	stranger.Set("tenure-peer-from", "deadbeef")
-	err := p.heartbeat(metadata.NewOutgoingContext(t.Context(), stranger), t, 1<<62)
+	err := p.heartbeat(metadata.NewOutgoingContext(t.Context(), stranger), t, 1<<62, 0)
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("heartbeat of an unknown member: got %v, want Unavailable", err)
 	}
 	for _, term := range []uint64{1 << 62, 1<<64 - 1} {
-		if err = p.heartbeat(p.ctx, t, term); err != nil {
+		if err = p.heartbeat(p.ctx, t, term, 0); err != nil {
 			t.Errorf("heartbeat of a known member: %v", err)
 		}
 	}
@@ -184,6 +185,40 @@ func TestForgedTermsMoveNobody(t *testing.T) {
 		got, err := m.getSoon(t, "k")
 		if err != nil || got.GetHeader().GetTerm() > 1<<32 {
 			t.Errorf("member %d: got %v, %v; want an answer in an early term", i+1, got, err)
+		}
+	}
+}
+
+// TestAForgedHeartbeatStopsNobody sends heartbeats as a known member, which promise entries that nobody has.
+func TestAForgedHeartbeatStopsNobody(t *testing.T) {
+	c := startCluster(t, 3)
+	put := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k", Value: []byte("v")}}}
+	if _, err := c.propose(t, put); err != nil {
+		t.Fatalf("put: %v", err)
+	}
+	for range 3 {
+		p := c.asFollower(t)
+		got, err := p.leader.getSoon(t, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, commit := range []uint64{1 << 62, 1<<64 - 1} {
+			if err = p.heartbeat(p.ctx, t, got.GetHeader().GetTerm(), commit); err != nil {
+				t.Errorf("heartbeat of a known member: %v", err)
+			}
+		}
+		if _, err := c.propose(t, put); err != nil {
+			t.Fatalf("put: %v", err)
+		}
+	}
+	for i, m := range c.members {
+		got, err := m.getSoon(t, "k")
+		if err != nil || string(got.GetKv().GetValue()) != "v" {
+			t.Errorf("member %d: got %v, %v; want v", i+1, got, err)
+		}
+		st, err := m.GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+		if err != nil || len(st.GetProblems()) != 0 {
+			t.Errorf("member %d: got problems %v, %v; want none", i+1, st.GetProblems(), err)
 		}
 	}
 }

@@ -1,0 +1,86 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+)
+
+// doubts checks heartbeats that promise this member more than its log holds. Either its disk lost what it has acknowledged,
+// and the leader says the same to whoever asks; or somebody else has sent the heartbeat. So the others are asked first: a
+// heartbeat alone stops nobody.
+type doubts struct {
+	n    *Node
+	told chan uint64 // 1 slot: the commit index of such a heartbeat
+}
+
+func newDoubts(n *Node) *doubts { return &doubts{n: n, told: make(chan uint64, 1)} }
+
+// hear returns what may be believed of a heartbeat: no more than the log holds. It runs on the loop.
+func (d *doubts) hear(m *raftpb.Message) *raftpb.Message {
+	last, err := d.n.rlog.LastIndex()
+	if err != nil || m.GetCommit() <= last {
+		return m
+	}
+	if d.n.wire == nil { // There is nobody to ask.
+		d.stop(mend{Index: m.GetCommit(), Term: m.GetTerm()}, last)
+		return m
+	}
+	select {
+	case d.told <- m.GetCommit():
+	default: // One question answers for all.
+	}
+	return clamp(m, last)
+}
+
+// run asks the other members, at most once in an election timeout.
+func (d *doubts) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case commit := <-d.told:
+			d.check(ctx, commit)
+		}
+		wait := time.NewTimer(d.n.o.electionTimeout())
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+	}
+}
+
+// check stops this member if another one knows that it has acknowledged more than its log holds. Started again it mends.
+func (d *doubts) check(ctx context.Context, commit uint64) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	found := mend{}
+	for _, w := range d.n.askWitnesses(ctx) {
+		if !farAhead(d.n.rlog.HardState().GetTerm(), w.GetTerm()) {
+			found = found.and(mend{Index: w.GetIndex(), IndexTerm: w.GetIndexTerm(), Term: w.GetTerm()})
+		}
+	}
+	last, err := d.n.rlog.LastIndex()
+	if err != nil {
+		return
+	}
+	if found.lacking(d.n.rlog) {
+		d.stop(found, last)
+		return
+	}
+	d.n.log.Warn("a heartbeat named entries that this member does not have, and no member knows that it acknowledged them; "+
+		"it is not believed", zap.Uint64("named_index", commit), zap.Uint64("last_index", last))
+}
+
+// stop ends this member, whose disk lost what it has acknowledged. The next start may find nobody who tells it.
+func (d *doubts) stop(lost mend, last uint64) {
+	err := d.n.mending.remember(lost)
+	d.n.fail(errors.Join(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed: start the "+
+		"member again, and it mends", ErrLogLostTail, last, lost.Index), err))
+}
