@@ -323,7 +323,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.hub.Publish(o)
 	r.hints.publish(o.Events)
 	r.arrivals.publish()
-	r.compaction.Publish(o.Applied)
+	r.compaction.Publish(o)
 }
 
 // makeServices makes what answers calls.

@@ -46,6 +46,7 @@ func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	}
 	c.rows.set([]byte{rowLimits}, value)
 	c.limits = nil
+	c.limitsChanged = true
 	after, err := c.effectiveLimits()
 	if err != nil || after.GetHoldersMax() <= before.GetHoldersMax() {
 		return &storev1.Result{}, err

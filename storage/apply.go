@@ -29,6 +29,8 @@ type Outcome struct {
 	Applied Applied
 	// MembersChanged says that Reader.Members or Reader.RemovedMembers may return something else than before.
 	MembersChanged bool
+	// LimitsChanged says that Reader.Limits may return something else than before.
+	LimitsChanged bool
 }
 
 // EntryOutcome is what one entry did.
@@ -50,6 +52,8 @@ type work struct {
 	limits *storev1.Limits // nil until somebody asks
 	// membersChanged says that a record of a member was written.
 	membersChanged bool
+	// limitsChanged says that limits were set.
+	limitsChanged bool
 }
 
 // newWork begins with what is on disk, of which state is the account.
@@ -92,7 +96,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	s.writes.Add(1)
 	out.Events = w.events
 	out.Applied = w.state
-	out.MembersChanged = w.membersChanged
+	out.MembersChanged, out.LimitsChanged = w.membersChanged, w.limitsChanged
 	return out, nil
 }
 

@@ -60,10 +60,10 @@ func New(o Options) *Task {
 	return &Task{o: o, log: log, wake: make(chan struct{}, 1)}
 }
 
-// Publish sees the state's account of itself after every Apply. While the member leads, and history takes more than it may,
-// it has the task look at once. It does not block.
-func (t *Task) Publish(at storage.Applied) {
-	if r := t.room.Load(); r == nil || at.HistoryBytes <= r.bytes(at) {
+// Publish sees the outcome of every Apply. While the member leads, and history takes more than it may, or what it may take has
+// changed, it has the task look at once. It does not block.
+func (t *Task) Publish(o storage.Outcome) {
+	if r := t.room.Load(); r == nil || !o.LimitsChanged && o.Applied.HistoryBytes <= r.bytes(o.Applied) {
 		return
 	}
 	select {

@@ -23,7 +23,7 @@ type store struct {
 	at       storage.Applied
 	commands int
 	windows  int // request windows of sessions that ended; one command drops one
-	publish  func(storage.Applied)
+	publish  func(storage.Outcome)
 }
 
 const (
@@ -178,7 +178,7 @@ func TestOverwritingGoesOnInASmallStore(t *testing.T) {
 				s.at.StoreBytes = test.other
 				for i := range 2_000 {
 					s.write(10)
-					s.publish(s.applied())
+					s.publish(storage.Outcome{Applied: s.applied()})
 					synctest.Wait() // No time passes.
 					at := s.applied()
 					if at.StoreBytes >= storage.GrowthBytesMax(limits) {
@@ -210,10 +210,32 @@ func TestAFollowerCompactsNothing(t *testing.T) {
 	}
 	lead(t, s, limits, func() {})
 	s.write(1_000)
-	s.publish(s.applied())
+	s.publish(storage.Outcome{Applied: s.applied()})
 	if s.commands != 0 {
 		t.Errorf("%d commands, want none", s.commands)
 	}
+}
+
+// Limits that are lowered count at once: a store that they leave no room does not wait for the next look.
+func TestLoweredLimitsCountAtOnce(t *testing.T) {
+	s := &store{}
+	limits := &storev1.Limits{
+		HistoryRevisions: new(uint64(1_000_000)), HistoryMs: new(int64(600_000)), HistoryBytesMax: new(uint64(1 << 20)),
+	}
+	lead(t, s, limits, func() {
+		s.write(1_000)
+		s.publish(storage.Outcome{Applied: s.applied()})
+		synctest.Wait()
+		if s.commands != 0 {
+			t.Errorf("%d commands before, want none", s.commands)
+		}
+		*limits.HistoryBytesMax = 10 << 10
+		s.publish(storage.Outcome{Applied: s.applied(), LimitsChanged: true})
+		synctest.Wait() // No time passes.
+		if at := s.applied(); at.HistoryBytes > 10<<10 {
+			t.Errorf("got %d bytes of history, want 10 240 at most", at.HistoryBytes)
+		}
+	})
 }
 
 func TestWhatIsAboveTheLimitsIsForgotten(t *testing.T) {
