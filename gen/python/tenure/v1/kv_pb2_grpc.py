@@ -120,8 +120,17 @@ class KVServiceServicer(object):
         before the transaction. Each operation sees the effects of earlier ones. Acquiring a lock does not wait. If an
         operation does not succeed, the whole transaction fails, and the error names every failing operation. The
         transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
-        command_bytes_max). Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE,
-        and the errors of Put.
+        command_bytes_max).
+
+        A transaction without a writing operation in either list is a linearizable read. It shows one state that includes
+        every change acknowledged before the call, and header.revision is the revision of that state. The member that
+        received the call answers from its own data once the leader has confirmed how current the data must be, and nothing
+        enters the log. Compares, guards and limits apply as in any other transaction. The session of a request id must
+        exist, at its epoch. Neither the request id nor an idempotency key is remembered, so a repeated call reads again
+        and may get a newer state.
+
+        Errors: TOO_LARGE, COMPARE_FAILED, LOCK_HELD, LOCK_DELAYED, LOCK_NOT_HELD, FENCING_TOKEN_STALE, and the errors of
+        Put.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
