@@ -12,11 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
-
-// JoinTokenBytes is how long a join token is.
-const JoinTokenBytes = 32
 
 // Errors of members that ask to join. With all of them nothing was changed.
 var (
@@ -26,49 +24,68 @@ var (
 	ErrNotEnabled = errors.New("the cluster version does not allow it yet")
 )
 
-// Admit adds a member that brought a join token, as learner, on the leader. Its first call binds the token to it; asked
-// again, by the same member, it changes nothing. One that takes the place of another does so when it has caught up.
-func (n *Node) Admit(ctx context.Context, token []byte, spec MemberSpec) (Member, error) {
+// Addresses are where a member says that it can be reached, host:port each.
+type Addresses struct {
+	// Peer is for other members, Client for gRPC clients, HTTP for REST, metrics and health.
+	Peer, Client, HTTP string
+}
+
+// Spec says who asks to join.
+type Spec struct {
+	// ID and Incarnation are those it drew itself.
+	ID, Incarnation uint64
+	// Name is unique in the cluster.
+	Name string
+	// Addresses are those it advertises.
+	Addresses Addresses
+	// Zone is its failure domain, BinaryVersion that of its program; for people.
+	Zone, BinaryVersion string
+	// VersionMin and VersionMax are the cluster versions it can follow.
+	VersionMin, VersionMax uint32
+	// StayLearner keeps it from being promoted when it has caught up.
+	StayLearner bool
+}
+
+// Admit adds a member that brought a join token, as learner. Its first call binds the token to it; asked again, by the same
+// member, it changes nothing. One that takes the place of another does so when it has caught up.
+func (c *changes) Admit(ctx context.Context, token []byte, spec Spec) error {
 	if spec.ID == 0 || raft.IsLocalMsgTarget(spec.ID) || spec.Name == "" {
-		return Member{}, fmt.Errorf("%w: it needs a name and an id", ErrMemberRefused)
+		return fmt.Errorf("%w: it needs a name and an id", ErrMemberRefused)
 	}
 	record := spec.record()
 	if err := storage.CheckJoiner(record); err != nil {
-		return Member{}, fmt.Errorf("%w: %w", ErrMemberRefused, err)
+		return fmt.Errorf("%w: %w", ErrMemberRefused, err)
 	}
 	hash := sha256.Sum256(token)
 	join := &storev1.JoinMember{Member: record, TokenSha256: hash[:]}
-	if err := n.mayJoin(join); err != nil {
-		return Member{}, err
+	if err := c.mayJoin(join); err != nil {
+		return err
 	}
-	cs, end, err := n.beginChange(ctx)
+	cs, end, err := c.begin(ctx)
 	if err != nil {
-		return Member{}, err
+		return err
 	}
 	defer end()
 	// The record comes first: nobody could talk to a member without it.
-	err = n.proposeMember(ctx, &storev1.Command{Kind: &storev1.Command_JoinMember{JoinMember: join}})
+	err = c.records.propose(ctx, &storev1.Command{Kind: &storev1.Command_JoinMember{JoinMember: join}})
 	if err != nil {
-		return Member{}, err
+		return err
 	}
-	if err := n.enlist(ctx, cs, record); err != nil {
-		return Member{}, err
-	}
-	return n.member(spec.ID)
+	return c.enlist(ctx, cs, record)
 }
 
 // mayJoin refuses a member that cannot join, before anything enters the log or waits for its turn: anybody can ask.
-func (n *Node) mayJoin(join *storev1.JoinMember) error {
-	if err := n.mayPropose(); err != nil {
+func (c *changes) mayJoin(join *storev1.JoinMember) error {
+	if err := c.o.MayPropose(); err != nil {
 		return err
 	}
-	if !n.takesTokens() {
+	if !c.TakesTokens() {
 		return ErrNotEnabled
 	}
-	if n.tombstoned(join.GetMember().GetId()) {
+	if c.records.tombstoned(join.GetMember().GetId()) {
 		return ErrMemberRemoved
 	}
-	rd := n.Store().NewReader()
+	rd := c.o.Consensus.Store().NewReader()
 	can, err := rd.CanJoin(join)
 	if err = errors.Join(err, rd.Close()); err == nil && !can {
 		err = ErrJoinToken
@@ -76,25 +93,21 @@ func (n *Node) mayJoin(join *storev1.JoinMember) error {
 	return err
 }
 
-// takesTokens reports whether the cluster version knows join tokens. A member of an older program could not apply a
-// command about them.
-func (n *Node) takesTokens() bool { return storage.KnowsJoinTokens(n.Store().Applied().ClusterVersion) }
-
 // enlist makes a recorded member a learner of raft's.
-func (n *Node) enlist(ctx context.Context, cs *raftpb.ConfState, m *storev1.Member) error {
-	if isMember(cs, m.GetId()) {
+func (c *changes) enlist(ctx context.Context, cs *raftpb.ConfState, m *storev1.Member) error {
+	if core.IsMember(cs, m.GetId()) {
 		return nil
 	}
-	if err := n.changeConf(ctx, single(raftpb.ConfChangeAddLearnerNode, m.GetId())); err != nil {
+	if err := c.o.Confs.Change(ctx, single(raftpb.ConfChangeAddLearnerNode, m.GetId())); err != nil {
 		return err
 	}
-	n.log.Info("added member", zap.String("name", m.GetName()), zap.Uint64("member", m.GetId()),
+	c.log.Info("added member", zap.String("name", m.GetName()), zap.Uint64("member", m.GetId()),
 		zap.String("peer_address", m.GetPeerAddress()))
 	return nil
 }
 
 // record returns the record of a member that joins.
-func (s MemberSpec) record() *storev1.Member {
+func (s Spec) record() *storev1.Member {
 	return &storev1.Member{
 		Id: s.ID, Incarnation: s.Incarnation, Name: s.Name,
 		PeerAddress: s.Addresses.Peer, ClientAddress: s.Addresses.Client, HttpAddress: s.Addresses.HTTP,
@@ -103,26 +116,10 @@ func (s MemberSpec) record() *storev1.Member {
 	}
 }
 
-// joinTokens returns the tokens with which members have joined, by the members' ids; none while the store is being replaced.
-func (n *Node) joinTokens() map[uint64]storage.JoinToken {
-	rd := n.Store().NewReader()
-	all, err := rd.JoinTokens()
-	if err = errors.Join(err, rd.Close()); err != nil {
-		return nil
-	}
-	used := map[uint64]storage.JoinToken{}
-	for _, t := range all {
-		if t.GetMemberId() != 0 {
-			used[t.GetMemberId()] = t
-		}
-	}
-	return used
-}
-
 // replaces returns the member in whose place another joined, as long as both are there; 0 if there is none.
 func replaces(cs *raftpb.ConfState, tokens map[uint64]storage.JoinToken, id uint64) uint64 {
 	old := tokens[id].GetReplaces()
-	if old == 0 || old == id || !isMember(cs, old) || !slices.Contains(cs.GetLearners(), id) {
+	if old == 0 || old == id || !core.IsMember(cs, old) || !slices.Contains(cs.GetLearners(), id) {
 		return 0
 	}
 	return old
@@ -130,9 +127,9 @@ func replaces(cs *raftpb.ConfState, tokens map[uint64]storage.JoinToken, id uint
 
 // takePlace lets a learner take the place of another member in one joint change: never a vote less. A leader that is to be
 // replaced hands the leadership over, and the next one does it.
-func (n *Node) takePlace(ctx context.Context, cs *raftpb.ConfState, old uint64, t storage.JoinToken) error {
-	if old == n.identity.MemberID {
-		return n.stepAside(ctx)
+func (c *changes) takePlace(ctx context.Context, cs *raftpb.ConfState, old uint64, t storage.JoinToken) error {
+	if old == c.o.Member {
+		return c.stepAside(ctx)
 	}
 	id := t.GetMemberId()
 	change := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{
@@ -144,19 +141,19 @@ func (n *Node) takePlace(ctx context.Context, cs *raftpb.ConfState, old uint64, 
 			&raftpb.ConfChangeSingle{Type: raftpb.ConfChangeAddNode.Enum(), NodeId: new(id)})
 		after = append(after, id)
 	}
-	if err := n.checkQuorum(after); err != nil && !t.GetForce() {
+	if err := c.checkQuorum(after); err != nil && !t.GetForce() {
 		return err
 	}
-	if err := n.changeConf(ctx, change); err != nil {
+	if err := c.o.Confs.Change(ctx, change); err != nil {
 		return err
 	}
-	if err := n.awaitConf(ctx, func(cs *raftpb.ConfState) bool { return !isMember(cs, old) }); err != nil {
+	if err := c.awaitConf(ctx, func(cs *raftpb.ConfState) bool { return !core.IsMember(cs, old) }); err != nil {
 		return err
 	}
-	n.log.Info("replaced member", zap.Uint64("member", old), zap.Uint64("by", id))
-	err := n.deleteMember(ctx, old)
+	c.log.Info("replaced member", zap.Uint64("member", old), zap.Uint64("by", id))
+	err := c.records.remove(ctx, old)
 	if slices.Contains(after, id) {
-		err = errors.Join(err, n.recordVoter(ctx, id))
+		err = errors.Join(err, c.recordVoter(ctx, id))
 	}
 	return err
 }

@@ -11,21 +11,38 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/envelope"
 )
 
 // confRetry is how often a change of members that has to wait for another is tried again.
 const confRetry = 50 * time.Millisecond
 
-// confWaits finds those who wait for changes of members.
-type confWaits struct {
-	proposer uint64
+// confOptions says what replicates changes of members.
+type confOptions struct {
+	// Member is this one's id, and names it as the proposer.
+	Member uint64
+	// First is the handle before the first one.
+	First uint64
+	// Patience is how long a change waits for the end of another.
+	Patience time.Duration
+	// MayPropose returns why nothing can be proposed here now, nil if it can.
+	MayPropose func() error
+	// Post gives an event to the loop. It does not block.
+	Post func(ev ...core.Event)
+}
+
+// confChanges replicates changes of members, and finds those who wait for them.
+type confChanges struct {
+	o confOptions
 
 	mu      sync.Mutex // guards what follows
 	next    uint64
 	waiting map[uint64]*confWait
 	// effective are changes in the batch being applied. Only the apply goroutine uses it.
 	effective []uint64
-	closed    error
+	// touched and removed are of that batch and belong to the apply goroutine, too.
+	touched, removed bool
+	closed           error
 }
 
 // confWait is one change of members and the caller who waits for it.
@@ -34,12 +51,13 @@ type confWait struct {
 	err  error // written before done is closed
 }
 
-func newConfWaits(proposer, first uint64) *confWaits {
-	return &confWaits{proposer: proposer, next: first, waiting: map[uint64]*confWait{}}
+
+func newConfChanges(o confOptions) *confChanges {
+	return &confChanges{o: o, next: o.First, waiting: map[uint64]*confWait{}}
 }
 
 // add names a change.
-func (c *confWaits) add() (handle uint64, w *confWait, err error) {
+func (c *confChanges) add() (handle uint64, w *confWait, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
@@ -52,12 +70,12 @@ func (c *confWaits) add() (handle uint64, w *confWait, err error) {
 }
 
 // context is what a change carries through the log, to be known again.
-func (c *confWaits) context(handle uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.proposer), handle)
+func (c *confChanges) context(handle uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.o.Member), handle)
 }
 
-// finish ends the wait for one change.
-func (c *confWaits) finish(handle uint64, err error) {
+// Finish ends the wait for one change.
+func (c *confChanges) Finish(handle uint64, err error) {
 	c.mu.Lock()
 	w := c.waiting[handle]
 	delete(c.waiting, handle)
@@ -68,23 +86,29 @@ func (c *confWaits) finish(handle uint64, err error) {
 	}
 }
 
-// note remembers a change of the batch that is being applied.
-func (c *confWaits) note(context []byte) {
-	if len(context) == 16 && binary.BigEndian.Uint64(context) == c.proposer {
+// Note remembers a change of the batch that is being applied, after which the members are as given. It runs on the apply
+// goroutine.
+func (c *confChanges) Note(change *raftpb.ConfChangeV2, cs *raftpb.ConfState) {
+	if context := change.GetContext(); len(context) == 16 && binary.BigEndian.Uint64(context) == c.o.Member {
 		c.effective = append(c.effective, binary.BigEndian.Uint64(context[8:]))
 	}
+	c.touched = true
+	c.removed = !core.IsMember(cs, c.o.Member)
 }
 
-// applied ends the waits for the changes of the batch that was applied.
-func (c *confWaits) applied() {
+// Applied ends the waits for the changes of the batch that was applied. It reports whether there were any, and whether this
+// member is none any more. It runs on the apply goroutine.
+func (c *confChanges) Applied() (touched, removed bool) {
 	for _, handle := range c.effective {
-		c.finish(handle, nil)
+		c.Finish(handle, nil)
 	}
 	c.effective = c.effective[:0]
+	touched, c.touched = c.touched, false
+	return touched, c.removed
 }
 
-// unknown ends every wait: what became of the changes has to be looked up.
-func (c *confWaits) unknown(why error) {
+// Unknown ends every wait: what became of the changes has to be looked up.
+func (c *confChanges) Unknown(why error) {
 	c.mu.Lock()
 	var all []*confWait
 	for handle, w := range c.waiting {
@@ -93,25 +117,26 @@ func (c *confWaits) unknown(why error) {
 	}
 	c.mu.Unlock()
 	for _, w := range all {
-		w.err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, why)
+		w.err = fmt.Errorf("%w: %w", envelope.ErrOutcomeUnknown, why)
 		close(w.done)
 	}
 }
 
-func (c *confWaits) close(why error) {
+// Close ends every wait, and takes no more changes.
+func (c *confChanges) Close(why error) {
 	c.mu.Lock()
 	c.closed = why
 	c.mu.Unlock()
-	c.unknown(why)
+	c.Unknown(why)
 }
 
-// changeConf replicates a change of members and waits until it is applied here. One that finds another in progress
-// waits for its end, for no longer than two election time-outs.
-func (n *Node) changeConf(ctx context.Context, change *raftpb.ConfChangeV2) error {
-	patience := time.NewTimer(2 * n.electionTimeout())
+// Change replicates a change of members and waits until it is applied here. One that finds another in progress waits for
+// its end, for no longer than the patience.
+func (c *confChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) error {
+	patience := time.NewTimer(c.o.Patience)
 	defer patience.Stop()
 	for {
-		err := n.proposeConf(ctx, change)
+		err := c.propose(ctx, change)
 		if !errors.Is(err, ErrConfChangePending) {
 			return err
 		}
@@ -128,25 +153,23 @@ func (n *Node) changeConf(ctx context.Context, change *raftpb.ConfChangeV2) erro
 	}
 }
 
-func (n *Node) electionTimeout() time.Duration { return time.Duration(n.o.ElectionTicks) * n.o.Tick }
-
-func (n *Node) proposeConf(ctx context.Context, change *raftpb.ConfChangeV2) error {
-	if err := n.mayPropose(); err != nil {
+func (c *confChanges) propose(ctx context.Context, change *raftpb.ConfChangeV2) error {
+	if err := c.o.MayPropose(); err != nil {
 		return err
 	}
-	handle, w, err := n.confWaits.add()
+	handle, w, err := c.add()
 	if err != nil {
 		return err
 	}
-	n.mail.put(core.ChangeConf{Handle: handle, Change: &raftpb.ConfChangeV2{
-		Transition: change.GetTransition().Enum(), Changes: change.GetChanges(), Context: n.confWaits.context(handle),
+	c.o.Post(core.ChangeConf{Handle: handle, Change: &raftpb.ConfChangeV2{
+		Transition: change.GetTransition().Enum(), Changes: change.GetChanges(), Context: c.context(handle),
 	}})
 	select {
 	case <-w.done:
 		return w.err
 	case <-ctx.Done():
-		n.confWaits.finish(handle, ctx.Err())
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+		c.Finish(handle, ctx.Err())
+		return fmt.Errorf("%w: %w", envelope.ErrOutcomeUnknown, ctx.Err())
 	}
 }
 
@@ -154,26 +177,3 @@ func (n *Node) proposeConf(ctx context.Context, change *raftpb.ConfChangeV2) err
 func single(typ raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeV2 {
 	return &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{{Type: typ.Enum(), NodeId: new(id)}}}
 }
-
-// confApplied takes note of a change of members in the batch that is being applied. It runs on the apply goroutine.
-func (n *Node) confApplied(change *raftpb.ConfChangeV2, cs *raftpb.ConfState) {
-	n.confWaits.note(change.GetContext())
-	n.metrics.confChanges.Inc()
-	n.confTouched = true
-	n.removed = !isMember(cs, n.identity.MemberID)
-}
-
-// confPublished tells everybody about changes of members, after the batch with them is applied.
-func (n *Node) confPublished(recordsChanged bool) {
-	n.confWaits.applied()
-	if n.removed {
-		n.fail(ErrRemoved)
-	}
-	if n.confTouched || recordsChanged {
-		n.membersChanged()
-	}
-	n.confTouched = false
-}
-
-// membersChanged has the members looked at again.
-func (n *Node) membersChanged() { n.roster.ring() }

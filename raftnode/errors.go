@@ -26,7 +26,7 @@ var (
 	// would stop every member, so it is not proposed.
 	ErrCommandUnknown = errors.New("command holds what this program does not know")
 	// ErrStopped says that the member is stopping.
-	ErrStopped = errors.New("member is stopping")
+	ErrStopped = core.ErrStopped
 	// ErrNotProposed says that the caller gave up before the command entered the log. It comes with the context's error.
 	ErrNotProposed = errors.New("given up before it was proposed")
 	// ErrDiskHangs says that this member cannot apply what was asked for, because its disk hangs. Others can.

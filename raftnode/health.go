@@ -133,7 +133,7 @@ func (h *health) round(ctx context.Context) {
 	h.rounds.Lock()
 	defer h.rounds.Unlock()
 	n := h.n
-	cs, err := n.conf()
+	cs, err := n.changes.Conf()
 	if err != nil {
 		return
 	}
@@ -330,7 +330,7 @@ func (n *Node) Alarms() []Alarm {
 	}
 	all = append(all, n.o.stalls.alarm(n.identity.MemberID)...)
 	names := map[uint64]string{}
-	for _, m := range n.records() {
+	for _, m := range n.changes.Records() {
 		names[m.GetId()] = m.GetName()
 	}
 	h.mu.Lock()

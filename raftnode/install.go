@@ -151,13 +151,13 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	n.disk.store = next
 	n.store.Store(next)
 	n.proposals.Skipped()
-	n.confWaits.unknown(errors.New("a snapshot was installed"))
+	n.confs.Unknown(errors.New("a snapshot was installed"))
 	if err := n.disk.endInstall(in); err != nil {
 		return err
 	}
 	n.retire(old, oldEpoch)
 	n.metrics.snapshotsInstalled.Inc()
-	n.membersChanged()
+	n.roster.ring()
 	n.seed()
 	if n.o.Snapshots.OnInstalled != nil {
 		n.o.Snapshots.OnInstalled(next.Applied())

@@ -164,11 +164,11 @@ func (n *Node) keptBehind(index uint64) uint64 {
 	o := n.o.Snapshots
 	to := max(index-min(index, o.TailEntries), n.rlog.IndexBehind(index, o.TailBytes))
 	// Members that listen go on from where they are, within reason.
-	if floor := n.peers.floor.Load(); floor != 0 {
+	if floor := n.peers.Floor(); floor != 0 {
 		to = min(to, max(floor, n.rlog.IndexBehind(math.MaxUint64, n.o.LogBytesMax)))
 	}
 	// If those that a snapshot is on its way to could not go on behind it, it would have been sent for nothing.
-	if seeding := n.peers.seeding.Load(); seeding != 0 && n.rlog.SizeBytesFrom(seeding) <= n.logRoom() {
+	if seeding := n.peers.Seeding(); seeding != 0 && n.rlog.SizeBytesFrom(seeding) <= n.logRoom() {
 		to = min(to, seeding)
 	}
 	return to

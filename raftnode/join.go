@@ -211,7 +211,7 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 	if err := storage.CheckJoiner(m); err != nil {
 		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)
 	}
-	if !n.takesTokens() {
+	if !n.changes.TakesTokens() {
 		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, ErrNotEnabled)
 	}
 	added, err := n.Admit(ctx, req.GetToken(), MemberSpec{

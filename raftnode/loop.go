@@ -84,7 +84,7 @@ func (n *Node) watchHang() {
 		leadership := n.core.Leadership() // The view that errors explain themselves by is stored later in this turn.
 		why := &NotLeaderError{Leader: leadership.Leader, Term: leadership.Term}
 		n.proposals.Abandon(why)
-		n.confWaits.unknown(why)
+		n.confs.Unknown(why)
 	}
 }
 
@@ -96,10 +96,10 @@ func (t *turn) wait(ended <-chan struct{}) bool {
 	case <-t.ticks:
 		t.ticked++
 		t.events = append(t.events, core.Tick{})
-		if t.n.peers.tick(t.n.core, t.n.o.ElectionTicks) {
+		if t.n.peers.Tick(t.n.core, t.n.o.ElectionTicks) {
 			t.n.janitor.ring()
 		}
-	case c := <-t.n.confChanges:
+	case c := <-t.n.confApplies:
 		c.answer <- t.n.core.ApplyConfChange(c.change)
 	case <-t.n.mail.wake:
 	}
@@ -138,7 +138,7 @@ func (n *Node) perform(fx *core.Effects) {
 	}
 	n.appendQ.push(fx.Append)
 	n.applyQ.push(fx.Apply)
-	n.peers.sends(fx.Send)
+	n.peers.Sends(fx.Send)
 	if msgs := n.couriers.take(fx.Send); len(msgs) > 0 {
 		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}
@@ -147,7 +147,7 @@ func (n *Node) perform(fx *core.Effects) {
 	}
 	for _, d := range fx.Dropped {
 		if d.Handle != 0 {
-			n.confWaits.finish(d.Handle, n.explain(d.Err))
+			n.confs.Finish(d.Handle, n.explain(d.Err))
 			continue
 		}
 		n.metrics.dropped.Inc()
@@ -181,9 +181,10 @@ func (n *Node) leadershipChanged(l core.Leadership) {
 func (n *Node) applyConfChange(change *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
 	c := confChange{change: change, answer: make(chan *raftpb.ConfState, 1)}
 	select {
-	case n.confChanges <- c:
+	case n.confApplies <- c:
 		cs := <-c.answer
-		n.confApplied(change, cs)
+		n.confs.Note(change, cs)
+		n.metrics.confChanges.Inc()
 		return cs, nil
 	case <-n.done:
 		return nil, ErrStopped

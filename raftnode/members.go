@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,12 +18,6 @@ type Peer struct {
 	Name string
 	// Address is where other members reach it, host:port.
 	Address string
-}
-
-// Addresses are where a member says that it can be reached, host:port each.
-type Addresses struct {
-	// Peer is for other members, Client for gRPC clients, HTTP for REST, metrics and health.
-	Peer, Client, HTTP string
 }
 
 // Member is one server of the cluster, as this member sees it.
@@ -45,25 +40,47 @@ type Member struct {
 	Match, Lag uint64
 }
 
+// JoinTokenBytes is how long a join token is.
+const JoinTokenBytes = 32
+
 // MemberSpec says who asks to join.
-type MemberSpec struct {
-	// ID and Incarnation are those it drew itself.
-	ID, Incarnation uint64
-	// Name is unique in the cluster.
-	Name string
-	// Addresses are those it advertises.
-	Addresses Addresses
-	// Zone is its failure domain, BinaryVersion that of its program; for people.
-	Zone, BinaryVersion string
-	// VersionMin and VersionMax are the cluster versions it can follow.
-	VersionMin, VersionMax uint32
-	// StayLearner keeps it from being promoted when it has caught up.
-	StayLearner bool
+type MemberSpec = Spec
+
+// MembershipOptions says how members come and go. The zero value is good.
+type MembershipOptions struct {
+	// ManualPromotion leaves it to PromoteMember to let a learner vote, instead of doing so when it has caught up.
+	ManualPromotion bool
 }
 
-// member returns one of Members.
-func (n *Node) member(id uint64) (Member, error) {
-	for _, m := range n.Members() {
+// Admit adds a member that brought a join token, as learner, on the leader. Its first call binds the token to it; asked
+// again, by the same member, it changes nothing. One that takes the place of another does so when it has caught up.
+func (n *Node) Admit(ctx context.Context, token []byte, spec MemberSpec) (Member, error) {
+	if err := n.changes.Admit(ctx, token, spec); err != nil {
+		return Member{}, err
+	}
+	return memberOf(n.Members(), spec.ID)
+}
+
+// PromoteMember lets a learner vote, on the leader. Forced, also one that has not caught up or cannot be reached.
+func (n *Node) PromoteMember(ctx context.Context, id uint64, force bool) (Member, error) {
+	if err := n.changes.Promote(ctx, id, force); err != nil {
+		return Member{}, err
+	}
+	return memberOf(n.Members(), id)
+}
+
+// RemoveMember removes a member for good, on the leader. A leader that is asked to remove itself hands the leadership
+// over and answers ErrNotLeader with a hint: the next one removes it.
+func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	return n.changes.Remove(ctx, id, force)
+}
+
+// TransferLeadership hands the leadership to a voter, on the leader; 0 lets the one take it that can soonest.
+func (n *Node) TransferLeadership(ctx context.Context, id uint64) error { return n.changes.Transfer(ctx, id) }
+
+// memberOf returns one of some members.
+func memberOf(members []Member, id uint64) (Member, error) {
+	for _, m := range members {
 		if m.GetId() == id {
 			return m, nil
 		}
@@ -96,7 +113,7 @@ func (n *Node) Members() []Member {
 	}
 	s, ways := n.Status(), n.peerStatus()
 	progress := map[uint64]peerView{}
-	for _, v := range n.peers.list() {
+	for _, v := range n.peers.List() {
 		progress[v.ID] = v
 	}
 	members := make([]Member, 0, len(records))

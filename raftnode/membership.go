@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -39,10 +40,55 @@ var (
 	ErrRemoved = errors.New("this member was removed from the cluster")
 )
 
-// MembershipOptions says how members come and go. The zero value is good.
-type MembershipOptions struct {
-	// ManualPromotion leaves it to PromoteMember to let a learner vote, instead of doing so when it has caught up.
+// Consensus is what changes of members need of the member that makes them.
+type Consensus interface {
+	// Propose replicates a command, waits until it is applied here, and returns what it returned.
+	Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Result, error)
+	// ReadIndexLeader proves that this member leads, after everything that was committed before is applied here.
+	ReadIndexLeader(ctx context.Context) (term uint64, err error)
+	// Store returns the state machine, which may be another one at the next call.
+	Store() *storage.Store
+}
+
+// changeOptions says for which member, and by what means, members are changed. All of it is required but ManualPromotion
+// and VersionMax.
+type changeOptions struct {
+	Consensus Consensus
+	// Member is this one's id.
+	Member uint64
+	Logger *zap.Logger
+	// Tick and ElectionTicks are raft's.
+	Tick          time.Duration
+	ElectionTicks int
+	// ManualPromotion leaves it to Promote to let a learner vote, instead of doing so when it has caught up.
 	ManualPromotion bool
+	// VersionMax is a cluster version that this program is said to follow, for tests; 0 is the truth.
+	VersionMax uint32
+	// Confs replicates what raft has to know, Peers is what this member sees of the others while it leads.
+	Confs *confChanges
+	Peers *peerWatch
+	// View returns who leads, and the highest index known to be committed.
+	View func() (lead core.Leadership, commit uint64)
+	// MayPropose returns why nothing can be proposed here now, nil if it can.
+	MayPropose func() error
+	// Explain adds to ErrNotLeader who leads.
+	Explain func(error) error
+	// Post gives an event to the loop. It does not block.
+	Post func(ev ...core.Event)
+	// Done is closed when the member has stopped.
+	Done <-chan struct{}
+}
+
+// changes makes the changes of members that are asked for on the leader, one after another.
+type changes struct {
+	o       changeOptions
+	log     *zap.Logger
+	records memberRecords
+	slot    chan struct{} // 1 slot: whoever changes members holds it
+}
+
+func newChanges(o changeOptions) *changes {
+	return &changes{o: o, log: o.Logger, records: memberRecords{o.Consensus}, slot: make(chan struct{}, 1)}
 }
 
 const (
@@ -55,9 +101,9 @@ const (
 	orphanGrace = 30 * time.Second
 )
 
-// conf returns the members as applied, or ErrConfChangePending while a joint change is under way.
-func (n *Node) conf() (*raftpb.ConfState, error) {
-	cs, err := core.UnmarshalConfState(n.Store().Applied().ConfState)
+// Conf returns the members as applied, or ErrConfChangePending while a joint change is under way.
+func (c *changes) Conf() (*raftpb.ConfState, error) {
+	cs, err := core.UnmarshalConfState(c.o.Consensus.Store().Applied().ConfState)
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +113,28 @@ func (n *Node) conf() (*raftpb.ConfState, error) {
 	return cs, nil
 }
 
-// beginChange waits until no other change of members is made through this member, proves that it leads, and returns the
+// Records returns the members' records; none while the store is being replaced. Nobody changes them.
+func (c *changes) Records() []*storev1.Member { return c.records.all() }
+
+// TakesTokens reports whether the cluster version knows join tokens. A member of an older program could not apply a command
+// about them.
+func (c *changes) TakesTokens() bool {
+	return storage.KnowsJoinTokens(c.o.Consensus.Store().Applied().ClusterVersion)
+}
+
+// begin waits until no other change of members is made through this member, proves that it leads, and returns the
 // members. end is due when the error is nil.
-func (n *Node) beginChange(ctx context.Context) (cs *raftpb.ConfState, end func(), err error) {
+func (c *changes) begin(ctx context.Context) (cs *raftpb.ConfState, end func(), err error) {
 	select {
-	case n.changing <- struct{}{}:
+	case c.slot <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, fmt.Errorf("%w: %w", ErrConfChangePending, ctx.Err())
-	case <-n.done:
-		return nil, nil, ErrStopped
+	case <-c.o.Done:
+		return nil, nil, core.ErrStopped
 	}
-	end = func() { <-n.changing }
-	if _, err = n.ReadIndexLeader(ctx); err == nil {
-		cs, err = n.conf()
+	end = func() { <-c.slot }
+	if _, err = c.o.Consensus.ReadIndexLeader(ctx); err == nil {
+		cs, err = c.Conf()
 	}
 	if err != nil {
 		end()
@@ -88,109 +143,108 @@ func (n *Node) beginChange(ctx context.Context) (cs *raftpb.ConfState, end func(
 	return cs, end, nil
 }
 
-// PromoteMember lets a learner vote, on the leader. Forced, also one that has not caught up or cannot be reached.
-func (n *Node) PromoteMember(ctx context.Context, id uint64, force bool) (Member, error) {
-	cs, end, err := n.beginChange(ctx)
-	if err != nil {
-		return Member{}, err
-	}
-	defer end()
-	return n.promote(ctx, cs, id, force)
-}
-
-func (n *Node) promote(ctx context.Context, cs *raftpb.ConfState, id uint64, force bool) (Member, error) {
-	switch {
-	case slices.Contains(cs.GetVoters(), id):
-		return n.member(id)
-	case !slices.Contains(cs.GetLearners(), id):
-		return Member{}, fmt.Errorf("%w: %x", ErrMemberUnknown, id)
-	}
-	if !force {
-		if err := n.patiently(ctx, func() error { return n.caughtUp(id) }); err != nil {
-			return Member{}, err
-		}
-		after := append(slices.Clone(cs.GetVoters()), id)
-		if err := n.patiently(ctx, func() error { return n.checkQuorum(after) }); err != nil {
-			return Member{}, err
-		}
-	}
-	if err := n.changeConf(ctx, single(raftpb.ConfChangeAddNode, id)); err != nil {
-		return Member{}, err
-	}
-	n.log.Info("promoted member", zap.Uint64("member", id))
-	// The record says the same later if this fails.
-	if err := n.recordVoter(ctx, id); err != nil {
-		n.log.Debug("record of a promoted member", zap.Error(err))
-	}
-	return n.member(id)
-}
-
-func (n *Node) recordVoter(ctx context.Context, id uint64) error {
-	record := n.record(id)
-	if record == nil || !record.GetLearner() {
-		return nil
-	}
-	record.Learner, record.StayLearner = false, false
-	return n.putMember(ctx, record)
-}
-
-// RemoveMember removes a member for good, on the leader. A leader that is asked to remove itself hands the leadership
-// over and answers ErrNotLeader with a hint: the next one removes it.
-func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
-	cs, end, err := n.beginChange(ctx)
+// Promote lets a learner vote. Forced, also one that has not caught up or cannot be reached.
+func (c *changes) Promote(ctx context.Context, id uint64, force bool) error {
+	cs, end, err := c.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if !isMember(cs, id) {
-		if n.record(id) == nil {
+	return c.promote(ctx, cs, id, force)
+}
+
+func (c *changes) promote(ctx context.Context, cs *raftpb.ConfState, id uint64, force bool) error {
+	switch {
+	case slices.Contains(cs.GetVoters(), id):
+		return nil
+	case !slices.Contains(cs.GetLearners(), id):
+		return fmt.Errorf("%w: %x", ErrMemberUnknown, id)
+	}
+	if !force {
+		if err := c.patiently(ctx, func() error { return c.caughtUp(id) }); err != nil {
+			return err
+		}
+		after := append(slices.Clone(cs.GetVoters()), id)
+		if err := c.patiently(ctx, func() error { return c.checkQuorum(after) }); err != nil {
+			return err
+		}
+	}
+	if err := c.o.Confs.Change(ctx, single(raftpb.ConfChangeAddNode, id)); err != nil {
+		return err
+	}
+	c.log.Info("promoted member", zap.Uint64("member", id))
+	// The record says the same later if this fails.
+	if err := c.recordVoter(ctx, id); err != nil {
+		c.log.Debug("record of a promoted member", zap.Error(err))
+	}
+	return nil
+}
+
+func (c *changes) recordVoter(ctx context.Context, id uint64) error {
+	record := c.records.of(id)
+	if record == nil || !record.GetLearner() {
+		return nil
+	}
+	record.Learner, record.StayLearner = false, false
+	return c.records.put(ctx, record)
+}
+
+// Remove removes a member for good. A leader that is asked to remove itself hands the leadership over and answers
+// ErrNotLeader with a hint: the next one removes it.
+func (c *changes) Remove(ctx context.Context, id uint64, force bool) error {
+	cs, end, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if !core.IsMember(cs, id) {
+		if c.records.of(id) == nil {
 			return fmt.Errorf("%w: %x", ErrMemberUnknown, id)
 		}
-		return n.deleteMember(ctx, id)
+		return c.records.remove(ctx, id)
 	}
 	rest := without(cs.GetVoters(), id)
 	if len(rest) == 0 {
 		return fmt.Errorf("%w: it is the only voter", ErrLosesQuorum)
 	}
 	if slices.Contains(cs.GetVoters(), id) && !force {
-		if err := n.patiently(ctx, func() error { return n.checkQuorum(rest) }); err != nil {
+		if err := c.patiently(ctx, func() error { return c.checkQuorum(rest) }); err != nil {
 			return err
 		}
 	}
-	if id == n.identity.MemberID {
-		return n.stepAside(ctx)
+	if id == c.o.Member {
+		return c.stepAside(ctx)
 	}
-	if err := n.changeConf(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
+	if err := c.o.Confs.Change(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
 		return err
 	}
-	n.log.Info("removed member", zap.Uint64("member", id))
-	return n.deleteMember(ctx, id)
+	c.log.Info("removed member", zap.Uint64("member", id))
+	return c.records.remove(ctx, id)
 }
 
 // stepAside hands the leadership to whoever can take it, and says who that is.
-func (n *Node) stepAside(ctx context.Context) error {
-	if err := n.transfer(ctx, 0); err != nil {
+func (c *changes) stepAside(ctx context.Context) error {
+	if err := c.transfer(ctx, 0); err != nil {
 		return err
 	}
-	l := n.view.Load().lead
-	return &NotLeaderError{Leader: l.Leader, Term: l.Term}
+	return c.o.Explain(core.ErrNotLeader)
 }
 
-// TransferLeadership hands the leadership to a voter, on the leader; 0 lets the one take it that can soonest.
-func (n *Node) TransferLeadership(ctx context.Context, id uint64) error {
-	_, end, err := n.beginChange(ctx)
+// Transfer hands the leadership to a voter; 0 lets the one take it that can soonest.
+func (c *changes) Transfer(ctx context.Context, id uint64) error {
+	_, end, err := c.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	return n.transfer(ctx, id)
+	return c.transfer(ctx, id)
 }
 
-func (n *Node) transfer(ctx context.Context, id uint64) error {
-	if id == n.identity.MemberID {
+func (c *changes) transfer(ctx context.Context, id uint64) error {
+	if id == c.o.Member {
 		return nil
 	}
-	cs, err := n.conf()
+	cs, err := c.Conf()
 	if err != nil {
 		return err
 	}
@@ -201,26 +255,26 @@ func (n *Node) transfer(ctx context.Context, id uint64) error {
 		return ErrOnlyVoter
 	}
 	var found *peerView
-	err = n.patiently(ctx, func() error {
-		found, err = n.successor(id)
+	err = c.patiently(ctx, func() error {
+		found, err = c.successor(id)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	n.log.Info("transfers the leadership", zap.Uint64("to", found.ID))
-	n.mail.put(core.Transfer{To: found.ID})
-	tick := time.NewTicker(n.o.Tick)
+	c.log.Info("transfers the leadership", zap.Uint64("to", found.ID))
+	c.o.Post(core.Transfer{To: found.ID})
+	tick := time.NewTicker(c.o.Tick)
 	defer tick.Stop()
-	for range 2 * n.o.ElectionTicks {
+	for range 2 * c.o.ElectionTicks {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", ErrTransferFailed, ctx.Err())
-		case <-n.done:
-			return ErrStopped
+		case <-c.o.Done:
+			return core.ErrStopped
 		}
-		if l := n.view.Load().lead; l.Leader != 0 && l.Leader != n.identity.MemberID {
+		if l, _ := c.o.View(); l.Leader != 0 && l.Leader != c.o.Member {
 			if l.Leader != found.ID {
 				return fmt.Errorf("%w: member %x is now the leader", ErrTransferFailed, l.Leader)
 			}
@@ -231,9 +285,9 @@ func (n *Node) transfer(ctx context.Context, id uint64) error {
 }
 
 // successor returns who can take the leadership over: the member wanted, or the one that can soonest.
-func (n *Node) successor(id uint64) (*peerView, error) {
+func (c *changes) successor(id uint64) (*peerView, error) {
 	var found *peerView
-	for _, p := range n.peers.list() {
+	for _, p := range c.o.Peers.List() {
 		if p.Self || p.Learner || !p.Reachable {
 			continue
 		}
@@ -253,11 +307,11 @@ func (n *Node) successor(id uint64) (*peerView, error) {
 
 // patiently checks at every tick, up to an election time-out, until nothing is wrong: a new leader has not heard of
 // everybody yet.
-func (n *Node) patiently(ctx context.Context, check func() error) error {
-	tick := time.NewTicker(n.o.Tick)
+func (c *changes) patiently(ctx context.Context, check func() error) error {
+	tick := time.NewTicker(c.o.Tick)
 	defer tick.Stop()
 	err := check()
-	for range n.o.ElectionTicks {
+	for range c.o.ElectionTicks {
 		if err == nil {
 			return nil
 		}
@@ -265,8 +319,8 @@ func (n *Node) patiently(ctx context.Context, check func() error) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			return err
-		case <-n.done:
-			return ErrStopped
+		case <-c.o.Done:
+			return core.ErrStopped
 		}
 		err = check()
 	}
@@ -278,11 +332,11 @@ func without(ids []uint64, id uint64) []uint64 {
 }
 
 // checkQuorum refuses voters of which too few can be reached.
-func (n *Node) checkQuorum(voters []uint64) error {
+func (c *changes) checkQuorum(voters []uint64) error {
 	reachable := 0
 	var missing []string
 	for _, id := range voters {
-		if p := n.peer(id); p != nil && p.Reachable {
+		if p := c.o.Peers.Of(id); p != nil && p.Reachable {
 			reachable++
 		} else {
 			missing = append(missing, fmt.Sprintf("%x", id))
@@ -295,42 +349,32 @@ func (n *Node) checkQuorum(voters []uint64) error {
 	return nil
 }
 
-// peer returns what the leader sees of a member, nil if nothing.
-func (n *Node) peer(id uint64) *peerView {
-	for _, p := range n.peers.list() {
-		if p.ID == id {
-			return &p
-		}
-	}
-	return nil
-}
-
 // caughtUp refuses a member that lacks too much.
-func (n *Node) caughtUp(id uint64) error {
-	p := n.peer(id)
+func (c *changes) caughtUp(id uint64) error {
+	p := c.o.Peers.Of(id)
 	switch {
 	case p == nil || !p.Reachable:
 		return fmt.Errorf("%w: %x cannot be reached", ErrNotCaughtUp, id)
 	case !p.Replicating:
 		return fmt.Errorf("%w: %x is receiving a snapshot", ErrNotCaughtUp, id)
 	}
-	if commit := n.view.Load().commit; p.Match+caughtUpEntries < commit {
+	if _, commit := c.o.View(); p.Match+caughtUpEntries < commit {
 		return fmt.Errorf("%w: %x lacks %d entries", ErrNotCaughtUp, id, commit-p.Match)
 	}
 	return nil
 }
 
 // awaitConf waits until the members are as wanted.
-func (n *Node) awaitConf(ctx context.Context, is func(*raftpb.ConfState) bool) error {
-	return n.await(ctx, func() (bool, error) {
-		cs, err := core.UnmarshalConfState(n.Store().Applied().ConfState)
+func (c *changes) awaitConf(ctx context.Context, is func(*raftpb.ConfState) bool) error {
+	return c.await(ctx, func() (bool, error) {
+		cs, err := core.UnmarshalConfState(c.o.Consensus.Store().Applied().ConfState)
 		return err == nil && is(cs), err
-	}, func() error { return ErrOutcomeUnknown })
+	}, func() error { return envelope.ErrOutcomeUnknown })
 }
 
 // await looks at every tick until something is so. late explains what it was not when ctx ended.
-func (n *Node) await(ctx context.Context, is func() (bool, error), late func() error) error {
-	tick := time.NewTicker(n.o.Tick)
+func (c *changes) await(ctx context.Context, is func() (bool, error), late func() error) error {
+	tick := time.NewTicker(c.o.Tick)
 	defer tick.Stop()
 	for {
 		if ok, err := is(); ok || err != nil {
@@ -340,44 +384,8 @@ func (n *Node) await(ctx context.Context, is func() (bool, error), late func() e
 		case <-tick.C:
 		case <-ctx.Done():
 			return errors.Join(late(), ctx.Err())
-		case <-n.done:
-			return ErrStopped
+		case <-c.o.Done:
+			return core.ErrStopped
 		}
-	}
-}
-
-// putMember writes a member's record.
-func (n *Node) putMember(ctx context.Context, m *storev1.Member) error {
-	return n.proposeMember(ctx, &storev1.Command{Kind: &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: m}}})
-}
-
-// deleteMember forgets a member that raft has forgotten, and keeps its id from being used again.
-func (n *Node) deleteMember(ctx context.Context, id uint64) error {
-	return n.proposeMember(ctx, &storev1.Command{
-		WallTimeMs: time.Now().UnixMilli(),
-		Kind:       &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: id}},
-	})
-}
-
-// proposeMember proposes a command about members and makes an error of its failure.
-func (n *Node) proposeMember(ctx context.Context, c *storev1.Command) error {
-	result, err := n.Propose(ctx, c)
-	if err != nil {
-		return err
-	}
-	f := result.GetFailure()
-	switch f.GetReason() {
-	case storev1.FailureReason_FAILURE_REASON_UNSPECIFIED:
-		return nil
-	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
-		return fmt.Errorf("%w: %s", ErrMemberExists, storage.FailureText(f))
-	case storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED:
-		return fmt.Errorf("%w: %s", ErrMemberRemoved, storage.FailureText(f))
-	case storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED:
-		return fmt.Errorf("%w: %s", ErrJoinToken, storage.FailureText(f))
-	case storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED:
-		return ErrNotEnabled
-	default:
-		return fmt.Errorf("%w: %s", ErrMemberRefused, storage.FailureText(f))
 	}
 }

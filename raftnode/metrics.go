@@ -133,7 +133,7 @@ func (m *metrics) gauges(n *Node) {
 	gauge("tenure_raft_members_unreachable", "On the leader, members that it has not heard of for an election time-out.",
 		func() float64 {
 			away := 0
-			for _, p := range n.peers.list() {
+			for _, p := range n.peers.List() {
 				if !p.Reachable {
 					away++
 				}
@@ -143,7 +143,7 @@ func (m *metrics) gauges(n *Node) {
 	gauge("tenure_raft_members_lag_entries", "On the leader, entries that the member furthest behind lacks.",
 		func() float64 {
 			lag, commit := uint64(0), n.view.Load().commit
-			for _, p := range n.peers.list() {
+			for _, p := range n.peers.List() {
 				lag = max(lag, commit-min(p.Match, commit))
 			}
 			return float64(lag)

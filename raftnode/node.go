@@ -61,12 +61,10 @@ type Node struct {
 	metrics   *metrics
 	hide      func() // unregisters the metrics
 
-	confChanges chan confChange // from the apply goroutine to the loop
-	confWaits   *confWaits
-	changing    chan struct{} // 1 slot: whoever changes members holds it
-	// confTouched and removed are of the batch that is being applied; the apply goroutine owns them.
-	confTouched, removed bool
-	background           sync.WaitGroup // goroutines that outlive their cause, ended before Run returns
+	confs       *confChanges
+	changes     *changes
+	confApplies chan confChange // from the apply goroutine to the loop
+	background  sync.WaitGroup  // goroutines that outlive their cause, ended before Run returns
 
 	state   atomic.Int32
 	cancel  atomic.Pointer[context.CancelFunc]
@@ -178,9 +176,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		mail: newMailbox(), appendQ: newWorkQueue(), applyQ: newWorkQueue(),
 		proposals:   envelope.New(d.identity.MemberID, randomUint64(), o.PendingBytesMax),
 		readers:     newReaders(),
-		confChanges: make(chan confChange),
-		confWaits:   newConfWaits(d.identity.MemberID, randomUint64()),
-		changing:    make(chan struct{}, 1),
+		confApplies: make(chan confChange),
 		done:        make(chan struct{}),
 	}
 	n.store.Store(d.store)
@@ -189,6 +185,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	if d.store.Applied().Index > 0 {
 		n.seed()
 	}
+	changeMembers(n)
 	n.janitor = newJanitor(n)
 	n.couriers = newCouriers(n)
 	n.health = newHealth(n)
@@ -199,11 +196,29 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		n.o.Transport = w
 		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
 	}
-	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.reconcile, n.health.lead)
+	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.changes.Reconcile, n.health.lead)
 	if n.o.Transport == nil {
 		n.o.Transport = noPeers{n: n}
 	}
 	return n, errors.Join(n.roster.refresh(), n.mending.load())
+}
+
+// changeMembers makes what changes the cluster's members.
+func changeMembers(n *Node) {
+	n.confs = newConfChanges(confOptions{
+		Member: n.identity.MemberID, First: randomUint64(), Patience: 2 * n.o.electionTimeout(),
+		MayPropose: n.mayPropose, Post: n.mail.put,
+	})
+	n.changes = newChanges(changeOptions{
+		Consensus: n, Member: n.identity.MemberID, Logger: n.log, Tick: n.o.Tick, ElectionTicks: n.o.ElectionTicks,
+		ManualPromotion: n.o.Membership.ManualPromotion, VersionMax: n.o.versionMax,
+		Confs: n.confs, Peers: &n.peers,
+		View: func() (core.Leadership, uint64) {
+			v := n.view.Load()
+			return v.lead, v.commit
+		},
+		MayPropose: n.mayPropose, Explain: n.explain, Post: n.mail.put, Done: n.done,
+	})
 }
 
 // start makes raft of what the disk holds, once nothing is written to the log any more but by raft.
@@ -312,7 +327,7 @@ func (n *Node) Run(ctx context.Context) error {
 	// Work that is being done is finished, so that those who wait for it get their results.
 	storageWork.Wait()
 	n.proposals.Close(ErrStopped)
-	n.confWaits.close(ErrStopped)
+	n.confs.Close(ErrStopped)
 	others.Wait()
 	// Calls of peers end before what they start is waited for.
 	wireErr := n.wire.close()

@@ -35,9 +35,9 @@ type sent struct {
 	tick  int // at which the member was last heard of
 }
 
-// tick looks at the members once a tick, and reports whether a member does not need the log any more that was kept for it
+// Tick looks at the members once a tick, and reports whether a member does not need the log any more that was kept for it
 // beyond what is kept for others.
-func (w *peerWatch) tick(c *core.Core, electionTicks int) (released bool) {
+func (w *peerWatch) Tick(c *core.Core, electionTicks int) (released bool) {
 	w.ticks++
 	w.buf = c.Progress(w.buf[:0])
 	if len(w.buf) == 0 {
@@ -78,8 +78,8 @@ func (w *peerWatch) tick(c *core.Core, electionTicks int) (released bool) {
 	return w.seeding.Swap(seeding) != 0 && seeding == 0
 }
 
-// sends keeps the log behind snapshots that are about to be sent, from now on: the next tick may come after a cut.
-func (w *peerWatch) sends(msgs []*raftpb.Message) {
+// Sends keeps the log behind snapshots that are about to be sent, from now on: the next tick may come after a cut.
+func (w *peerWatch) Sends(msgs []*raftpb.Message) {
 	for _, m := range msgs {
 		if m.GetType() == raftpb.MsgSnap {
 			w.seeding.Store(lower(w.seeding.Load(), m.GetSnapshot().GetMetadata().GetIndex()))
@@ -120,10 +120,27 @@ func (w *peerWatch) seeds(v peerView, last uint64, electionTicks int) (uint64, b
 	return max(v.Match, s.index), ok
 }
 
-// list returns what was seen last; nil on a member that does not lead.
-func (w *peerWatch) list() []peerView {
+// List returns what was seen last; nil on a member that does not lead.
+func (w *peerWatch) List() []peerView {
 	if p := w.peers.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
+
+// Of returns what was seen of a member, nil if nothing.
+func (w *peerWatch) Of(id uint64) *peerView {
+	for _, p := range w.List() {
+		if p.ID == id {
+			return &p
+		}
+	}
+	return nil
+}
+
+// Floor returns the index behind which members that listen need the log; 0 for none.
+func (w *peerWatch) Floor() uint64 { return w.floor.Load() }
+
+// Seeding returns the index behind which members need the log that a snapshot is on its way to, or that have not caught up
+// since; 0 for none.
+func (w *peerWatch) Seeding() uint64 { return w.seeding.Load() }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -21,14 +22,15 @@ const reconcileEvery = 500 * time.Millisecond
 // reconciler finishes what changes of members left half done when a leader was lost between their steps, promotes
 // learners, and raises the cluster version when all members can follow. It is a task of one term.
 type reconciler struct {
-	n       *Node
+	c       *changes
 	orphans map[uint64]time.Time // records that raft does not know, since when
 	ready   map[uint64]int       // learners that have caught up, for how many looks
 }
 
-// reconcile is the leader task.
-func (n *Node) reconcile(ctx context.Context, _ uint64) error {
-	r := &reconciler{n: n, orphans: map[uint64]time.Time{}, ready: map[uint64]int{}}
+// Reconcile is the leader's task: it finishes what changes of members left half done, promotes learners, and raises the
+// cluster version when all members can follow.
+func (c *changes) Reconcile(ctx context.Context, _ uint64) error {
+	r := &reconciler{c: c, orphans: map[uint64]time.Time{}, ready: map[uint64]int{}}
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()
 	for {
@@ -38,20 +40,20 @@ func (n *Node) reconcile(ctx context.Context, _ uint64) error {
 		case <-tick.C:
 		}
 		select {
-		case n.changing <- struct{}{}:
+		case c.slot <- struct{}{}:
 		default:
 			continue // Somebody changes members just now.
 		}
 		err := r.look(ctx)
-		<-n.changing
+		<-c.slot
 		if err != nil && ctx.Err() == nil {
-			n.log.Debug("members are not reconciled", zap.Error(err))
+			c.log.Debug("members are not reconciled", zap.Error(err))
 		}
 	}
 }
 
 func (r *reconciler) look(ctx context.Context) error {
-	cs, err := r.n.conf()
+	cs, err := r.c.Conf()
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func (r *reconciler) look(ctx context.Context) error {
 	if err := r.raise(ctx, cs); err != nil {
 		return err
 	}
-	tokens := r.n.joinTokens()
+	tokens := r.c.records.tokens()
 	if done, err := r.replace(ctx, cs, tokens); done || err != nil {
 		return err
 	}
@@ -75,19 +77,19 @@ func (r *reconciler) look(ctx context.Context) error {
 // their records what they can follow; one that says nothing, or has no record yet, is waited for.
 func (r *reconciler) raise(ctx context.Context, cs *raftpb.ConfState) error {
 	_, version := storage.ClusterVersions()
-	version = max(version, r.n.o.versionMax)
+	version = max(version, r.c.o.VersionMax)
 	follows := map[uint64]uint32{}
-	for _, m := range r.n.records() {
+	for _, m := range r.c.records.all() {
 		follows[m.GetId()] = m.GetVersionMax()
 	}
 	for _, id := range slices.Concat(cs.GetVoters(), cs.GetLearners()) {
 		version = min(version, follows[id])
 	}
-	present := r.n.Store().Applied().ClusterVersion
+	present := r.c.o.Consensus.Store().Applied().ClusterVersion
 	if version <= present {
 		return nil
 	}
-	result, err := r.n.Propose(ctx, &storev1.Command{
+	result, err := r.c.o.Consensus.Propose(ctx, &storev1.Command{
 		WallTimeMs: time.Now().UnixMilli(),
 		Kind:       &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: version}},
 	})
@@ -97,7 +99,7 @@ func (r *reconciler) raise(ctx context.Context, cs *raftpb.ConfState) error {
 	if f := result.GetFailure(); f != nil {
 		return fmt.Errorf("raise the cluster version to %d: %s", version, storage.FailureText(f))
 	}
-	r.n.log.Info("raised the cluster version", zap.Uint32("from", present), zap.Uint32("to", version))
+	r.c.log.Info("raised the cluster version", zap.Uint32("from", present), zap.Uint32("to", version))
 	return nil
 }
 
@@ -105,18 +107,18 @@ func (r *reconciler) raise(ctx context.Context, cs *raftpb.ConfState) error {
 // Nobody talks to such a member, so it would stay as it is for ever. It reports whether it changed the members.
 func (r *reconciler) expel(ctx context.Context, cs *raftpb.ConfState) (bool, error) {
 	for _, id := range slices.Concat(cs.GetLearners(), cs.GetVoters()) {
-		if id == r.n.identity.MemberID || !r.n.tombstoned(id) {
+		if id == r.c.o.Member || !r.c.records.tombstoned(id) {
 			continue
 		}
 		if slices.Contains(cs.GetVoters(), id) {
-			if err := r.n.checkQuorum(without(cs.GetVoters(), id)); err != nil {
+			if err := r.c.checkQuorum(without(cs.GetVoters(), id)); err != nil {
 				return false, err
 			}
 		}
-		if err := r.n.changeConf(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
+		if err := r.c.o.Confs.Change(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
 			return false, err
 		}
-		r.n.log.Info("removed a member whose record is deleted", zap.Uint64("member", id))
+		r.c.log.Info("removed a member whose record is deleted", zap.Uint64("member", id))
 		return true, nil
 	}
 	return false, nil
@@ -126,17 +128,17 @@ func (r *reconciler) expel(ctx context.Context, cs *raftpb.ConfState) (bool, err
 func (r *reconciler) records(ctx context.Context, cs *raftpb.ConfState) error {
 	var errs []error
 	seen := map[uint64]bool{}
-	tokens := r.n.joinTokens()
-	for _, m := range r.n.records() {
+	tokens := r.c.records.tokens()
+	for _, m := range r.c.records.all() {
 		id := m.GetId()
 		seen[id] = true
 		learner := slices.Contains(cs.GetLearners(), id)
 		switch {
-		case !isMember(cs, id) && m.GetLearner() && m.GetStarts() == 0 && tokens[id].GetMemberId() == id:
+		case !core.IsMember(cs, id) && m.GetLearner() && m.GetStarts() == 0 && tokens[id].GetMemberId() == id:
 			// It asked to join, and the leader was lost before raft knew it: no leader has ever heard from it. It may be away
 			// now, and the token is its own for good.
-			errs = append(errs, r.n.enlist(ctx, cs, m))
-		case !isMember(cs, id):
+			errs = append(errs, r.c.enlist(ctx, cs, m))
+		case !core.IsMember(cs, id):
 			// A voter without a place was removed. A learner may be about to be added; it may also never come.
 			since, ok := r.orphans[id]
 			if !ok {
@@ -146,13 +148,13 @@ func (r *reconciler) records(ctx context.Context, cs *raftpb.ConfState) error {
 			if m.GetLearner() && time.Since(since) < orphanGrace {
 				continue
 			}
-			r.n.log.Info("forgets a member that is none", zap.Uint64("member", id), zap.String("name", m.GetName()))
-			errs = append(errs, r.n.deleteMember(ctx, id))
+			r.c.log.Info("forgets a member that is none", zap.Uint64("member", id), zap.String("name", m.GetName()))
+			errs = append(errs, r.c.records.remove(ctx, id))
 		case m.GetLearner() != learner:
 			fixed := proto.CloneOf(m)
 			fixed.Learner = learner
 			fixed.StayLearner = m.GetStayLearner() && learner
-			errs = append(errs, r.n.putMember(ctx, fixed))
+			errs = append(errs, r.c.records.put(ctx, fixed))
 			delete(r.orphans, id)
 		default:
 			delete(r.orphans, id)
@@ -168,7 +170,7 @@ func (r *reconciler) records(ctx context.Context, cs *raftpb.ConfState) error {
 
 // isReady reports whether a learner has caught up for some time.
 func (r *reconciler) isReady(id uint64) bool {
-	if r.n.caughtUp(id) != nil {
+	if r.c.caughtUp(id) != nil {
 		delete(r.ready, id)
 		return false
 	}
@@ -186,7 +188,7 @@ func (r *reconciler) replace(
 ) (bool, error) {
 	for _, id := range cs.GetLearners() {
 		if old := replaces(cs, tokens, id); old != 0 && r.isReady(id) {
-			return true, r.n.takePlace(ctx, cs, old, tokens[id])
+			return true, r.c.takePlace(ctx, cs, old, tokens[id])
 		}
 	}
 	return false, nil
@@ -194,42 +196,14 @@ func (r *reconciler) replace(
 
 // promote lets the learners vote that have caught up for some time, one at a time.
 func (r *reconciler) promote(ctx context.Context, cs *raftpb.ConfState, tokens map[uint64]storage.JoinToken) error {
-	if r.n.o.Membership.ManualPromotion {
+	if r.c.o.ManualPromotion {
 		return nil
 	}
 	for _, id := range cs.GetLearners() {
-		if r.n.record(id).GetStayLearner() || replaces(cs, tokens, id) != 0 || !r.isReady(id) {
+		if r.c.records.of(id).GetStayLearner() || replaces(cs, tokens, id) != 0 || !r.isReady(id) {
 			continue
 		}
-		_, err := r.n.promote(ctx, cs, id, false)
-		return err
-	}
-	return nil
-}
-
-// tombstoned reports whether an id belonged to a member that was removed; not while the store is being replaced.
-func (n *Node) tombstoned(id uint64) bool {
-	rd := n.Store().NewReader()
-	removed, err := rd.IsRemoved(id)
-	return errors.Join(err, rd.Close()) == nil && removed
-}
-
-// records returns the members' records; none while the store is being replaced.
-func (n *Node) records() []*storev1.Member {
-	rd := n.Store().NewReader()
-	all, err := rd.Members()
-	if err = errors.Join(err, rd.Close()); err != nil {
-		return nil
-	}
-	return all
-}
-
-// record returns a copy of a member's record, nil if there is none.
-func (n *Node) record(id uint64) *storev1.Member {
-	for _, m := range n.records() {
-		if m.GetId() == id {
-			return proto.CloneOf(m)
-		}
+		return r.c.promote(ctx, cs, id, false)
 	}
 	return nil
 }

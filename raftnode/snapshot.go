@@ -202,7 +202,7 @@ func (c *couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m 
 	if err != nil {
 		return err
 	}
-	if !isMember(message.GetSnapshot().GetMetadata().GetConfState(), m.GetTo()) {
+	if !core.IsMember(message.GetSnapshot().GetMetadata().GetConfState(), m.GetTo()) {
 		n.janitor.want()
 		return errors.New("the newest checkpoint does not know the member yet")
 	}
@@ -262,16 +262,6 @@ func snapshotOf(m *checkpoint.Manifest) (*raftpb.Snapshot, error) {
 			ConfState: members, Index: new(m.Index), Term: new(m.Term),
 		},
 	}, nil
-}
-
-// isMember reports whether a member is in a configuration, in whatever role.
-func isMember(cs *raftpb.ConfState, id uint64) bool {
-	for _, set := range [][]uint64{cs.GetVoters(), cs.GetLearners(), cs.GetVotersOutgoing(), cs.GetLearnersNext()} {
-		if slices.Contains(set, id) {
-			return true
-		}
-	}
-	return false
 }
 
 // ReceiveSnapshot takes a snapshot that a peer sends and hands it to raft, which installs it unless it is not needed any

@@ -98,10 +98,16 @@ func (n *Node) publish(done core.Applied, termBefore uint64) {
 		n.o.OnApplied(done.Outcome)
 	}
 	n.proposals.Applied(done.Outcome.Entries)
-	n.confPublished(done.Outcome.MembersChanged)
+	touched, removed := n.confs.Applied()
+	if removed {
+		n.fail(ErrRemoved)
+	}
+	if touched || done.Outcome.MembersChanged {
+		n.roster.ring()
+	}
 	if done.Term > termBefore {
 		n.proposals.Outrun(done.Term, n.explain(ErrNotLeader))
-		n.confWaits.unknown(n.explain(ErrNotLeader))
+		n.confs.Unknown(n.explain(ErrNotLeader))
 	}
 	done.Outcome.Entries, done.Outcome.Events = nil, nil
 	n.mail.put(core.ApplyDone{Done: done})

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -137,4 +138,14 @@ func UnmarshalConfState(b []byte) (*raftpb.ConfState, error) {
 		return nil, fmt.Errorf("decode members: %w", err)
 	}
 	return cs, nil
+}
+
+// IsMember reports whether a member is in a configuration, in whatever role.
+func IsMember(cs *raftpb.ConfState, id uint64) bool {
+	for _, set := range [][]uint64{cs.GetVoters(), cs.GetLearners(), cs.GetVotersOutgoing(), cs.GetLearnersNext()} {
+		if slices.Contains(set, id) {
+			return true
+		}
+	}
+	return false
 }

@@ -15,4 +15,6 @@ var (
 	ErrDiskHangs = errors.New("the disk of this member hangs")
 	// ErrConfChangePending says that another change of members is not finished.
 	ErrConfChangePending = errors.New("another change of members is in progress")
+	// ErrStopped says that the member is stopping.
+	ErrStopped = errors.New("member is stopping")
 )

@@ -1,0 +1,95 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// memberRecords reads and writes the replicated records of members.
+type memberRecords struct{ c Consensus }
+
+// tombstoned reports whether an id belonged to a member that was removed; not while the store is being replaced.
+func (r memberRecords) tombstoned(id uint64) bool {
+	rd := r.c.Store().NewReader()
+	removed, err := rd.IsRemoved(id)
+	return errors.Join(err, rd.Close()) == nil && removed
+}
+
+// all returns the members' records; none while the store is being replaced.
+func (r memberRecords) all() []*storev1.Member {
+	rd := r.c.Store().NewReader()
+	all, err := rd.Members()
+	if err = errors.Join(err, rd.Close()); err != nil {
+		return nil
+	}
+	return all
+}
+
+// of returns a copy of a member's record, nil if there is none.
+func (r memberRecords) of(id uint64) *storev1.Member {
+	for _, m := range r.all() {
+		if m.GetId() == id {
+			return proto.CloneOf(m)
+		}
+	}
+	return nil
+}
+
+// tokens returns the tokens with which members have joined, by the members' ids; none while the store is being replaced.
+func (r memberRecords) tokens() map[uint64]storage.JoinToken {
+	rd := r.c.Store().NewReader()
+	all, err := rd.JoinTokens()
+	if err = errors.Join(err, rd.Close()); err != nil {
+		return nil
+	}
+	used := map[uint64]storage.JoinToken{}
+	for _, t := range all {
+		if t.GetMemberId() != 0 {
+			used[t.GetMemberId()] = t
+		}
+	}
+	return used
+}
+
+// put writes a member's record.
+func (r memberRecords) put(ctx context.Context, m *storev1.Member) error {
+	return r.propose(ctx, &storev1.Command{Kind: &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: m}}})
+}
+
+// remove forgets a member that raft has forgotten, and keeps its id from being used again.
+func (r memberRecords) remove(ctx context.Context, id uint64) error {
+	return r.propose(ctx, &storev1.Command{
+		WallTimeMs: time.Now().UnixMilli(),
+		Kind:       &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: id}},
+	})
+}
+
+// propose proposes a command about members and makes an error of its failure.
+func (r memberRecords) propose(ctx context.Context, cmd *storev1.Command) error {
+	result, err := r.c.Propose(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	f := result.GetFailure()
+	switch f.GetReason() {
+	case storev1.FailureReason_FAILURE_REASON_UNSPECIFIED:
+		return nil
+	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
+		return fmt.Errorf("%w: %s", ErrMemberExists, storage.FailureText(f))
+	case storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED:
+		return fmt.Errorf("%w: %s", ErrMemberRemoved, storage.FailureText(f))
+	case storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED:
+		return fmt.Errorf("%w: %s", ErrJoinToken, storage.FailureText(f))
+	case storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED:
+		return ErrNotEnabled
+	default:
+		return fmt.Errorf("%w: %s", ErrMemberRefused, storage.FailureText(f))
+	}
+}
