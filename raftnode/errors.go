@@ -7,6 +7,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/membership"
 )
 
 // Errors of Propose say what is known about the command. All but ErrOutcomeUnknown mean that it was not applied and
@@ -72,3 +73,31 @@ func (e *NotLeaderError) Error() string {
 
 // Unwrap returns ErrNotLeader.
 func (e *NotLeaderError) Unwrap() error { return ErrNotLeader }
+
+// Errors of changes of members. With all of them nothing was changed.
+var (
+	// ErrMemberUnknown says that no member has that id.
+	ErrMemberUnknown = membership.ErrMemberUnknown
+	// ErrMemberExists says that a member has that name, or that id from another disk.
+	ErrMemberExists = membership.ErrMemberExists
+	// ErrMemberRemoved says that the id belonged to a member that was removed. Ids are never used again.
+	ErrMemberRemoved = membership.ErrMemberRemoved
+	// ErrMemberRefused says that the member cannot be of this cluster; the text says why.
+	ErrMemberRefused = membership.ErrMemberRefused
+	// ErrLosesQuorum says that too few voters could be reached after the change.
+	ErrLosesQuorum = membership.ErrLosesQuorum
+	// ErrNotCaughtUp says that a member lacks too much of the log for what is asked of it.
+	ErrNotCaughtUp = membership.ErrNotCaughtUp
+	// ErrConfChangePending says that another change of members is not finished.
+	ErrConfChangePending = core.ErrConfChangePending
+	// ErrTransferFailed says that the leadership was not taken over in time.
+	ErrTransferFailed = membership.ErrTransferFailed
+	// ErrOnlyVoter says that the leadership cannot be handed over, because no other member votes.
+	ErrOnlyVoter = membership.ErrOnlyVoter
+	// ErrRemoved says that this member was removed from its cluster, and stops for good.
+	ErrRemoved = membership.ErrRemoved
+	// ErrJoinToken says that a member cannot join with the token that it brought.
+	ErrJoinToken = membership.ErrJoinToken
+	// ErrNotEnabled says that the cluster version does not allow it yet.
+	ErrNotEnabled = membership.ErrNotEnabled
+)

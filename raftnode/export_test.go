@@ -26,7 +26,9 @@ func WithEmpty(o Options, id uint64, cluster [16]byte) Options {
 
 // ForgetInRaft does the first half of a removal.
 func ForgetInRaft(ctx context.Context, n *Node, id uint64) error {
-	return n.confs.Change(ctx, single(raftpb.ConfChangeRemoveNode, id))
+	return n.confs.Change(ctx, &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{
+		{Type: raftpb.ConfChangeRemoveNode.Enum(), NodeId: new(id)},
+	}})
 }
 
 // Desired returns what a leader would make of a member's record; nil leaves it.

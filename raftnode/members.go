@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/membership"
 )
 
 // Peer is one of the members that begin a cluster.
@@ -43,8 +44,11 @@ type Member struct {
 // JoinTokenBytes is how long a join token is.
 const JoinTokenBytes = 32
 
+// Addresses are where a member says that it can be reached, host:port each.
+type Addresses = membership.Addresses
+
 // MemberSpec says who asks to join.
-type MemberSpec = Spec
+type MemberSpec = membership.Spec
 
 // MembershipOptions says how members come and go. The zero value is good.
 type MembershipOptions struct {
@@ -76,7 +80,9 @@ func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
 }
 
 // TransferLeadership hands the leadership to a voter, on the leader; 0 lets the one take it that can soonest.
-func (n *Node) TransferLeadership(ctx context.Context, id uint64) error { return n.changes.Transfer(ctx, id) }
+func (n *Node) TransferLeadership(ctx context.Context, id uint64) error {
+	return n.changes.Transfer(ctx, id)
+}
 
 // memberOf returns one of some members.
 func memberOf(members []Member, id uint64) (Member, error) {
@@ -112,7 +118,7 @@ func (n *Node) Members() []Member {
 		return nil
 	}
 	s, ways := n.Status(), n.peerStatus()
-	progress := map[uint64]peerView{}
+	progress := map[uint64]membership.Peer{}
 	for _, v := range n.peers.List() {
 		progress[v.ID] = v
 	}

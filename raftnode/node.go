@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
@@ -44,7 +45,7 @@ type Node struct {
 	proposals *envelope.Queue
 	readers   *readers
 	view      atomic.Pointer[view]
-	peers     peerWatch
+	peers     membership.Peers
 	tasks     *leaderTasks
 	janitor   *janitor
 	couriers  *couriers
@@ -61,8 +62,8 @@ type Node struct {
 	metrics   *metrics
 	hide      func() // unregisters the metrics
 
-	confs       *confChanges
-	changes     *changes
+	confs       *membership.ConfChanges
+	changes     *membership.Changes
 	confApplies chan confChange // from the apply goroutine to the loop
 	background  sync.WaitGroup  // goroutines that outlive their cause, ended before Run returns
 
@@ -205,11 +206,11 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 
 // changeMembers makes what changes the cluster's members.
 func changeMembers(n *Node) {
-	n.confs = newConfChanges(confOptions{
+	n.confs = membership.NewConfChanges(membership.ConfOptions{
 		Member: n.identity.MemberID, First: randomUint64(), Patience: 2 * n.o.electionTimeout(),
 		MayPropose: n.mayPropose, Post: n.mail.put,
 	})
-	n.changes = newChanges(changeOptions{
+	n.changes = membership.NewChanges(membership.Options{
 		Consensus: n, Member: n.identity.MemberID, Logger: n.log, Tick: n.o.Tick, ElectionTicks: n.o.ElectionTicks,
 		ManualPromotion: n.o.Membership.ManualPromotion, VersionMax: n.o.versionMax,
 		Confs: n.confs, Peers: &n.peers,

@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"errors"
+	"slices"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
@@ -65,4 +66,8 @@ func blankUnreadable(entries []*raftpb.Entry, found []UnreadableEntry) ([]*raftp
 		readable = append(readable, e)
 	}
 	return readable, found
+}
+
+func without(ids []uint64, id uint64) []uint64 {
+	return slices.DeleteFunc(slices.Clone(ids), func(x uint64) bool { return x == id })
 }

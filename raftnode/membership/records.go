@@ -1,4 +1,4 @@
-package raftnode
+package membership
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// memberRecords reads and writes the replicated records of members.
-type memberRecords struct{ c Consensus }
+// records reads and writes the replicated records of members.
+type records struct{ c Consensus }
 
 // tombstoned reports whether an id belonged to a member that was removed; not while the store is being replaced.
-func (r memberRecords) tombstoned(id uint64) bool {
+func (r records) tombstoned(id uint64) bool {
 	rd := r.c.Store().NewReader()
 	removed, err := rd.IsRemoved(id)
 	return errors.Join(err, rd.Close()) == nil && removed
 }
 
 // all returns the members' records; none while the store is being replaced.
-func (r memberRecords) all() []*storev1.Member {
+func (r records) all() []*storev1.Member {
 	rd := r.c.Store().NewReader()
 	all, err := rd.Members()
 	if err = errors.Join(err, rd.Close()); err != nil {
@@ -33,7 +33,7 @@ func (r memberRecords) all() []*storev1.Member {
 }
 
 // of returns a copy of a member's record, nil if there is none.
-func (r memberRecords) of(id uint64) *storev1.Member {
+func (r records) of(id uint64) *storev1.Member {
 	for _, m := range r.all() {
 		if m.GetId() == id {
 			return proto.CloneOf(m)
@@ -43,7 +43,7 @@ func (r memberRecords) of(id uint64) *storev1.Member {
 }
 
 // tokens returns the tokens with which members have joined, by the members' ids; none while the store is being replaced.
-func (r memberRecords) tokens() map[uint64]storage.JoinToken {
+func (r records) tokens() map[uint64]storage.JoinToken {
 	rd := r.c.Store().NewReader()
 	all, err := rd.JoinTokens()
 	if err = errors.Join(err, rd.Close()); err != nil {
@@ -59,12 +59,12 @@ func (r memberRecords) tokens() map[uint64]storage.JoinToken {
 }
 
 // put writes a member's record.
-func (r memberRecords) put(ctx context.Context, m *storev1.Member) error {
+func (r records) put(ctx context.Context, m *storev1.Member) error {
 	return r.propose(ctx, &storev1.Command{Kind: &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: m}}})
 }
 
 // remove forgets a member that raft has forgotten, and keeps its id from being used again.
-func (r memberRecords) remove(ctx context.Context, id uint64) error {
+func (r records) remove(ctx context.Context, id uint64) error {
 	return r.propose(ctx, &storev1.Command{
 		WallTimeMs: time.Now().UnixMilli(),
 		Kind:       &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: id}},
@@ -72,7 +72,7 @@ func (r memberRecords) remove(ctx context.Context, id uint64) error {
 }
 
 // propose proposes a command about members and makes an error of its failure.
-func (r memberRecords) propose(ctx context.Context, cmd *storev1.Command) error {
+func (r records) propose(ctx context.Context, cmd *storev1.Command) error {
 	result, err := r.c.Propose(ctx, cmd)
 	if err != nil {
 		return err

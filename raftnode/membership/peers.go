@@ -1,4 +1,4 @@
-package raftnode
+package membership
 
 import (
 	"sync/atomic"
@@ -8,21 +8,21 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
-// peerView is what the leader saw of its members at a tick.
-type peerView struct {
+// Peer is what the leader saw of its members at a tick.
+type Peer struct {
 	core.Progress
 	// Reachable tells whether it was heard of within two election time-outs.
 	Reachable bool
 }
 
-// peerWatch follows the members' progress. The loop owns it; what it publishes anybody may read.
-type peerWatch struct {
+// Peers follows the members' progress. The loop owns it; what it publishes anybody may read.
+type Peers struct {
 	seen  map[uint64]int // tick at which a member was last heard of
 	sent  map[uint64]sent
 	ticks int
 	buf   []core.Progress
 	// peers is nil on a member that does not lead.
-	peers atomic.Pointer[[]peerView]
+	peers atomic.Pointer[[]Peer]
 	// floor is the index behind which members that listen need the log, and seeding that behind which those do that a
 	// snapshot is on its way to, or that have not caught up since; 0 for none.
 	floor, seeding atomic.Uint64
@@ -37,7 +37,7 @@ type sent struct {
 
 // Tick looks at the members once a tick, and reports whether a member does not need the log any more that was kept for it
 // beyond what is kept for others.
-func (w *peerWatch) Tick(c *core.Core, electionTicks int) (released bool) {
+func (w *Peers) Tick(c *core.Core, electionTicks int) (released bool) {
 	w.ticks++
 	w.buf = c.Progress(w.buf[:0])
 	if len(w.buf) == 0 {
@@ -49,7 +49,7 @@ func (w *peerWatch) Tick(c *core.Core, electionTicks int) (released bool) {
 	if w.seen == nil {
 		w.seen, w.sent = map[uint64]int{}, map[uint64]sent{}
 	}
-	peers := make([]peerView, 0, len(w.buf))
+	peers := make([]Peer, 0, len(w.buf))
 	floor, seeding, last := uint64(0), uint64(0), uint64(0)
 	for _, p := range w.buf {
 		if p.Self {
@@ -62,7 +62,7 @@ func (w *peerWatch) Tick(c *core.Core, electionTicks int) (released bool) {
 			w.seen[p.ID] = w.ticks
 		}
 		at, ever := w.seen[p.ID]
-		v := peerView{Progress: p, Reachable: ever && w.ticks-at <= electionTicks}
+		v := Peer{Progress: p, Reachable: ever && w.ticks-at <= electionTicks}
 		peers = append(peers, v)
 		if p.Self {
 			continue
@@ -79,7 +79,7 @@ func (w *peerWatch) Tick(c *core.Core, electionTicks int) (released bool) {
 }
 
 // Sends keeps the log behind snapshots that are about to be sent, from now on: the next tick may come after a cut.
-func (w *peerWatch) Sends(msgs []*raftpb.Message) {
+func (w *Peers) Sends(msgs []*raftpb.Message) {
 	for _, m := range msgs {
 		if m.GetType() == raftpb.MsgSnap {
 			w.seeding.Store(lower(w.seeding.Load(), m.GetSnapshot().GetMetadata().GetIndex()))
@@ -97,7 +97,7 @@ func lower(a, b uint64) uint64 {
 
 // seeds reports whether a snapshot is on its way to a member, or it has not caught up since with a log that ends at last; and
 // the index behind which it needs the log. One that joins has nothing but the snapshot on its way to it.
-func (w *peerWatch) seeds(v peerView, last uint64, electionTicks int) (uint64, bool) {
+func (w *Peers) seeds(v Peer, last uint64, electionTicks int) (uint64, bool) {
 	s, ok := w.sent[v.ID]
 	switch {
 	case v.Snapshot > 0:
@@ -121,7 +121,7 @@ func (w *peerWatch) seeds(v peerView, last uint64, electionTicks int) (uint64, b
 }
 
 // List returns what was seen last; nil on a member that does not lead.
-func (w *peerWatch) List() []peerView {
+func (w *Peers) List() []Peer {
 	if p := w.peers.Load(); p != nil {
 		return *p
 	}
@@ -129,7 +129,7 @@ func (w *peerWatch) List() []peerView {
 }
 
 // Of returns what was seen of a member, nil if nothing.
-func (w *peerWatch) Of(id uint64) *peerView {
+func (w *Peers) Of(id uint64) *Peer {
 	for _, p := range w.List() {
 		if p.ID == id {
 			return &p
@@ -139,8 +139,8 @@ func (w *peerWatch) Of(id uint64) *peerView {
 }
 
 // Floor returns the index behind which members that listen need the log; 0 for none.
-func (w *peerWatch) Floor() uint64 { return w.floor.Load() }
+func (w *Peers) Floor() uint64 { return w.floor.Load() }
 
 // Seeding returns the index behind which members need the log that a snapshot is on its way to, or that have not caught up
 // since; 0 for none.
-func (w *peerWatch) Seeding() uint64 { return w.seeding.Load() }
+func (w *Peers) Seeding() uint64 { return w.seeding.Load() }

@@ -1,4 +1,4 @@
-package raftnode
+package membership
 
 import (
 	"context"
@@ -30,8 +30,6 @@ var (
 	ErrLosesQuorum = errors.New("the change would lose the quorum")
 	// ErrNotCaughtUp says that a member lacks too much of the log for what is asked of it.
 	ErrNotCaughtUp = errors.New("member has not caught up")
-	// ErrConfChangePending says that another change of members is not finished.
-	ErrConfChangePending = core.ErrConfChangePending
 	// ErrTransferFailed says that the leadership was not taken over in time.
 	ErrTransferFailed = errors.New("leadership was not transferred")
 	// ErrOnlyVoter says that the leadership cannot be handed over, because no other member votes.
@@ -50,9 +48,9 @@ type Consensus interface {
 	Store() *storage.Store
 }
 
-// changeOptions says for which member, and by what means, members are changed. All of it is required but ManualPromotion
+// Options says for which member, and by what means, members are changed. All of it is required but ManualPromotion
 // and VersionMax.
-type changeOptions struct {
+type Options struct {
 	Consensus Consensus
 	// Member is this one's id.
 	Member uint64
@@ -65,8 +63,8 @@ type changeOptions struct {
 	// VersionMax is a cluster version that this program is said to follow, for tests; 0 is the truth.
 	VersionMax uint32
 	// Confs replicates what raft has to know, Peers is what this member sees of the others while it leads.
-	Confs *confChanges
-	Peers *peerWatch
+	Confs *ConfChanges
+	Peers *Peers
 	// View returns who leads, and the highest index known to be committed.
 	View func() (lead core.Leadership, commit uint64)
 	// MayPropose returns why nothing can be proposed here now, nil if it can.
@@ -79,16 +77,16 @@ type changeOptions struct {
 	Done <-chan struct{}
 }
 
-// changes makes the changes of members that are asked for on the leader, one after another.
-type changes struct {
-	o       changeOptions
+// Changes makes the changes of members that are asked for on the leader, one after another.
+type Changes struct {
+	o       Options
 	log     *zap.Logger
-	records memberRecords
+	records records
 	slot    chan struct{} // 1 slot: whoever changes members holds it
 }
 
-func newChanges(o changeOptions) *changes {
-	return &changes{o: o, log: o.Logger, records: memberRecords{o.Consensus}, slot: make(chan struct{}, 1)}
+func NewChanges(o Options) *Changes {
+	return &Changes{o: o, log: o.Logger, records: records{o.Consensus}, slot: make(chan struct{}, 1)}
 }
 
 const (
@@ -101,34 +99,34 @@ const (
 	orphanGrace = 30 * time.Second
 )
 
-// Conf returns the members as applied, or ErrConfChangePending while a joint change is under way.
-func (c *changes) Conf() (*raftpb.ConfState, error) {
+// Conf returns the members as applied, or core.ErrConfChangePending while a joint change is under way.
+func (c *Changes) Conf() (*raftpb.ConfState, error) {
 	cs, err := core.UnmarshalConfState(c.o.Consensus.Store().Applied().ConfState)
 	if err != nil {
 		return nil, err
 	}
 	if len(cs.GetVotersOutgoing()) > 0 || len(cs.GetLearnersNext()) > 0 {
-		return nil, ErrConfChangePending
+		return nil, core.ErrConfChangePending
 	}
 	return cs, nil
 }
 
 // Records returns the members' records; none while the store is being replaced. Nobody changes them.
-func (c *changes) Records() []*storev1.Member { return c.records.all() }
+func (c *Changes) Records() []*storev1.Member { return c.records.all() }
 
 // TakesTokens reports whether the cluster version knows join tokens. A member of an older program could not apply a command
 // about them.
-func (c *changes) TakesTokens() bool {
+func (c *Changes) TakesTokens() bool {
 	return storage.KnowsJoinTokens(c.o.Consensus.Store().Applied().ClusterVersion)
 }
 
 // begin waits until no other change of members is made through this member, proves that it leads, and returns the
 // members. end is due when the error is nil.
-func (c *changes) begin(ctx context.Context) (cs *raftpb.ConfState, end func(), err error) {
+func (c *Changes) begin(ctx context.Context) (cs *raftpb.ConfState, end func(), err error) {
 	select {
 	case c.slot <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, fmt.Errorf("%w: %w", ErrConfChangePending, ctx.Err())
+		return nil, nil, fmt.Errorf("%w: %w", core.ErrConfChangePending, ctx.Err())
 	case <-c.o.Done:
 		return nil, nil, core.ErrStopped
 	}
@@ -144,7 +142,7 @@ func (c *changes) begin(ctx context.Context) (cs *raftpb.ConfState, end func(), 
 }
 
 // Promote lets a learner vote. Forced, also one that has not caught up or cannot be reached.
-func (c *changes) Promote(ctx context.Context, id uint64, force bool) error {
+func (c *Changes) Promote(ctx context.Context, id uint64, force bool) error {
 	cs, end, err := c.begin(ctx)
 	if err != nil {
 		return err
@@ -153,7 +151,7 @@ func (c *changes) Promote(ctx context.Context, id uint64, force bool) error {
 	return c.promote(ctx, cs, id, force)
 }
 
-func (c *changes) promote(ctx context.Context, cs *raftpb.ConfState, id uint64, force bool) error {
+func (c *Changes) promote(ctx context.Context, cs *raftpb.ConfState, id uint64, force bool) error {
 	switch {
 	case slices.Contains(cs.GetVoters(), id):
 		return nil
@@ -180,7 +178,7 @@ func (c *changes) promote(ctx context.Context, cs *raftpb.ConfState, id uint64, 
 	return nil
 }
 
-func (c *changes) recordVoter(ctx context.Context, id uint64) error {
+func (c *Changes) recordVoter(ctx context.Context, id uint64) error {
 	record := c.records.of(id)
 	if record == nil || !record.GetLearner() {
 		return nil
@@ -191,7 +189,7 @@ func (c *changes) recordVoter(ctx context.Context, id uint64) error {
 
 // Remove removes a member for good. A leader that is asked to remove itself hands the leadership over and answers
 // ErrNotLeader with a hint: the next one removes it.
-func (c *changes) Remove(ctx context.Context, id uint64, force bool) error {
+func (c *Changes) Remove(ctx context.Context, id uint64, force bool) error {
 	cs, end, err := c.begin(ctx)
 	if err != nil {
 		return err
@@ -223,7 +221,7 @@ func (c *changes) Remove(ctx context.Context, id uint64, force bool) error {
 }
 
 // stepAside hands the leadership to whoever can take it, and says who that is.
-func (c *changes) stepAside(ctx context.Context) error {
+func (c *Changes) stepAside(ctx context.Context) error {
 	if err := c.transfer(ctx, 0); err != nil {
 		return err
 	}
@@ -231,7 +229,7 @@ func (c *changes) stepAside(ctx context.Context) error {
 }
 
 // Transfer hands the leadership to a voter; 0 lets the one take it that can soonest.
-func (c *changes) Transfer(ctx context.Context, id uint64) error {
+func (c *Changes) Transfer(ctx context.Context, id uint64) error {
 	_, end, err := c.begin(ctx)
 	if err != nil {
 		return err
@@ -240,7 +238,7 @@ func (c *changes) Transfer(ctx context.Context, id uint64) error {
 	return c.transfer(ctx, id)
 }
 
-func (c *changes) transfer(ctx context.Context, id uint64) error {
+func (c *Changes) transfer(ctx context.Context, id uint64) error {
 	if id == c.o.Member {
 		return nil
 	}
@@ -254,7 +252,7 @@ func (c *changes) transfer(ctx context.Context, id uint64) error {
 	if len(cs.GetVoters()) == 1 {
 		return ErrOnlyVoter
 	}
-	var found *peerView
+	var found *Peer
 	err = c.patiently(ctx, func() error {
 		found, err = c.successor(id)
 		return err
@@ -285,8 +283,8 @@ func (c *changes) transfer(ctx context.Context, id uint64) error {
 }
 
 // successor returns who can take the leadership over: the member wanted, or the one that can soonest.
-func (c *changes) successor(id uint64) (*peerView, error) {
-	var found *peerView
+func (c *Changes) successor(id uint64) (*Peer, error) {
+	var found *Peer
 	for _, p := range c.o.Peers.List() {
 		if p.Self || p.Learner || !p.Reachable {
 			continue
@@ -307,7 +305,7 @@ func (c *changes) successor(id uint64) (*peerView, error) {
 
 // patiently checks at every tick, up to an election time-out, until nothing is wrong: a new leader has not heard of
 // everybody yet.
-func (c *changes) patiently(ctx context.Context, check func() error) error {
+func (c *Changes) patiently(ctx context.Context, check func() error) error {
 	tick := time.NewTicker(c.o.Tick)
 	defer tick.Stop()
 	err := check()
@@ -332,7 +330,7 @@ func without(ids []uint64, id uint64) []uint64 {
 }
 
 // checkQuorum refuses voters of which too few can be reached.
-func (c *changes) checkQuorum(voters []uint64) error {
+func (c *Changes) checkQuorum(voters []uint64) error {
 	reachable := 0
 	var missing []string
 	for _, id := range voters {
@@ -350,7 +348,7 @@ func (c *changes) checkQuorum(voters []uint64) error {
 }
 
 // caughtUp refuses a member that lacks too much.
-func (c *changes) caughtUp(id uint64) error {
+func (c *Changes) caughtUp(id uint64) error {
 	p := c.o.Peers.Of(id)
 	switch {
 	case p == nil || !p.Reachable:
@@ -365,7 +363,7 @@ func (c *changes) caughtUp(id uint64) error {
 }
 
 // awaitConf waits until the members are as wanted.
-func (c *changes) awaitConf(ctx context.Context, is func(*raftpb.ConfState) bool) error {
+func (c *Changes) awaitConf(ctx context.Context, is func(*raftpb.ConfState) bool) error {
 	return c.await(ctx, func() (bool, error) {
 		cs, err := core.UnmarshalConfState(c.o.Consensus.Store().Applied().ConfState)
 		return err == nil && is(cs), err
@@ -373,7 +371,7 @@ func (c *changes) awaitConf(ctx context.Context, is func(*raftpb.ConfState) bool
 }
 
 // await looks at every tick until something is so. late explains what it was not when ctx ended.
-func (c *changes) await(ctx context.Context, is func() (bool, error), late func() error) error {
+func (c *Changes) await(ctx context.Context, is func() (bool, error), late func() error) error {
 	tick := time.NewTicker(c.o.Tick)
 	defer tick.Stop()
 	for {

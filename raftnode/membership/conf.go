@@ -1,4 +1,4 @@
-package raftnode
+package membership
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // confRetry is how often a change of members that has to wait for another is tried again.
 const confRetry = 50 * time.Millisecond
 
-// confOptions says what replicates changes of members.
-type confOptions struct {
+// ConfOptions says what replicates changes of members.
+type ConfOptions struct {
 	// Member is this one's id, and names it as the proposer.
 	Member uint64
 	// First is the handle before the first one.
@@ -31,9 +31,9 @@ type confOptions struct {
 	Post func(ev ...core.Event)
 }
 
-// confChanges replicates changes of members, and finds those who wait for them.
-type confChanges struct {
-	o confOptions
+// ConfChanges replicates changes of members, and finds those who wait for them.
+type ConfChanges struct {
+	o ConfOptions
 
 	mu      sync.Mutex // guards what follows
 	next    uint64
@@ -51,13 +51,12 @@ type confWait struct {
 	err  error // written before done is closed
 }
 
-
-func newConfChanges(o confOptions) *confChanges {
-	return &confChanges{o: o, next: o.First, waiting: map[uint64]*confWait{}}
+func NewConfChanges(o ConfOptions) *ConfChanges {
+	return &ConfChanges{o: o, next: o.First, waiting: map[uint64]*confWait{}}
 }
 
 // add names a change.
-func (c *confChanges) add() (handle uint64, w *confWait, err error) {
+func (c *ConfChanges) add() (handle uint64, w *confWait, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
@@ -70,12 +69,12 @@ func (c *confChanges) add() (handle uint64, w *confWait, err error) {
 }
 
 // context is what a change carries through the log, to be known again.
-func (c *confChanges) context(handle uint64) []byte {
+func (c *ConfChanges) context(handle uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.o.Member), handle)
 }
 
 // Finish ends the wait for one change.
-func (c *confChanges) Finish(handle uint64, err error) {
+func (c *ConfChanges) Finish(handle uint64, err error) {
 	c.mu.Lock()
 	w := c.waiting[handle]
 	delete(c.waiting, handle)
@@ -88,7 +87,7 @@ func (c *confChanges) Finish(handle uint64, err error) {
 
 // Note remembers a change of the batch that is being applied, after which the members are as given. It runs on the apply
 // goroutine.
-func (c *confChanges) Note(change *raftpb.ConfChangeV2, cs *raftpb.ConfState) {
+func (c *ConfChanges) Note(change *raftpb.ConfChangeV2, cs *raftpb.ConfState) {
 	if context := change.GetContext(); len(context) == 16 && binary.BigEndian.Uint64(context) == c.o.Member {
 		c.effective = append(c.effective, binary.BigEndian.Uint64(context[8:]))
 	}
@@ -98,7 +97,7 @@ func (c *confChanges) Note(change *raftpb.ConfChangeV2, cs *raftpb.ConfState) {
 
 // Applied ends the waits for the changes of the batch that was applied. It reports whether there were any, and whether this
 // member is none any more. It runs on the apply goroutine.
-func (c *confChanges) Applied() (touched, removed bool) {
+func (c *ConfChanges) Applied() (touched, removed bool) {
 	for _, handle := range c.effective {
 		c.Finish(handle, nil)
 	}
@@ -108,7 +107,7 @@ func (c *confChanges) Applied() (touched, removed bool) {
 }
 
 // Unknown ends every wait: what became of the changes has to be looked up.
-func (c *confChanges) Unknown(why error) {
+func (c *ConfChanges) Unknown(why error) {
 	c.mu.Lock()
 	var all []*confWait
 	for handle, w := range c.waiting {
@@ -123,7 +122,7 @@ func (c *confChanges) Unknown(why error) {
 }
 
 // Close ends every wait, and takes no more changes.
-func (c *confChanges) Close(why error) {
+func (c *ConfChanges) Close(why error) {
 	c.mu.Lock()
 	c.closed = why
 	c.mu.Unlock()
@@ -132,12 +131,12 @@ func (c *confChanges) Close(why error) {
 
 // Change replicates a change of members and waits until it is applied here. One that finds another in progress waits for
 // its end, for no longer than the patience.
-func (c *confChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) error {
+func (c *ConfChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) error {
 	patience := time.NewTimer(c.o.Patience)
 	defer patience.Stop()
 	for {
 		err := c.propose(ctx, change)
-		if !errors.Is(err, ErrConfChangePending) {
+		if !errors.Is(err, core.ErrConfChangePending) {
 			return err
 		}
 		retry := time.NewTimer(confRetry)
@@ -153,7 +152,7 @@ func (c *confChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) e
 	}
 }
 
-func (c *confChanges) propose(ctx context.Context, change *raftpb.ConfChangeV2) error {
+func (c *ConfChanges) propose(ctx context.Context, change *raftpb.ConfChangeV2) error {
 	if err := c.o.MayPropose(); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package raftnode
+package membership
 
 import (
 	"context"
@@ -22,14 +22,14 @@ const reconcileEvery = 500 * time.Millisecond
 // reconciler finishes what changes of members left half done when a leader was lost between their steps, promotes
 // learners, and raises the cluster version when all members can follow. It is a task of one term.
 type reconciler struct {
-	c       *changes
+	c       *Changes
 	orphans map[uint64]time.Time // records that raft does not know, since when
 	ready   map[uint64]int       // learners that have caught up, for how many looks
 }
 
 // Reconcile is the leader's task: it finishes what changes of members left half done, promotes learners, and raises the
 // cluster version when all members can follow.
-func (c *changes) Reconcile(ctx context.Context, _ uint64) error {
+func (c *Changes) Reconcile(ctx context.Context, _ uint64) error {
 	r := &reconciler{c: c, orphans: map[uint64]time.Time{}, ready: map[uint64]int{}}
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()

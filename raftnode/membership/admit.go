@@ -1,4 +1,4 @@
-package raftnode
+package membership
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type Spec struct {
 
 // Admit adds a member that brought a join token, as learner. Its first call binds the token to it; asked again, by the same
 // member, it changes nothing. One that takes the place of another does so when it has caught up.
-func (c *changes) Admit(ctx context.Context, token []byte, spec Spec) error {
+func (c *Changes) Admit(ctx context.Context, token []byte, spec Spec) error {
 	if spec.ID == 0 || raft.IsLocalMsgTarget(spec.ID) || spec.Name == "" {
 		return fmt.Errorf("%w: it needs a name and an id", ErrMemberRefused)
 	}
@@ -75,7 +75,7 @@ func (c *changes) Admit(ctx context.Context, token []byte, spec Spec) error {
 }
 
 // mayJoin refuses a member that cannot join, before anything enters the log or waits for its turn: anybody can ask.
-func (c *changes) mayJoin(join *storev1.JoinMember) error {
+func (c *Changes) mayJoin(join *storev1.JoinMember) error {
 	if err := c.o.MayPropose(); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *changes) mayJoin(join *storev1.JoinMember) error {
 }
 
 // enlist makes a recorded member a learner of raft's.
-func (c *changes) enlist(ctx context.Context, cs *raftpb.ConfState, m *storev1.Member) error {
+func (c *Changes) enlist(ctx context.Context, cs *raftpb.ConfState, m *storev1.Member) error {
 	if core.IsMember(cs, m.GetId()) {
 		return nil
 	}
@@ -127,7 +127,7 @@ func replaces(cs *raftpb.ConfState, tokens map[uint64]storage.JoinToken, id uint
 
 // takePlace lets a learner take the place of another member in one joint change: never a vote less. A leader that is to be
 // replaced hands the leadership over, and the next one does it.
-func (c *changes) takePlace(ctx context.Context, cs *raftpb.ConfState, old uint64, t storage.JoinToken) error {
+func (c *Changes) takePlace(ctx context.Context, cs *raftpb.ConfState, old uint64, t storage.JoinToken) error {
 	if old == c.o.Member {
 		return c.stepAside(ctx)
 	}
