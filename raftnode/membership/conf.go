@@ -51,6 +51,7 @@ type confWait struct {
 	err  error // written before done is closed
 }
 
+// NewConfChanges returns the changes of a member that starts.
 func NewConfChanges(o ConfOptions) *ConfChanges {
 	return &ConfChanges{o: o, next: o.First, waiting: map[uint64]*confWait{}}
 }

@@ -85,6 +85,7 @@ type Changes struct {
 	slot    chan struct{} // 1 slot: whoever changes members holds it
 }
 
+// NewChanges returns what changes members through this one.
 func NewChanges(o Options) *Changes {
 	return &Changes{o: o, log: o.Logger, records: records{o.Consensus}, slot: make(chan struct{}, 1)}
 }
