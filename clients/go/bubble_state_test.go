@@ -65,3 +65,25 @@ func TestAListenerThatWasStoppedIsToldNothingNew(t *testing.T) {
 		b.each(func(m *fakeMember) { m.Refuse(false) })
 	})
 }
+
+func TestASessionWhoseConnectionBreaksBeforeItsFirstRenewalIsSuspended(t *testing.T) {
+	tests := map[string]func(b *bubble, away func()){
+		"as soon as it is open":              func(_ *bubble, away func()) { away() },
+		"as it looks for a connection":       func(_ *bubble, away func()) { go away() },
+		"as its first renewal is to be sent": func(b *bubble, away func()) { b.atClock.Store(&away) },
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				end(b, func() {
+					b.each(func(m *fakeMember) { m.Refuse(true) })
+				})
+				pass(time.Second)
+				b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED")
+				b.each(func(m *fakeMember) { m.Refuse(false) })
+				pass(ttl)
+				b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED", "CONNECTED")
+			})
+		})
+	}
+}

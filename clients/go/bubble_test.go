@@ -63,7 +63,8 @@ type bubble struct {
 	client  *tenure.Client
 	session *tenure.Session
 	states  *states
-	ahead   atomic.Int64 // How much the client's clock is ahead of the timers.
+	ahead   atomic.Int64           // How much the client's clock is ahead of the timers.
+	atClock atomic.Pointer[func()] // Called once, when the client looks at its clock the next time.
 }
 
 // newBubble opens a session of 15 s; call it in a synctest bubble, and close at its end.
@@ -71,7 +72,12 @@ func newBubble(t *testing.T, members int) *bubble {
 	t.Helper()
 	b := &bubble{fakeCluster: newFakeCluster(members), states: &states{begun: time.Now()}}
 	begun := time.Now()
-	clock := func() time.Duration { return time.Since(begun) + time.Duration(b.ahead.Load()) }
+	clock := func() time.Duration {
+		if f := b.atClock.Swap(nil); f != nil {
+			(*f)()
+		}
+		return time.Since(begun) + time.Duration(b.ahead.Load())
+	}
 	c, err := tenure.Open("tenure://"+strings.Join(b.list, ",")+"/app", tenure.OverMemory(b.net), tenure.WithClock(clock), tenure.WithSeed(7))
 	if err != nil {
 		t.Fatal(err)
