@@ -2,7 +2,12 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -10,106 +15,118 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
-/** One client waits, watches and keeps sessions more often than a member has streams for one connection. */
+/** One client has more sessions, waits and watches at once than a member has streams for one connection. */
 @Timeout(1200)
 final class StreamsTest extends WithMember {
-  /** More than the streams that a member lets one connection have. */
   private static final int MANY = LongForm.soak() ? 3000 : 1100;
+  private static final int WATCHES = LongForm.soak() ? 3000 : 100;
   private static final Duration TTL = Duration.ofMinutes(10);
   private static final long PATIENCE_MINUTES = 15;
+  private static final Pattern STREAMS = Pattern.compile("(?m)^tenure_server_streams (\\d+)$");
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
 
   private static <T> T patiently(CompletableFuture<T> f) throws Exception {
     return f.get(PATIENCE_MINUTES, TimeUnit.MINUTES);
   }
 
-  private static void all(List<? extends CompletableFuture<?>> futures) throws Exception {
+  private static <T> List<T> all(List<CompletableFuture<T>> futures) throws Exception {
     patiently(CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)));
+    return futures.stream().map(CompletableFuture::join).toList();
   }
 
-  /** Makes calls, and tells how long the slowest took, and what the client uses. */
-  private static void tell(String what, Client client) throws Exception {
+  /** Makes calls one after another, and returns how many milliseconds the slowest took. The watches are told of the last of them. */
+  private static double puts(Client client) {
     long slowest = 0;
     for (int i = 0; i < 10; i++) {
       long begun = System.nanoTime();
-      client.kv().put("meanwhile", "x");
+      client.kv().put(i < 9 ? "other" : "put", "beside them");
       slowest = Math.max(slowest, System.nanoTime() - begun);
     }
-    int connections = patiently(client.core().onLoop(
-        () -> CompletableFuture.completedFuture(1 + client.core().link.current().lines())));
+    return slowest / 1e6;
+  }
+
+  /** Returns how many streams the member serves. */
+  private static int streams() throws Exception {
+    HttpRequest metrics = HttpRequest.newBuilder(URI.create("http://" + httpAddress() + "/metrics")).build();
+    Matcher found = STREAMS.matcher(HTTP.send(metrics, HttpResponse.BodyHandlers.ofString()).body());
+    assertTrue(found.find());
+    return Integer.parseInt(found.group(1));
+  }
+
+  /** Returns how much memory this process has, as the system says. */
+  private static String resident() throws Exception {
     Path status = Path.of("/proc/self/status");
-    String memory = !Files.exists(status) ? "unknown" : Files.readAllLines(status).stream()
+    return !Files.exists(status) ? "unknown" : Files.readAllLines(status).stream()
         .filter(line -> line.startsWith("VmRSS:")).map(line -> line.substring(6).strip()).findFirst().orElse("unknown");
-    System.out.printf("%s: a put beside them took %.1f ms at most; %d connections, resident memory of this process %s%n",
-        what, slowest / 1e6, connections, memory);
   }
 
-  @Test
-  void aClientWithManyWaitsMakesCallsAndAllAreServed(TestInfo info) throws Exception {
-    try (Client client = client(info, TTL); Session session = client.openSession()) {
-      Held first = session.lock("busy").acquire();
-      List<CompletableFuture<Void>> queued = new ArrayList<>();
-      List<CompletableFuture<Boolean>> served = new ArrayList<>();
-      for (int i = 0; i < MANY; i++) {
-        CompletableFuture<Void> known = new CompletableFuture<>();
-        queued.add(known);
-        served.add(session.lock("busy", LockOptions.exclusive().onQueued(p -> known.complete(null)))
-            .acquireAsync().thenCompose(Held::releaseAsync));
-      }
-      all(queued);
-      assertEquals(MANY, client.lockInfo("busy").waiters());
-      tell(MANY + " waits", client);
-      first.close();
-      for (CompletableFuture<Boolean> one : served) {
-        assertEquals(true, patiently(one));
-      }
-      System.out.println(served.size() + " waits were granted");
+  private static List<Session> open(Client client) throws Exception {
+    List<CompletableFuture<Session>> opened = new ArrayList<>();
+    for (int i = 0; i < MANY; i++) {
+      opened.add(client.openSessionAsync(SessionOptions.defaults(), Duration.ofMinutes(PATIENCE_MINUTES), c -> { }));
     }
+    return all(opened);
+  }
+
+  private static List<Watch> watch(Client client) throws Exception {
+    List<Watch> watches = new ArrayList<>();
+    List<CompletableFuture<Void>> begun = new ArrayList<>();
+    for (int i = 0; i < WATCHES; i++) {
+      Watch w = client.watch(WatchOptions.key("put"));
+      watches.add(w);
+      begun.add(w.beginAsync());
+    }
+    all(begun);
+    return watches;
+  }
+
+  /** Has every session wait for the lock, and give it to the next. */
+  private static List<CompletableFuture<Boolean>> queue(Client client, List<Session> sessions) throws Exception {
+    List<CompletableFuture<Void>> queued = new ArrayList<>();
+    List<CompletableFuture<Boolean>> served = new ArrayList<>();
+    for (Session session : sessions) {
+      CompletableFuture<Void> known = new CompletableFuture<>();
+      queued.add(known);
+      served.add(session.lock("lock", LockOptions.exclusive().onQueued(p -> known.complete(null)))
+          .acquireAsync().thenCompose(Held::releaseAsync));
+    }
+    all(queued);
+    assertEquals(sessions.size(), client.lockInfo("lock").waiters());
+    return served;
   }
 
   @Test
-  void aClientWithManyWatchesMakesCallsAndAllAreTold(TestInfo info) throws Exception {
+  void aClientHasManySessionsWaitsAndWatches(TestInfo info) throws Exception {
     try (Client client = client(info, TTL)) {
-      List<Watch> watches = new ArrayList<>();
-      List<CompletableFuture<Void>> begun = new ArrayList<>();
-      for (int i = 0; i < MANY; i++) {
-        Watch w = client.watch(WatchOptions.key("k"));
-        watches.add(w);
-        begun.add(w.beginAsync());
+      List<Session> sessions = open(client);
+      Held first = sessions.get(0).lock("lock").acquire();
+      List<Watch> watches = watch(client);
+      List<CompletableFuture<Boolean>> served = queue(client, sessions);
+      double slowest = puts(client);
+      int want = MANY + WATCHES + 1; // All renewals go over one.
+      for (long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(PATIENCE_MINUTES); streams() != want;) {
+        assertTrue(System.nanoTime() < end, "a stream for each wait and watch, and one for renewals");
+        Thread.sleep(50);
       }
-      all(begun);
-      tell(MANY + " watches", client);
-      client.kv().put("k", "x");
+      int lines = patiently(client.core().onLoop(
+          () -> CompletableFuture.completedFuture(client.core().link.current().lines())));
+      System.out.printf("%d sessions, %d waits, %d watches: a put beside them took %.1f ms at most; "
+          + "%d connections, %d streams, resident memory of this process %s%n",
+          MANY, MANY, WATCHES, slowest, 1 + lines, want, resident());
+      first.close();
+      assertTrue(all(served).stream().allMatch(held -> held));
       for (Watch w : watches) {
         WatchMessage told = w.next(Duration.ofMinutes(PATIENCE_MINUTES)).orElseThrow();
-        assertEquals("k", assertInstanceOf(WatchMessage.Events.class, told).events().get(0).key());
+        assertEquals("put", assertInstanceOf(WatchMessage.Events.class, told).events().get(0).key());
       }
-      System.out.println(watches.size() + " watches were told");
-    }
-  }
-
-  @Test
-  void aClientWithManySessionsKeepsThemAll(TestInfo info) throws Exception {
-    try (Client client = client(info, Duration.ofMinutes(2))) {
-      List<CompletableFuture<Session>> opened = new ArrayList<>();
-      for (int i = 0; i < MANY; i++) {
-        opened.add(client.openSessionAsync(SessionOptions.defaults(), Duration.ofMinutes(PATIENCE_MINUTES), c -> { }));
-      }
-      all(opened);
-      List<CompletableFuture<PutResult>> puts = new ArrayList<>();
-      for (int i = 0; i < MANY; i++) {
-        puts.add(patiently(opened.get(i)).kv().putAsync("s/" + i, new byte[0], PutOptions.defaults().ephemeral()));
-      }
-      all(puts);
-      tell(MANY + " sessions", client);
-      for (CompletableFuture<Session> one : opened) {
-        assertEquals(true, patiently(one).cause().isEmpty());
-      }
-      assertEquals(MANY, client.kv().list("s/").size());
+      System.out.printf("%d waits were granted, %d watches were told%n", served.size(), watches.size());
+      assertTrue(sessions.stream().allMatch(session -> session.cause().isEmpty()));
     }
   }
 }

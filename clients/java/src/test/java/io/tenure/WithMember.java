@@ -33,6 +33,10 @@ abstract class WithMember {
     server.close();
   }
 
+  static String httpAddress() {
+    return server.httpAddress();
+  }
+
   static Client client(TestInfo info, Duration ttl) {
     return Client.connect(
         server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + ttl.toSeconds() + "s");
