@@ -359,19 +359,23 @@ func TestProgressOnlyAfterEverythingBefore(t *testing.T) {
 }
 
 func TestMembersOfAGroupShareTheirBatches(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	f := newFeed(t, watch.Options{Registerer: registry})
+	f := newSteppedFeed(t, watch.Options{})
 	f.commit(put("a", ""))
+	f.hub.Step()
 	const members = 50
 	built := atomic.Int64{}
-	ready := make(chan struct{}, members)
+	placed, ready := make(chan struct{}, members), make(chan struct{}, members)
 	var wg sync.WaitGroup
 	for range members {
 		wg.Go(func() {
-			_ = f.hub.Watch(t.Context(), watch.Request{
+			err := f.hub.Watch(t.Context(), watch.Request{
 				Selectors: watch.Selectors{Keys: []string{"a"}}.Normal(),
-				After:     watch.Position{Revision: 1, Index: watch.Whole},
+				After:     watch.Position{Index: watch.Whole},
 			}, func(b watch.Batch) error {
+				if b.Through == 1 {
+					placed <- struct{}{} // Now it has a place in the ring.
+					return nil
+				}
 				if b.Shared == nil {
 					return errors.New("batch is not shared")
 				}
@@ -383,10 +387,14 @@ func TestMembersOfAGroupShareTheirBatches(t *testing.T) {
 				waitFor(t, func() bool { return len(ready) == members })
 				return errCut
 			})
+			if !errors.Is(err, errCut) {
+				t.Error(err)
+			}
 		})
 	}
-	waitFor(t, func() bool { return gauge(t, registry, "tenure_watch_watchers") == members })
+	waitFor(t, func() bool { return len(placed) == members })
 	f.commit(put("a", "1"))
+	f.hub.Step()
 	wg.Wait()
 	if n := built.Load(); n != 1 {
 		t.Errorf("got the batch built %d times for %d members, want once", n, members)
