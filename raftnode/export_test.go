@@ -6,6 +6,7 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
@@ -80,4 +81,9 @@ func CutLog(t testing.TB, n *Node) {
 func Promised(n *Node, id uint64) (index, term uint64) {
 	_, index, term = n.promised(id)
 	return index, term
+}
+
+// Compare answers as the transport does when another member asks how this one is.
+func Compare(n *Node, req *peerv1.CompareRequest) *peerv1.CompareResponse {
+	return n.health.Answer(req)
 }

@@ -332,18 +332,15 @@ type callConn struct {
 }
 
 // Invoke carries one call.
-func (c callConn) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
+func (c callConn) Invoke(_ context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
 	n := c.p.w.route(c.p.self, c.to)
 	req, isReq := args.(*peerv1.CompareRequest)
 	answer, isResp := reply.(*peerv1.CompareResponse)
 	if n == nil || method != peerv1.PeerService_Compare_FullMethodName || !isReq || !isResp {
 		return errCut
 	}
-	resp, err := n.Compare(ctx, req)
-	if err == nil {
-		proto.Merge(answer, resp)
-	}
-	return err
+	proto.Merge(answer, raftnode.Compare(n, req))
+	return nil
 }
 
 // NewStream carries no streams.

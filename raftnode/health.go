@@ -12,11 +12,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/storage"
 )
 
 var (
@@ -42,9 +46,41 @@ const (
 // comparePoints is how far behind the applied index members compare, so that one that lags has some of them.
 func comparePoints() []uint64 { return []uint64{0, 1, 8, 64, 512, 4096} }
 
-// health watches over this member and, through what they report, the others.
-type health struct {
-	n    *Node
+// healthMember is the member whose health is watched, and what that needs of it. All of it is required.
+type healthMember struct {
+	ID     uint64
+	Logger *zap.Logger
+	// Store returns the state machine, which may be another one at the next call.
+	Store func() *storage.Store
+	// Members knows the cluster's members.
+	Members members
+	// Conn returns the connection for calls to another member.
+	Conn func(member uint64) (grpc.ClientConnInterface, error)
+	// Dir is the data directory, and Guard what its file system became; Stalls is told what the store makes wait.
+	Dir    *datadir.Dir
+	Guard  *datadir.Guard
+	Stalls *stalls
+	// HangAfter is how long a write may take before the disk counts as hanging.
+	HangAfter time.Duration
+	// Fail stops the member. It does not block.
+	Fail func(error)
+	// Compared counts the answers to comparisons, Differ those that showed different states.
+	Compared, Differ prometheus.Counter
+}
+
+// members knows the cluster's members.
+type members interface {
+	// Conf returns the members as applied, or an error while they change.
+	Conf() (*raftpb.ConfState, error)
+	// Records returns the members' records.
+	Records() []*storev1.Member
+}
+
+// healthWatch watches over this member and, through what they report, the others.
+type healthWatch struct {
+	o    HealthOptions
+	m    healthMember
+	log  *zap.Logger
 	free atomic.Uint64 // bytes of the disk; 0 when unknown
 	low  atomic.Bool   // too little of them
 	// hangs is set while a write of the log, or of the state, does not come to an end.
@@ -66,11 +102,31 @@ type report struct {
 	message *peerv1.MemberReport
 }
 
-func newHealth(n *Node) *health { return &health{n: n, reports: map[uint64]report{}} }
+func newHealth(o HealthOptions, m healthMember) *healthWatch {
+	return &healthWatch{o: o, m: m, log: m.Logger, reports: map[uint64]report{}}
+}
 
-// refuses returns why a command is not taken, nil if it is. Members and their addresses can always be changed: that may
+// Free returns how many bytes of the disk are free; 0 when that is unknown.
+func (h *healthWatch) Free() uint64 { return h.free.Load() }
+
+// Low reports whether this member's disk has too little room.
+func (h *healthWatch) Low() bool { return h.low.Load() }
+
+// Hangs reports whether a write of the log, or of the state, does not come to an end.
+func (h *healthWatch) Hangs() bool { return h.hangs.Load() }
+
+// SetHangs says whether one does, and reports whether that is new.
+func (h *healthWatch) SetHangs(hangs bool) bool { return h.hangs.Swap(hangs) != hangs }
+
+// GrowthRefused reports whether what makes the state grow is refused, for this member's disk or that of another.
+func (h *healthWatch) GrowthRefused() bool { return h.low.Load() || h.lowElsewhere() != 0 }
+
+// NoAgreement reports whether no quorum of members has the same state, so that nothing is written.
+func (h *healthWatch) NoAgreement() bool { return h.odd.Load() }
+
+// Refuses returns why a command is not taken, nil if it is. Members and their addresses can always be changed: that may
 // be what helps.
-func (h *health) refuses(c *storev1.Command) error {
+func (h *healthWatch) Refuses(c *storev1.Command) error {
 	switch c.GetKind().(type) {
 	case *storev1.Command_PutMember, *storev1.Command_DeleteMember,
 		*storev1.Command_MakeJoinToken, *storev1.Command_JoinMember, *storev1.Command_EndJoinTokens:
@@ -79,14 +135,14 @@ func (h *health) refuses(c *storev1.Command) error {
 	if h.odd.Load() {
 		return ErrNoAgreement
 	}
-	if !h.low.Load() && h.lowElsewhere() == 0 || !grows(c) {
+	if !h.GrowthRefused() || !grows(c) {
 		return nil
 	}
 	return ErrDiskFull
 }
 
 // lowElsewhere returns a voter whose disk has too little room, as it said a moment ago; 0 if there is none.
-func (h *health) lowElsewhere() uint64 {
+func (h *healthWatch) lowElsewhere() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, r := range h.reports {
@@ -97,9 +153,9 @@ func (h *health) lowElsewhere() uint64 {
 	return 0
 }
 
-// compare asks the other members how they are, again and again until ctx ends.
-func (h *health) compare(ctx context.Context) {
-	tick := time.NewTicker(h.n.o.Health.CompareEvery)
+// Compare asks the other members how they are, again and again until ctx ends.
+func (h *healthWatch) Compare(ctx context.Context) {
+	tick := time.NewTicker(h.o.CompareEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -111,9 +167,9 @@ func (h *health) compare(ctx context.Context) {
 	}
 }
 
-// lead compares more often at the beginning of a term: what the new leader takes depends on what it knows of the others'
+// Lead compares more often at the beginning of a term: what the new leader takes depends on what it knows of the others'
 // disks and states, and it may have started a moment ago. It is a leader task.
-func (h *health) lead(ctx context.Context, _ uint64) error {
+func (h *healthWatch) Lead(ctx context.Context, _ uint64) error {
 	tick := time.NewTicker(leadCompareEvery)
 	defer tick.Stop()
 	for range leadCompares {
@@ -129,11 +185,11 @@ func (h *health) lead(ctx context.Context, _ uint64) error {
 
 // round asks every other member once, all at the same time, and draws the conclusions. An earlier round ends before a later
 // one begins; one whose ctx has ended concludes nothing.
-func (h *health) round(ctx context.Context) {
+func (h *healthWatch) round(ctx context.Context) {
 	h.rounds.Lock()
 	defer h.rounds.Unlock()
-	n := h.n
-	cs, err := n.changes.Conf()
+	m := h.m
+	cs, err := m.Members.Conf()
 	if err != nil {
 		return
 	}
@@ -143,7 +199,7 @@ func (h *health) round(ctx context.Context) {
 	defer cancel()
 	var asked sync.WaitGroup
 	for i, id := range cs.GetVoters() {
-		if id != n.identity.MemberID {
+		if id != m.ID {
 			asked.Go(func() { answers[i] = h.ask(asking, id, own) })
 		}
 	}
@@ -161,7 +217,7 @@ func (h *health) round(ctx context.Context) {
 		}
 	}
 	h.mu.Unlock()
-	sums[n.identity.MemberID] = sumsOf(own)
+	sums[m.ID] = sumsOf(own)
 	h.judge(cs.GetVoters(), sums)
 }
 
@@ -174,8 +230,8 @@ func sumsOf(r *peerv1.MemberReport) map[uint64]uint64 {
 }
 
 // ask returns a member's report, nil if it does not answer.
-func (h *health) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *peerv1.MemberReport {
-	cc, err := h.n.PeerConn(id)
+func (h *healthWatch) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *peerv1.MemberReport {
+	cc, err := h.m.Conn(id)
 	if err != nil {
 		return nil
 	}
@@ -183,14 +239,14 @@ func (h *health) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *
 	if err != nil {
 		return nil
 	}
-	h.n.metrics.comparisons.Inc()
+	h.m.Compared.Inc()
 	return resp.GetReport()
 }
 
 // judge looks whether all voters that answered agree with this member, at the newest index that most of them know.
-func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
-	n := h.n
-	own := sums[n.identity.MemberID]
+func (h *healthWatch) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
+	m := h.m
+	own := sums[m.ID]
 	index, most := uint64(0), 0
 	for at := range own {
 		known := 0
@@ -203,7 +259,7 @@ func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
 			index, most = at, known
 		}
 	}
-	if len(voters) == 1 && voters[0] == n.identity.MemberID {
+	if len(voters) == 1 && voters[0] == m.ID {
 		h.odd.Store(false) // It is a quorum, and agrees with itself.
 		return
 	}
@@ -221,15 +277,15 @@ func (h *health) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
 		if sum != own[index] && count >= quorum {
 			why := fmt.Sprintf("checksum at index %d is %016x, %d of %d voters have %016x", index, own[index], count, len(voters), sum)
 			// Started again it would lead, vote and serve until the next comparison.
-			n.fail(errors.Join(stateDiffers(why), n.dir.WriteDiffers([]byte(why))))
+			m.Fail(errors.Join(stateDiffers(why), m.Dir.WriteDiffers([]byte(why))))
 			return
 		}
 	}
 	differ := len(groups) > 1 || len(groups) == 1 && groups[own[index]] == 0
 	odd := differ && groups[own[index]] < quorum
 	if differ {
-		n.metrics.checksumsDiffer.Inc()
-		n.log.Error("members have different states", zap.Uint64("index", index),
+		m.Differ.Inc()
+		h.log.Error("members have different states", zap.Uint64("index", index),
 			zap.Uint64("checksum", own[index]), zap.Int("agree", groups[own[index]]), zap.Int("voters", len(voters)),
 			zap.Bool("writes_refused", odd))
 	}
@@ -242,8 +298,8 @@ func stateDiffers(why string) error {
 		"and let it join again", ErrStateDiffers, why)
 }
 
-// checkDiffers refuses a directory whose state was found to be wrong.
-func checkDiffers(dir *datadir.Dir) error {
+// CheckDiffers refuses a directory whose state was found to be wrong.
+func CheckDiffers(dir *datadir.Dir) error {
 	why, err := dir.Differs()
 	if err == nil && why != nil {
 		err = stateDiffers(string(why))
@@ -252,8 +308,8 @@ func checkDiffers(dir *datadir.Dir) error {
 }
 
 // report says how this member is. To another's report it answers with checksums at the indexes that one named.
-func (h *health) report(of *peerv1.MemberReport) *peerv1.MemberReport {
-	store := h.n.Store()
+func (h *healthWatch) report(of *peerv1.MemberReport) *peerv1.MemberReport {
+	store := h.m.Store()
 	applied := store.Applied().Index
 	r := &peerv1.MemberReport{AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load(), DiskHangs: h.hangs.Load()}
 	var indexes []uint64
@@ -276,9 +332,9 @@ func (h *health) report(of *peerv1.MemberReport) *peerv1.MemberReport {
 	return r
 }
 
-// Compare tells another member how this one is.
-func (n *Node) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
-	return &peerv1.CompareResponse{Report: n.health.report(req.GetReport())}, nil
+// Answer tells another member how this one is.
+func (h *healthWatch) Answer(req *peerv1.CompareRequest) *peerv1.CompareResponse {
+	return &peerv1.CompareResponse{Report: h.report(req.GetReport())}
 }
 
 // Alarm is a danger that an operator has to look at.
@@ -302,36 +358,33 @@ const (
 	AlarmStartRefused     = "start-refused"
 )
 
-// Alarms returns the dangers that this member knows of, its own and those of others.
-func (n *Node) Alarms() []Alarm {
-	all := append(n.mending.alarm(), n.jumps.alarm()...)
-	if n.wire != nil {
-		all = append(all, n.wire.claims.alarm()...)
-	}
-	h := n.health
+// Alarms returns the dangers of disks and states that this member knows of, its own and those of others.
+func (h *healthWatch) Alarms() []Alarm {
+	var all []Alarm
+	m := h.m
 	if h.odd.Load() {
 		all = append(all, Alarm{
-			Name: AlarmChecksumMismatch, Member: n.identity.MemberID,
+			Name: AlarmChecksumMismatch, Member: m.ID,
 			Message: "The members have different states and no quorum has the same: nothing is written until an operator has " +
 				"decided which to keep.",
 		})
 	}
 	if h.low.Load() {
-		all = append(all, Alarm{Name: AlarmDiskFull, Member: n.identity.MemberID, Message: fmt.Sprintf(
+		all = append(all, Alarm{Name: AlarmDiskFull, Member: m.ID, Message: fmt.Sprintf(
 			"The disk of this member has %d bytes free, less than %d: nothing is taken that makes the state grow.",
-			h.free.Load(), n.o.Health.DiskFreeMin)})
+			h.free.Load(), h.o.DiskFreeMin)})
 	}
 	if h.hangs.Load() {
-		all = append(all, Alarm{Name: AlarmSlowDisk, Member: n.identity.MemberID, Message: fmt.Sprintf(
+		all = append(all, Alarm{Name: AlarmSlowDisk, Member: m.ID, Message: fmt.Sprintf(
 			"The disk of this member hangs: a write of the log, or of the state, takes longer than %v. It does not lead if another can.",
-			n.o.hangAfter())})
+			m.HangAfter)})
 	} else {
 		all = append(all, h.slowWrite()...)
 	}
-	all = append(all, n.o.stalls.alarm(n.identity.MemberID)...)
+	all = append(all, m.Stalls.alarm(m.ID)...)
 	names := map[uint64]string{}
-	for _, m := range n.changes.Records() {
-		names[m.GetId()] = m.GetName()
+	for _, r := range m.Members.Records() {
+		names[r.GetId()] = r.GetName()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -177,7 +177,7 @@ func (n *Node) keptBehind(index uint64) uint64 {
 // logRoom returns how large the log may grow for a member that a snapshot is on its way to: as much as stays free, so that
 // the disk does not get too full by it, and never less than for others.
 func (n *Node) logRoom() uint64 {
-	free := n.health.free.Load()
+	free := n.health.Free()
 	return max(n.o.LogBytesMax, free-min(free, n.o.Health.DiskFreeMin))
 }
 

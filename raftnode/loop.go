@@ -71,7 +71,7 @@ func (t *turn) run() {
 // watchHang tells everybody when the disk begins to hang, and when it works again.
 func (n *Node) watchHang() {
 	hangs := n.core.Hangs()
-	if n.health.hangs.Swap(hangs) != hangs {
+	if n.health.SetHangs(hangs) {
 		if hangs {
 			n.log.Warn("a write of the log or of the state does not come to an end", zap.Duration("for", n.o.hangAfter()),
 				zap.Bool("state", n.core.AppliesHang()), zap.Stringer("role", n.core.Leadership().Role))

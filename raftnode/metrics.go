@@ -31,7 +31,7 @@ type metrics struct {
 	collectors []prometheus.Collector
 }
 
-func newMetrics(n *Node) *metrics {
+func newMetrics() *metrics {
 	m := &metrics{}
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -76,7 +76,6 @@ func newMetrics(n *Node) *metrics {
 		"Bytes of snapshots that were not sent because the receiver had them from other snapshots or in its own state.")
 	m.snapshotSeconds = histogram("tenure_snapshot_send_seconds", "Time of sending one snapshot.",
 		prometheus.ExponentialBuckets(10e-3, 2, 18)) // 10 ms to 22 min
-	m.gauges(n)
 	return m
 }
 
@@ -119,15 +118,15 @@ func (m *metrics) gauges(n *Node) {
 		return 0
 	}
 	gauge("tenure_health_disk_free_bytes", "Bytes that are free on the disk of the data directory.",
-		func() float64 { return float64(n.health.free.Load()) })
+		func() float64 { return float64(n.health.Free()) })
 	gauge("tenure_health_disk_low", "1 while this member's disk has too little room.",
-		func() float64 { return flag(n.health.low.Load()) })
+		func() float64 { return flag(n.health.Low()) })
 	gauge("tenure_health_disk_hangs", "1 while a write of this member's log, or of its state, does not come to an end.",
-		func() float64 { return flag(n.health.hangs.Load()) })
+		func() float64 { return flag(n.health.Hangs()) })
 	gauge("tenure_health_growth_refused", "1 while this member would refuse growth, for its own disk or that of another.",
-		func() float64 { return flag(n.health.low.Load() || n.health.lowElsewhere() != 0) })
+		func() float64 { return flag(n.health.GrowthRefused()) })
 	gauge("tenure_health_no_agreement", "1 while no quorum of members has the same state, so that nothing is written.",
-		func() float64 { return flag(n.health.odd.Load()) })
+		func() float64 { return flag(n.health.NoAgreement()) })
 	gauge("tenure_raft_voters", "Members that vote.", func() float64 { return float64(len(n.Status().Voters)) })
 	gauge("tenure_raft_learners", "Members that do not vote.", func() float64 { return float64(len(n.Status().Learners)) })
 	gauge("tenure_raft_members_unreachable", "On the leader, members that it has not heard of for an election time-out.",

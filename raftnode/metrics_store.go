@@ -15,15 +15,15 @@ func (m *metrics) stalls(n *Node) {
 		m.collectors = append(m.collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
 	counter("tenure_storage_write_stalls_total", "How often the state machine's store held writes back.", func() float64 {
-		count, _, _ := n.o.stalls.total()
+		count, _, _ := n.o.stalls.Total()
 		return float64(count)
 	})
 	counter("tenure_storage_write_stall_seconds_total", "For how long the state machine's store held writes back.", func() float64 {
-		_, took, _ := n.o.stalls.total()
+		_, took, _ := n.o.stalls.Total()
 		return took.Seconds()
 	})
 	gauge("tenure_storage_write_stalled", "1 while the state machine's store holds writes back.", func() float64 {
-		if _, _, stalled := n.o.stalls.total(); stalled {
+		if _, _, stalled := n.o.stalls.Total(); stalled {
 			return 1
 		}
 		return 0

@@ -49,7 +49,7 @@ type Node struct {
 	tasks     *leaderTasks
 	janitor   *janitor
 	couriers  *couriers
-	health    *health
+	health    *healthWatch
 	inbox     *transfer.Inbox
 	roster    *roster
 	witnesses *witnesses
@@ -179,6 +179,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		readers:     newReaders(),
 		confApplies: make(chan confChange),
 		done:        make(chan struct{}),
+		metrics:     newMetrics(),
 	}
 	n.store.Store(d.store)
 	n.seeded = make(chan struct{})
@@ -189,7 +190,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	changeMembers(n)
 	n.janitor = newJanitor(n)
 	n.couriers = newCouriers(n)
-	n.health = newHealth(n)
+	watchHealth(n)
 	n.tasks = newLeaderTasks(n)
 	n.witnesses, n.roster, n.mending, n.doubts, n.wire = newWitnesses(), newRoster(n), newMending(n), newDoubts(n), w
 	n.jumps = &termJumps{n: n}
@@ -197,7 +198,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		n.o.Transport = w
 		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
 	}
-	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.changes.Reconcile, n.health.lead)
+	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.changes.Reconcile, n.health.Lead)
 	if n.o.Transport == nil {
 		n.o.Transport = noPeers{n: n}
 	}
@@ -219,6 +220,15 @@ func changeMembers(n *Node) {
 			return v.lead, v.commit
 		},
 		MayPropose: n.mayPropose, Explain: n.explain, Post: n.mail.put, Done: n.done,
+	})
+}
+
+// watchHealth makes what watches over the member and the others.
+func watchHealth(n *Node) {
+	n.health = newHealth(n.o.Health, healthMember{
+		ID: n.identity.MemberID, Logger: n.log, Store: n.Store, Members: n.changes, Conn: n.PeerConn,
+		Dir: n.dir, Guard: n.o.guard, Stalls: n.o.stalls, HangAfter: n.o.hangAfter(), Fail: n.fail,
+		Compared: n.metrics.comparisons, Differ: n.metrics.checksumsDiffer,
 	})
 }
 
@@ -252,7 +262,7 @@ func (n *Node) start() error {
 		State:      func() core.StateMachine { return n.Store() },
 		ConfChange: n.applyConfChange,
 	})
-	n.metrics = newMetrics(n)
+	n.metrics.gauges(n)
 	if n.hide, err = n.metrics.register(n.o.Registerer); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
@@ -313,8 +323,8 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.tasks.run(runCtx) })
 	others.Go(func() { n.watchDisk(runCtx) })
 	others.Go(func() { n.couriers.run(runCtx) })
-	others.Go(func() { n.health.watchRoom(runCtx) })
-	others.Go(func() { n.health.compare(runCtx) })
+	others.Go(func() { n.health.WatchSpace(runCtx) })
+	others.Go(func() { n.health.Compare(runCtx) })
 	others.Go(func() { n.roster.run(runCtx) })
 	others.Go(func() { n.mending.run(runCtx) })
 	others.Go(func() { n.doubts.run(runCtx) })

@@ -149,5 +149,5 @@ func (o *Options) setDefaults() {
 		o.PendingBytesMax = pendingBytesMaxDefault
 	}
 	o.Snapshots.setDefaults(o.CheckpointLogBytes)
-	o.Health.setDefaults()
+	o.Health.SetDefaults()
 }

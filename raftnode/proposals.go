@@ -21,7 +21,7 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	if err := n.mayPropose(); err != nil {
 		return nil, err
 	}
-	if err := n.health.refuses(cmd); err != nil {
+	if err := n.health.Refuses(cmd); err != nil {
 		return nil, err
 	}
 	data, err := storage.EncodeCommand(cmd)

@@ -48,7 +48,7 @@ func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 	if !known {
 		d.identity = newIdentity(o)
 	}
-	if err = awaitRoom(ctx, o, d.dir.Path(), reserveOf(o, d.dir.ReservePath())); err != nil {
+	if err = ReserveOf(o.Health, o.guard, d.dir).AwaitSpace(ctx, d.dir.Path(), o.Health.CheckEvery, o.Logger); err != nil {
 		return nil, err
 	}
 	if !known || d.identity.Met {
@@ -69,7 +69,7 @@ func identify(o Options) (_ *disk, known bool, err error) {
 	}
 	d := &disk{dir: dir}
 	if d.identity, known, err = dir.Identity(); err == nil {
-		err = checkDiffers(dir)
+		err = CheckDiffers(dir)
 	}
 	if err != nil {
 		return nil, false, errors.Join(err, d.close())
@@ -238,7 +238,7 @@ func (d *disk) openLog(o Options) (*raftlog.Log, error) {
 
 func (d *disk) openStore(o Options) (*storage.Store, error) {
 	return storage.Open(storage.Options{
-		FS: o.FS, Dir: d.dir.StatePath(d.epoch), Cache: o.Cache, OnStall: o.stalls.begin, OnStallEnd: o.stalls.end,
+		FS: o.FS, Dir: d.dir.StatePath(d.epoch), Cache: o.Cache, OnStall: o.stalls.Begin, OnStallEnd: o.stalls.End,
 	})
 }
 

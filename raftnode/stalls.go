@@ -26,15 +26,15 @@ type stalls struct {
 	lastEnd time.Time
 }
 
-// begin and end are called with locks of the store held, and do not block.
-func (s *stalls) begin() {
+// Begin and End are called with locks of the store held, and do not block.
+func (s *stalls) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
 	s.began = time.Now()
 }
 
-func (s *stalls) end() {
+func (s *stalls) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	took := time.Since(s.began)
@@ -45,8 +45,8 @@ func (s *stalls) end() {
 	}
 }
 
-// total returns how many there were, how long they took together, and whether one is under way.
-func (s *stalls) total() (count uint64, took time.Duration, stalled bool) {
+// Total returns how many there were, how long they took together, and whether one is under way.
+func (s *stalls) Total() (count uint64, took time.Duration, stalled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stalled = !s.began.IsZero(); stalled {
@@ -74,11 +74,11 @@ func (s *stalls) alarm(member uint64) []Alarm {
 }
 
 // slowWrite returns the alarm of a write that has been under way for long, though nothing waits for it yet.
-func (h *health) slowWrite() []Alarm {
-	oldest := h.n.o.guard.OldestWrite()
+func (h *healthWatch) slowWrite() []Alarm {
+	oldest := h.m.Guard.OldestWrite()
 	if oldest < datadir.SlowWrite {
 		return nil
 	}
-	return []Alarm{{Name: AlarmSlowDisk, Member: h.n.identity.MemberID, Message: fmt.Sprintf(
+	return []Alarm{{Name: AlarmSlowDisk, Member: h.m.ID, Message: fmt.Sprintf(
 		"The disk of this member is slow: a write or sync of a file has been under way for %v.", oldest.Round(time.Second))}}
 }

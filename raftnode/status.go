@@ -78,3 +78,12 @@ func (n *Node) Progress() (applied, commit uint64) {
 	applied = n.Store().Applied().Index
 	return applied, max(n.view.Load().commit, applied)
 }
+
+// Alarms returns the dangers that this member knows of, its own and those of others.
+func (n *Node) Alarms() []Alarm {
+	all := append(n.mending.alarm(), n.jumps.alarm()...)
+	if n.wire != nil {
+		all = append(all, n.wire.claims.alarm()...)
+	}
+	return append(all, n.health.Alarms()...)
+}

@@ -291,12 +291,12 @@ func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error 
 }
 
 // Compare tells how this member is.
-func (w *wire) Compare(ctx context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
+func (w *wire) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
 	n := w.node.Load()
 	if n == nil {
 		return nil, errNotOpen
 	}
-	return n.Compare(ctx, req)
+	return n.health.Answer(req), nil
 }
 
 // errNotOpen answers calls that come too early; the caller tries again.

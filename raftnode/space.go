@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
 // HealthOptions says when a member is in danger. The zero value is good.
@@ -39,7 +40,8 @@ const (
 	startPart = 2
 )
 
-func (o *HealthOptions) setDefaults() {
+// SetDefaults sets what is zero to what it stands for.
+func (o *HealthOptions) SetDefaults() {
 	if o.DiskFreeMin == 0 {
 		o.DiskFreeMin = diskFreeMinDefault
 	}
@@ -58,15 +60,15 @@ func (o *HealthOptions) setDefaults() {
 // renewals and expiries, go on.
 var ErrDiskFull = errors.New("too little room on the disk")
 
-// reserve is a file that only holds space. It is written past the guard: no room for it is no failure.
-type reserve struct {
+// Reserve is a file that only holds space. It is written past the guard: no room for it is no failure.
+type Reserve struct {
 	fs   vfs.FS
 	path string
 	size uint64
 }
 
 // release gives the space free.
-func (r reserve) release() error {
+func (r Reserve) release() error {
 	if err := r.fs.Remove(r.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("give up the reserve: %w", err)
 	}
@@ -74,7 +76,7 @@ func (r reserve) release() error {
 }
 
 // take makes the file if it is missing. A file system that cannot hold space without writing it gets an empty one.
-func (r reserve) take() error {
+func (r Reserve) take() error {
 	if _, err := r.fs.Stat(r.path); err == nil {
 		return nil
 	}
@@ -92,13 +94,14 @@ func (r reserve) take() error {
 	return nil
 }
 
-// reserveOf returns the reserve of a data directory.
-func reserveOf(o Options, path string) reserve {
-	return reserve{fs: o.guard.Unwrap(), path: path, size: o.Health.ReserveBytes}
+// ReserveOf returns the reserve of a data directory.
+func ReserveOf(o HealthOptions, guard *datadir.Guard, dir *datadir.Dir) Reserve {
+	return Reserve{fs: guard.Unwrap(), path: dir.ReservePath(), size: o.ReserveBytes}
 }
 
-// awaitRoom waits until there is enough room to start. On a full disk it gives up the reserve first.
-func awaitRoom(ctx context.Context, o Options, dir string, r reserve) error {
+// AwaitSpace waits until there is enough room to start in the directory, looking as often as given. On a full disk it gives up
+// the reserve first.
+func (r Reserve) AwaitSpace(ctx context.Context, dir string, every time.Duration, log *zap.Logger) error {
 	need := r.size / startPart
 	for waits := false; ; waits = true {
 		usage, err := r.fs.GetDiskUsage(dir)
@@ -109,14 +112,14 @@ func awaitRoom(ctx context.Context, o Options, dir string, r reserve) error {
 			return err
 		}
 		if usage, err = r.fs.GetDiskUsage(dir); err != nil || usage.AvailBytes >= need {
-			o.Logger.Warn("gave up the reserve to start on a full disk", zap.String("dir", dir))
+			log.Warn("gave up the reserve to start on a full disk", zap.String("dir", dir))
 			return nil //nolint:nilerr // As above.
 		}
 		if !waits {
-			o.Logger.Error("waits for room on the disk to start", zap.String("dir", dir),
+			log.Error("waits for room on the disk to start", zap.String("dir", dir),
 				zap.Uint64("free_bytes", usage.AvailBytes), zap.Uint64("needed_bytes", need))
 		}
-		again := time.NewTimer(o.Health.CheckEvery)
+		again := time.NewTimer(every)
 		select {
 		case <-again.C:
 		case <-ctx.Done():
@@ -126,12 +129,12 @@ func awaitRoom(ctx context.Context, o Options, dir string, r reserve) error {
 	}
 }
 
-// watchRoom looks at the free space until ctx ends.
-func (h *health) watchRoom(ctx context.Context) {
-	tick := time.NewTicker(h.n.o.Health.CheckEvery)
+// WatchSpace looks at the free space until ctx ends.
+func (h *healthWatch) WatchSpace(ctx context.Context) {
+	tick := time.NewTicker(h.o.CheckEvery)
 	defer tick.Stop()
 	for {
-		h.lookAtRoom()
+		h.lookAtSpace()
 		select {
 		case <-ctx.Done():
 			return
@@ -140,27 +143,27 @@ func (h *health) watchRoom(ctx context.Context) {
 	}
 }
 
-func (h *health) lookAtRoom() {
-	n := h.n
-	usage, err := n.dir.FS().GetDiskUsage(n.dir.Path())
+func (h *healthWatch) lookAtSpace() {
+	dir := h.m.Dir
+	usage, err := dir.FS().GetDiskUsage(dir.Path())
 	if err != nil {
 		return
 	}
-	free, least := usage.AvailBytes, n.o.Health.DiskFreeMin
+	free, least := usage.AvailBytes, h.o.DiskFreeMin
 	h.free.Store(free)
 	switch low := h.low.Load(); {
 	case !low && free < least:
 		h.low.Store(true)
-		n.log.Error("too little room on the disk: nothing is taken that makes the state grow",
+		h.log.Error("too little room on the disk: nothing is taken that makes the state grow",
 			zap.Uint64("free_bytes", free), zap.Uint64("disk_free_min_bytes", least))
 	case low && free >= least+least/8:
 		h.low.Store(false)
-		n.log.Info("there is room on the disk again", zap.Uint64("free_bytes", free))
+		h.log.Info("there is room on the disk again", zap.Uint64("free_bytes", free))
 	}
-	if r := reserveOf(n.o, n.dir.ReservePath()); free >= least+least/8+r.size && !time.Now().Before(h.reserveAt) {
+	if r := ReserveOf(h.o, h.m.Guard, dir); free >= least+least/8+r.size && !time.Now().Before(h.reserveAt) {
 		if err := r.take(); err != nil {
 			h.reserveAt = time.Now().Add(reserveRetry)
-			n.log.Debug("no reserve", zap.Error(err))
+			h.log.Debug("no reserve", zap.Error(err))
 		}
 	}
 }
