@@ -7,6 +7,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/membership"
 )
 
@@ -100,4 +101,16 @@ var (
 	ErrJoinToken = membership.ErrJoinToken
 	// ErrNotEnabled says that the cluster version does not allow it yet.
 	ErrNotEnabled = membership.ErrNotEnabled
+)
+
+// Errors of members whose disks or states are in danger.
+var (
+	// ErrDiskFull says that a disk of the cluster has too little room for what makes the state grow. What frees some, and
+	// renewals and expiries, go on.
+	ErrDiskFull = health.ErrDiskFull
+	// ErrStateDiffers says that this member's state differs from that of a quorum. It stops, and must not be used again.
+	ErrStateDiffers = health.ErrStateDiffers
+	// ErrNoAgreement says that the members' states differ and no quorum has the same: nobody can say which is right, so
+	// nothing is written.
+	ErrNoAgreement = health.ErrNoAgreement
 )

@@ -13,6 +13,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 )
 
@@ -151,12 +152,12 @@ func (d *disk) lacks() (uint64, error) {
 }
 
 // alarm tells that the member gives no vote, and why; nil if it does.
-func (g *mending) alarm() []Alarm {
+func (g *mending) alarm() []health.Alarm {
 	m := g.state.Load()
 	if m == nil || !g.behind(m) {
 		return nil
 	}
-	return []Alarm{{Name: AlarmWipedDisk, Member: g.n.identity.MemberID, Message: fmt.Sprintf(
+	return []health.Alarm{{Name: health.AlarmWipedDisk, Member: g.n.identity.MemberID, Message: fmt.Sprintf(
 		"The disk of this member lost entries up to %d that it had acknowledged: it gives no vote until a leader has sent it "+
 			"a snapshot. If none can be elected without it, start the other members first.", m.Index)}}
 }

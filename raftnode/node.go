@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/transfer"
@@ -49,7 +50,7 @@ type Node struct {
 	tasks     *leaderTasks
 	janitor   *janitor
 	couriers  *couriers
-	health    *healthWatch
+	health    *health.Watch
 	inbox     *transfer.Inbox
 	roster    *roster
 	witnesses *witnesses
@@ -225,7 +226,7 @@ func changeMembers(n *Node) {
 
 // watchHealth makes what watches over the member and the others.
 func watchHealth(n *Node) {
-	n.health = newHealth(n.o.Health, healthMember{
+	n.health = health.New(n.o.Health, health.Member{
 		ID: n.identity.MemberID, Logger: n.log, Store: n.Store, Members: n.changes, Conn: n.PeerConn,
 		Dir: n.dir, Guard: n.o.guard, Stalls: n.o.stalls, HangAfter: n.o.hangAfter(), Fail: n.fail,
 		Compared: n.metrics.comparisons, Differ: n.metrics.checksumsDiffer,

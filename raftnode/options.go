@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -85,7 +86,7 @@ type Options struct {
 	// guard is what FS became: it writes nothing after the first failed write.
 	guard *datadir.Guard
 	// stalls is told when the state machine's store holds writes back.
-	stalls *stalls
+	stalls *health.Stalls
 	// genesis is what a fresh directory begins with; nil begins a cluster of one.
 	genesis *genesis
 }
@@ -98,6 +99,9 @@ type genesis struct {
 	// empty begins with nothing at all, and waits for a snapshot.
 	empty bool
 }
+
+// HealthOptions says when a member is in danger. The zero value is good.
+type HealthOptions = health.Options
 
 // Transport carries messages to peers.
 type Transport interface {
@@ -129,7 +133,7 @@ func (o *Options) setDefaults() {
 	}
 	o.guard = datadir.NewGuard(o.FS)
 	o.FS = datadir.Ordered(o.guard)
-	o.stalls = &stalls{}
+	o.stalls = &health.Stalls{}
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}

@@ -8,11 +8,12 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/health"
 )
 
 // A caller who gives up learns whether the command was proposed.
 func TestCallersWhoGiveUp(t *testing.T) {
-	n := &Node{health: &healthWatch{}, proposals: envelope.New(7, 1, 1<<20), mail: newMailbox()}
+	n := &Node{health: &health.Watch{}, proposals: envelope.New(7, 1, 1<<20), mail: newMailbox()}
 	n.view.Store(&view{lead: core.Leadership{Term: 1, Leader: 7, Role: core.RoleLeader}})
 	cmd := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}}
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
@@ -48,7 +49,7 @@ func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 	if !known {
 		d.identity = newIdentity(o)
 	}
-	if err = ReserveOf(o.Health, o.guard, d.dir).AwaitSpace(ctx, d.dir.Path(), o.Health.CheckEvery, o.Logger); err != nil {
+	if err = health.ReserveOf(o.Health, o.guard, d.dir).AwaitSpace(ctx, d.dir.Path(), o.Health.CheckEvery, o.Logger); err != nil {
 		return nil, err
 	}
 	if !known || d.identity.Met {
@@ -69,7 +70,7 @@ func identify(o Options) (_ *disk, known bool, err error) {
 	}
 	d := &disk{dir: dir}
 	if d.identity, known, err = dir.Identity(); err == nil {
-		err = CheckDiffers(dir)
+		err = health.CheckDiffers(dir)
 	}
 	if err != nil {
 		return nil, false, errors.Join(err, d.close())

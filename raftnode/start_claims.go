@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -105,13 +106,13 @@ func (s *startClaims) refuse(c transport.Claim) bool {
 }
 
 // alarm tells of the last one.
-func (s *startClaims) alarm() []Alarm {
+func (s *startClaims) alarm() []health.Alarm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at.IsZero() || time.Since(s.at) > startsRefusedShown {
 		return nil
 	}
-	return []Alarm{{Name: AlarmStartRefused, Member: s.claim.Member, Message: fmt.Sprintf(
+	return []health.Alarm{{Name: health.AlarmStartRefused, Member: s.claim.Member, Message: fmt.Sprintf(
 		"A caller on the peer port named start %d of member %x; start %d is known, and the member does not confirm the other. "+
 			"The caller was refused.", s.claim.Start(), s.claim.Member, s.claim.KnownStart())}}
 }

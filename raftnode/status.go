@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/health"
 )
 
 // Status is what a member knows about itself and its cluster. It is a moment's view, not a proof.
@@ -78,6 +79,20 @@ func (n *Node) Progress() (applied, commit uint64) {
 	applied = n.Store().Applied().Index
 	return applied, max(n.view.Load().commit, applied)
 }
+
+// Alarm is a danger that an operator has to look at.
+type Alarm = health.Alarm
+
+// The names of alarms.
+const (
+	AlarmDiskFull         = health.AlarmDiskFull
+	AlarmSlowDisk         = health.AlarmSlowDisk
+	AlarmWriteStall       = health.AlarmWriteStall
+	AlarmChecksumMismatch = health.AlarmChecksumMismatch
+	AlarmWipedDisk        = health.AlarmWipedDisk
+	AlarmTermJump         = health.AlarmTermJump
+	AlarmStartRefused     = health.AlarmStartRefused
+)
 
 // Alarms returns the dangers that this member knows of, its own and those of others.
 func (n *Node) Alarms() []Alarm {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/raftnode/health"
 )
 
 const (
@@ -48,13 +50,13 @@ func (j *termJumps) refuse(from, term uint64) bool {
 func farAhead(own, term uint64) bool { return term > own && term-own > termJumpMax }
 
 // alarm tells of the last one.
-func (j *termJumps) alarm() []Alarm {
+func (j *termJumps) alarm() []health.Alarm {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.at.IsZero() || time.Since(j.at) > termJumpShown {
 		return nil
 	}
-	return []Alarm{{Name: AlarmTermJump, Member: j.from, Message: fmt.Sprintf(
+	return []health.Alarm{{Name: health.AlarmTermJump, Member: j.from, Message: fmt.Sprintf(
 		"This member refused raft messages of term %d that member %x sent, or another program in its name: no cluster holds so "+
 			"many elections.", j.term, j.from)}}
 }

@@ -1,4 +1,4 @@
-package raftnode
+package health
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
-// HealthOptions says when a member is in danger. The zero value is good.
-type HealthOptions struct {
+// Options says when a member is in danger. The zero value is good.
+type Options struct {
 	// DiskFreeMin is the free space of the data directory's disk below which nothing is taken that makes the state grow; 0
 	// is 512 MiB. It ends by itself when an eighth more is free.
 	DiskFreeMin uint64
@@ -41,7 +41,7 @@ const (
 )
 
 // SetDefaults sets what is zero to what it stands for.
-func (o *HealthOptions) SetDefaults() {
+func (o *Options) SetDefaults() {
 	if o.DiskFreeMin == 0 {
 		o.DiskFreeMin = diskFreeMinDefault
 	}
@@ -95,7 +95,7 @@ func (r Reserve) take() error {
 }
 
 // ReserveOf returns the reserve of a data directory.
-func ReserveOf(o HealthOptions, guard *datadir.Guard, dir *datadir.Dir) Reserve {
+func ReserveOf(o Options, guard *datadir.Guard, dir *datadir.Dir) Reserve {
 	return Reserve{fs: guard.Unwrap(), path: dir.ReservePath(), size: o.ReserveBytes}
 }
 
@@ -130,7 +130,7 @@ func (r Reserve) AwaitSpace(ctx context.Context, dir string, every time.Duration
 }
 
 // WatchSpace looks at the free space until ctx ends.
-func (h *healthWatch) WatchSpace(ctx context.Context) {
+func (h *Watch) WatchSpace(ctx context.Context) {
 	tick := time.NewTicker(h.o.CheckEvery)
 	defer tick.Stop()
 	for {
@@ -143,7 +143,7 @@ func (h *healthWatch) WatchSpace(ctx context.Context) {
 	}
 }
 
-func (h *healthWatch) lookAtSpace() {
+func (h *Watch) lookAtSpace() {
 	dir := h.m.Dir
 	usage, err := dir.FS().GetDiskUsage(dir.Path())
 	if err != nil {

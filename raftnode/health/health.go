@@ -1,4 +1,4 @@
-package raftnode
+package health
 
 import (
 	"cmp"
@@ -46,20 +46,20 @@ const (
 // comparePoints is how far behind the applied index members compare, so that one that lags has some of them.
 func comparePoints() []uint64 { return []uint64{0, 1, 8, 64, 512, 4096} }
 
-// healthMember is the member whose health is watched, and what that needs of it. All of it is required.
-type healthMember struct {
+// Member is the member whose health is watched, and what that needs of it. All of it is required.
+type Member struct {
 	ID     uint64
 	Logger *zap.Logger
 	// Store returns the state machine, which may be another one at the next call.
 	Store func() *storage.Store
 	// Members knows the cluster's members.
-	Members members
+	Members Members
 	// Conn returns the connection for calls to another member.
 	Conn func(member uint64) (grpc.ClientConnInterface, error)
 	// Dir is the data directory, and Guard what its file system became; Stalls is told what the store makes wait.
 	Dir    *datadir.Dir
 	Guard  *datadir.Guard
-	Stalls *stalls
+	Stalls *Stalls
 	// HangAfter is how long a write may take before the disk counts as hanging.
 	HangAfter time.Duration
 	// Fail stops the member. It does not block.
@@ -68,18 +68,18 @@ type healthMember struct {
 	Compared, Differ prometheus.Counter
 }
 
-// members knows the cluster's members.
-type members interface {
+// Members knows the cluster's members.
+type Members interface {
 	// Conf returns the members as applied, or an error while they change.
 	Conf() (*raftpb.ConfState, error)
 	// Records returns the members' records.
 	Records() []*storev1.Member
 }
 
-// healthWatch watches over this member and, through what they report, the others.
-type healthWatch struct {
-	o    HealthOptions
-	m    healthMember
+// Watch watches over this member and, through what they report, the others.
+type Watch struct {
+	o    Options
+	m    Member
 	log  *zap.Logger
 	free atomic.Uint64 // bytes of the disk; 0 when unknown
 	low  atomic.Bool   // too little of them
@@ -102,31 +102,32 @@ type report struct {
 	message *peerv1.MemberReport
 }
 
-func newHealth(o HealthOptions, m healthMember) *healthWatch {
-	return &healthWatch{o: o, m: m, log: m.Logger, reports: map[uint64]report{}}
+// New returns the watch of a member that starts.
+func New(o Options, m Member) *Watch {
+	return &Watch{o: o, m: m, log: m.Logger, reports: map[uint64]report{}}
 }
 
 // Free returns how many bytes of the disk are free; 0 when that is unknown.
-func (h *healthWatch) Free() uint64 { return h.free.Load() }
+func (h *Watch) Free() uint64 { return h.free.Load() }
 
 // Low reports whether this member's disk has too little room.
-func (h *healthWatch) Low() bool { return h.low.Load() }
+func (h *Watch) Low() bool { return h.low.Load() }
 
 // Hangs reports whether a write of the log, or of the state, does not come to an end.
-func (h *healthWatch) Hangs() bool { return h.hangs.Load() }
+func (h *Watch) Hangs() bool { return h.hangs.Load() }
 
 // SetHangs says whether one does, and reports whether that is new.
-func (h *healthWatch) SetHangs(hangs bool) bool { return h.hangs.Swap(hangs) != hangs }
+func (h *Watch) SetHangs(hangs bool) bool { return h.hangs.Swap(hangs) != hangs }
 
 // GrowthRefused reports whether what makes the state grow is refused, for this member's disk or that of another.
-func (h *healthWatch) GrowthRefused() bool { return h.low.Load() || h.lowElsewhere() != 0 }
+func (h *Watch) GrowthRefused() bool { return h.low.Load() || h.lowElsewhere() != 0 }
 
 // NoAgreement reports whether no quorum of members has the same state, so that nothing is written.
-func (h *healthWatch) NoAgreement() bool { return h.odd.Load() }
+func (h *Watch) NoAgreement() bool { return h.odd.Load() }
 
 // Refuses returns why a command is not taken, nil if it is. Members and their addresses can always be changed: that may
 // be what helps.
-func (h *healthWatch) Refuses(c *storev1.Command) error {
+func (h *Watch) Refuses(c *storev1.Command) error {
 	switch c.GetKind().(type) {
 	case *storev1.Command_PutMember, *storev1.Command_DeleteMember,
 		*storev1.Command_MakeJoinToken, *storev1.Command_JoinMember, *storev1.Command_EndJoinTokens:
@@ -142,7 +143,7 @@ func (h *healthWatch) Refuses(c *storev1.Command) error {
 }
 
 // lowElsewhere returns a voter whose disk has too little room, as it said a moment ago; 0 if there is none.
-func (h *healthWatch) lowElsewhere() uint64 {
+func (h *Watch) lowElsewhere() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, r := range h.reports {
@@ -154,7 +155,7 @@ func (h *healthWatch) lowElsewhere() uint64 {
 }
 
 // Compare asks the other members how they are, again and again until ctx ends.
-func (h *healthWatch) Compare(ctx context.Context) {
+func (h *Watch) Compare(ctx context.Context) {
 	tick := time.NewTicker(h.o.CompareEvery)
 	defer tick.Stop()
 	for {
@@ -169,7 +170,7 @@ func (h *healthWatch) Compare(ctx context.Context) {
 
 // Lead compares more often at the beginning of a term: what the new leader takes depends on what it knows of the others'
 // disks and states, and it may have started a moment ago. It is a leader task.
-func (h *healthWatch) Lead(ctx context.Context, _ uint64) error {
+func (h *Watch) Lead(ctx context.Context, _ uint64) error {
 	tick := time.NewTicker(leadCompareEvery)
 	defer tick.Stop()
 	for range leadCompares {
@@ -185,7 +186,7 @@ func (h *healthWatch) Lead(ctx context.Context, _ uint64) error {
 
 // round asks every other member once, all at the same time, and draws the conclusions. An earlier round ends before a later
 // one begins; one whose ctx has ended concludes nothing.
-func (h *healthWatch) round(ctx context.Context) {
+func (h *Watch) round(ctx context.Context) {
 	h.rounds.Lock()
 	defer h.rounds.Unlock()
 	m := h.m
@@ -230,7 +231,7 @@ func sumsOf(r *peerv1.MemberReport) map[uint64]uint64 {
 }
 
 // ask returns a member's report, nil if it does not answer.
-func (h *healthWatch) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *peerv1.MemberReport {
+func (h *Watch) ask(ctx context.Context, id uint64, own *peerv1.MemberReport) *peerv1.MemberReport {
 	cc, err := h.m.Conn(id)
 	if err != nil {
 		return nil
@@ -244,7 +245,7 @@ func (h *healthWatch) ask(ctx context.Context, id uint64, own *peerv1.MemberRepo
 }
 
 // judge looks whether all voters that answered agree with this member, at the newest index that most of them know.
-func (h *healthWatch) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
+func (h *Watch) judge(voters []uint64, sums map[uint64]map[uint64]uint64) {
 	m := h.m
 	own := sums[m.ID]
 	index, most := uint64(0), 0
@@ -308,7 +309,7 @@ func CheckDiffers(dir *datadir.Dir) error {
 }
 
 // report says how this member is. To another's report it answers with checksums at the indexes that one named.
-func (h *healthWatch) report(of *peerv1.MemberReport) *peerv1.MemberReport {
+func (h *Watch) report(of *peerv1.MemberReport) *peerv1.MemberReport {
 	store := h.m.Store()
 	applied := store.Applied().Index
 	r := &peerv1.MemberReport{AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load(), DiskHangs: h.hangs.Load()}
@@ -333,7 +334,7 @@ func (h *healthWatch) report(of *peerv1.MemberReport) *peerv1.MemberReport {
 }
 
 // Answer tells another member how this one is.
-func (h *healthWatch) Answer(req *peerv1.CompareRequest) *peerv1.CompareResponse {
+func (h *Watch) Answer(req *peerv1.CompareRequest) *peerv1.CompareResponse {
 	return &peerv1.CompareResponse{Report: h.report(req.GetReport())}
 }
 
@@ -359,7 +360,7 @@ const (
 )
 
 // Alarms returns the dangers of disks and states that this member knows of, its own and those of others.
-func (h *healthWatch) Alarms() []Alarm {
+func (h *Watch) Alarms() []Alarm {
 	var all []Alarm
 	m := h.m
 	if h.odd.Load() {

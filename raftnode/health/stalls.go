@@ -1,4 +1,4 @@
-package raftnode
+package health
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ const (
 	stallShown = 5 * time.Minute
 )
 
-// stalls follows how the state machine's store holds writes back. It outlives the store, which a snapshot replaces.
-type stalls struct {
+// Stalls follows how the state machine's store holds writes back. It outlives the store, which a snapshot replaces.
+type Stalls struct {
 	mu    sync.Mutex // guards what follows
 	count uint64
 	began time.Time // of the one under way; zero: there is none
@@ -27,14 +27,14 @@ type stalls struct {
 }
 
 // Begin and End are called with locks of the store held, and do not block.
-func (s *stalls) Begin() {
+func (s *Stalls) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
 	s.began = time.Now()
 }
 
-func (s *stalls) End() {
+func (s *Stalls) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	took := time.Since(s.began)
@@ -46,7 +46,7 @@ func (s *stalls) End() {
 }
 
 // Total returns how many there were, how long they took together, and whether one is under way.
-func (s *stalls) Total() (count uint64, took time.Duration, stalled bool) {
+func (s *Stalls) Total() (count uint64, took time.Duration, stalled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stalled = !s.began.IsZero(); stalled {
@@ -56,7 +56,7 @@ func (s *stalls) Total() (count uint64, took time.Duration, stalled bool) {
 }
 
 // alarm returns the alarm of a stall that is under way, or ended a short time ago.
-func (s *stalls) alarm(member uint64) []Alarm {
+func (s *Stalls) alarm(member uint64) []Alarm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var message string
@@ -74,7 +74,7 @@ func (s *stalls) alarm(member uint64) []Alarm {
 }
 
 // slowWrite returns the alarm of a write that has been under way for long, though nothing waits for it yet.
-func (h *healthWatch) slowWrite() []Alarm {
+func (h *Watch) slowWrite() []Alarm {
 	oldest := h.m.Guard.OldestWrite()
 	if oldest < datadir.SlowWrite {
 		return nil
