@@ -26,7 +26,7 @@ type Stalls struct {
 	lastEnd time.Time
 }
 
-// Begin and End are called with locks of the store held, and do not block.
+// Begin notes that a stall begins. It is called with locks of the store held, and does not block.
 func (s *Stalls) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,6 +34,7 @@ func (s *Stalls) Begin() {
 	s.began = time.Now()
 }
 
+// End notes that it ends, in the same way.
 func (s *Stalls) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
