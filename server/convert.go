@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/hex"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -10,6 +11,9 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/storage"
 )
+
+// hexID returns a cluster or history id as text.
+func hexID(id [16]byte) string { return hex.EncodeToString(id[:]) }
 
 // sessionText returns a session id as text; empty for none.
 func sessionText(id []byte) string {

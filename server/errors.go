@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -497,11 +496,12 @@ func addFacts(e *apiError, f *storev1.Failure) {
 		e.add("limit_value", strconv.FormatUint(f.GetLimit(), 10))
 	}
 	if holds := f.GetLock().GetHolds(); len(holds) > 0 {
-		e.add("holder_session_id", sessionText(holds[0].GetSessionId()))
+		holder := ""
+		if id, err := storage.SessionIDFromBytes(holds[0].GetSessionId()); err == nil {
+			holder = id.String()
+		}
+		e.add("holder_session_id", holder)
 		e.add("holder_name", holds[0].GetSessionName())
 		e.add("holder_since_ms", strconv.FormatInt(holds[0].GetGrantTimeMs(), 10))
 	}
 }
-
-// hexID returns a cluster or history id as text.
-func hexID(id [16]byte) string { return hex.EncodeToString(id[:]) }
