@@ -14,6 +14,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -130,9 +131,9 @@ func (a *api) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, e
 	}
 	if at := s.at.Revision; o.GetMinRevision() > at {
 		a.closeSnapshot(s)
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
 			"read.min_revision %d is ahead of the cluster, which is at %d", o.GetMinRevision(), at).
-			with("revision", fmt.Sprint(at))
+			With("revision", fmt.Sprint(at))
 	}
 	return s, nil
 }
@@ -173,7 +174,7 @@ func (a *api) awaitRevision(ctx context.Context, revision uint64) error {
 		select {
 		case <-changed:
 		case <-a.stopping.Done():
-			return errStopping
+			return reason.ErrStopping
 		case <-ctx.Done():
 			return fmt.Errorf("wait for revision %d: %w", revision, ctx.Err())
 		}
@@ -200,7 +201,7 @@ func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
 	}
 	if f := result.GetFailure(); f != nil {
 		remembered := c.command.GetRequestId() != nil || len(c.command.GetIdempotencyKey()) > 0
-		return nil, failureError(f, remembered)
+		return nil, reason.OfFailure(f, remembered)
 	}
 	return result, nil
 }
@@ -224,13 +225,13 @@ func (a *api) addOptions(ctx context.Context, c change) error {
 			return err
 		}
 		if id.GetSequence() == 0 {
-			return invalid("options.request_id.sequence", "must not be zero")
+			return reason.Invalid("options.request_id.sequence", "must not be zero")
 		}
 		if id.GetDoneBelow() > id.GetSequence() {
-			return invalid("options.request_id.done_below", "must not be above sequence")
+			return reason.Invalid("options.request_id.done_below", "must not be above sequence")
 		}
 		if o.GetEpoch() == 0 {
-			return invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
+			return reason.Invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
 		}
 		if err := a.actAs(ctx, sid, o); err != nil {
 			return err
@@ -335,7 +336,7 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 			Version:        k.Version,
 		}}}, nil
 	default:
-		return nil, invalid(field, "has no condition")
+		return nil, reason.Invalid(field, "has no condition")
 	}
 }
 
@@ -345,8 +346,8 @@ func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallO
 	record, err := a.liveSession(ctx, id)
 	if err != nil {
 		known := o.GetRequestId() != nil || len(o.GetIdempotencyKey()) > 0
-		if e := toAPI(err); e != nil && known && (e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
-			e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND) {
+		if e := reason.Of(err); e != nil && known && (e.Reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
+			e.Reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND) {
 			// Perhaps a late retry: the state machine remembers what became of the first attempt, or that nobody can tell
 			// any more, and does nothing new. Of a session that ended long ago not even the end is known.
 			return nil
@@ -361,18 +362,18 @@ func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallO
 		return secretWrong(id, len(o.GetSessionSecret()) > 0)
 	}
 	if o.GetEpoch() == 0 {
-		return invalid("options.epoch", "is required for a session with a secret; it is 1 unless the session was taken over")
+		return reason.Invalid("options.epoch", "is required for a session with a secret; it is 1 unless the session was taken over")
 	}
 	return nil
 }
 
 // secretWrong returns the error for a caller that gave another secret than a session has, or none.
-func secretWrong(id storage.SessionID, given bool) *apiError {
+func secretWrong(id storage.SessionID, given bool) *reason.Error {
 	text := "the session has a secret, and none was given"
 	if given {
 		text = "the session has a secret, and the given one is wrong"
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, "%s", text).with("session_id", id.String())
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, "%s", text).With("session_id", id.String())
 }
 
 // liveSession returns a session's record. Its secret never changes, so what this member has is enough; only when it has
@@ -410,10 +411,10 @@ func noSession(s *snapshot, id storage.SessionID) error {
 		return err
 	}
 	if !known {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, "there is no session %s", id).
-			with("session_id", id.String())
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, "there is no session %s", id).
+			With("session_id", id.String())
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, "session %s ended at %s: %s", id,
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, "session %s ended at %s: %s", id,
 		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), endCauseText(ended.GetCause())).
-		with("session_id", id.String())
+		With("session_id", id.String())
 }

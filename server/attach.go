@@ -11,6 +11,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -75,10 +76,10 @@ func (a *api) takeOver(
 	ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest,
 ) (*tenurev1.AttachSessionResponse, error) {
 	if r.GetOptions().GetEpoch() == 0 {
-		return nil, invalid("options.epoch", "is required with take_over: name the epoch to replace")
+		return nil, reason.Invalid("options.epoch", "is required with take_over: name the epoch to replace")
 	}
 	if r.GetPageToken() != "" {
-		return nil, invalid("page_token", "must not be given with take_over; to get the next page, leave take_over out")
+		return nil, reason.Invalid("page_token", "must not be given with take_over; to get the next page, leave take_over out")
 	}
 	_, err := a.propose(ctx, change{
 		request: r,
@@ -95,7 +96,7 @@ func (a *api) takeOver(
 	}
 	response, err := a.tellTakeover(ctx, id)
 	if err != nil {
-		return nil, afterChange(err)
+		return nil, reason.AfterChange(err)
 	}
 	return response, nil
 }
@@ -125,9 +126,9 @@ func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev
 	other := len(record.GetInstanceId()) > 0 && len(r.GetInstanceId()) > 0 &&
 		!slices.Equal(record.GetInstanceId(), r.GetInstanceId())
 	if epoch > record.GetEpoch() || other {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
 			"session %s is at epoch %d and in the hands of another instance; take it over, or open a new one",
-			id, record.GetEpoch()).with("epoch", fmt.Sprint(record.GetEpoch()))
+			id, record.GetEpoch()).With("epoch", fmt.Sprint(record.GetEpoch()))
 	}
 	return nil
 }
@@ -156,9 +157,9 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 		},
 	}, nil)
 	if err == nil && latest > r.GetAttempt() {
-		err = newError(tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
+		err = reason.New(tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
 			"attempt %d to attach to session %s comes after attempt %d", r.GetAttempt(), id, latest).
-			with("attempt", fmt.Sprint(latest))
+			With("attempt", fmt.Sprint(latest))
 	}
 	return err
 }
@@ -168,7 +169,7 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 func (a *api) latestAttempt(id storage.SessionID, instance []byte, attempt uint64) (uint64, error) {
 	latest, ok := a.timers.Attach(id, instance, attempt)
 	if !ok {
-		return 0, newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track TTLs of sessions yet")
+		return 0, reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track TTLs of sessions yet")
 	}
 	return latest, nil
 }
@@ -195,7 +196,7 @@ func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*pe
 
 // superseded returns the error for an epoch that is over.
 func superseded(id storage.SessionID, record *storev1.SessionRecord, epoch uint64) error {
-	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
 		"session %s was taken over: its epoch is %d, not %d", id, record.GetEpoch(), epoch).
-		with("epoch", fmt.Sprint(record.GetEpoch()))
+		With("epoch", fmt.Sprint(record.GetEpoch()))
 }

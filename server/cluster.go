@@ -11,6 +11,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -87,7 +88,7 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	if limits.CommandRowsMax != nil || limits.CommandBytesMax != nil {
 		// A member of an older program could not apply the command.
 		if !storage.HasCommandBudget(a.node.Store().Applied().ClusterVersion) {
-			return nil, newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "limits of commands cannot be set yet: the "+
+			return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "limits of commands cannot be set yet: the "+
 				"cluster version is raised once every member follows it; `tenure member list` shows their versions")
 		}
 	}
@@ -100,12 +101,12 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	}
 	s, err := a.localSnapshot()
 	if err != nil {
-		return nil, afterChange(err)
+		return nil, reason.AfterChange(err)
 	}
 	defer a.closeSnapshot(s)
 	limits, err = s.Limits()
 	if err != nil {
-		return nil, afterChange(err)
+		return nil, reason.AfterChange(err)
 	}
 	a.log.Info("limits set", zap.Stringer("limits", limits), zap.String("by", callAddress(ctx)))
 	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil
@@ -114,7 +115,7 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 // Compact serves ClusterService.
 func (a *api) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev1.CompactResponse, error) {
 	if r.GetRevision() == 0 {
-		return nil, invalid("revision", "must not be zero")
+		return nil, reason.Invalid("revision", "must not be zero")
 	}
 	result, err := a.propose(ctx, change{
 		request: r,

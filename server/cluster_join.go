@@ -15,6 +15,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -43,12 +44,12 @@ func (a *api) ReplaceMember(
 	ctx context.Context, r *tenurev1.ReplaceMemberRequest,
 ) (*tenurev1.ReplaceMemberResponse, error) {
 	if r.GetMemberId() == 0 {
-		return nil, invalid("member_id", "must not be zero")
+		return nil, reason.Invalid("member_id", "must not be zero")
 	}
 	if voters := a.node.Status().Voters; len(voters) == 1 && voters[0] == r.GetMemberId() {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED,
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED,
 			"the member is the only one that votes: add the new one, and remove this one when the new one votes").
-			with("cause", "loses_quorum")
+			With("cause", "loses_quorum")
 	}
 	made, err := a.makeJoinToken(ctx, r, r.GetPeerAddress(), r.GetTtl(), &storev1.MakeJoinToken{
 		Name: r.GetName(), Replaces: r.GetMemberId(), Force: r.GetForce(),
@@ -76,14 +77,14 @@ func (a *api) makeJoinToken(
 ) (*joinToken, error) {
 	// A member of an older program could not apply the command.
 	if !storage.KnowsJoinTokens(a.node.Store().Applied().ClusterVersion) {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "no member can join yet: the cluster version is "+
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "no member can join yet: the cluster version is "+
 			"raised a moment after the cluster began, or after the last member was upgraded; `tenure member list` shows their versions")
 	}
 	if !validName(c.GetName()) {
-		return nil, invalid("name", "must be 1 to 63 letters, digits, dots, hyphens or underscores")
+		return nil, reason.Invalid("name", "must be 1 to 63 letters, digits, dots, hyphens or underscores")
 	}
 	if peerAddress != "" {
-		return nil, invalid("peer_address", "must be empty: the new member reports its addresses when it joins")
+		return nil, reason.Invalid("peer_address", "must be empty: the new member reports its addresses when it joins")
 	}
 	d, err := joinTTL(ttl)
 	if err != nil {
@@ -116,7 +117,7 @@ func joinTTL(d *durationpb.Duration) (time.Duration, error) {
 	}
 	ttl := d.AsDuration()
 	if d.CheckValid() != nil || ttl < joinTTLMin || ttl > joinTTLMax {
-		return 0, invalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be 1 s to 30 days (720h)")
+		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be 1 s to 30 days (720h)")
 	}
 	return ttl, nil
 }

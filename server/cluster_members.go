@@ -8,6 +8,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // PromoteMember serves ClusterService.
@@ -101,7 +102,7 @@ func (a *api) changeMembersHere(
 		done.Leader = a.node.Status().LeaderName
 	default:
 		// Members of older programs relay calls that are none any more.
-		err = notServed("this change of members")
+		err = reason.NotServed("this change of members")
 	}
 	if err != nil {
 		return nil, err

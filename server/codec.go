@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // gRPC answers INTERNAL when a codec fails, before any interceptor is called. So this codec never fails on what a client
@@ -38,12 +39,12 @@ func refusal(message any, requestBytesMax int) error {
 	case len(unknown) == 0:
 		return nil
 	case bytes.Equal(unknown, markOf(markMalformed)):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST,
 			"the message is not a valid %s: it is damaged, or a text in it is not UTF-8", m.ProtoReflect().Descriptor().FullName())
 	case bytes.Equal(unknown, markOf(markTooLarge)):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
-			"the message is larger than %d bytes", requestBytesMax).with("limit", "request_bytes_max").
-			with("limit_value", fmt.Sprint(requestBytesMax))
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
+			"the message is larger than %d bytes", requestBytesMax).With("limit", "request_bytes_max").
+			With("limit_value", fmt.Sprint(requestBytesMax))
 	default:
 		return nil
 	}

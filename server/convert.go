@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -147,7 +148,7 @@ func modeFromProto(m tenurev1.LockMode) (storev1.LockMode, error) {
 		return storev1.LockMode_LOCK_MODE_EXCLUSIVE, nil
 	}
 	if _, known := tenurev1.LockMode_name[int32(m)]; !known {
-		return 0, invalid("mode", "%d is not a lock mode", m)
+		return 0, reason.Invalid("mode", "%d is not a lock mode", m)
 	}
 	return storev1.LockMode(m), nil
 }
@@ -161,7 +162,7 @@ func behaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, err
 		return storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, nil
 	}
 	if _, known := tenurev1.SessionBehavior_name[int32(b)]; !known {
-		return 0, invalid("behavior", "%d is not a behavior", b)
+		return 0, reason.Invalid("behavior", "%d is not a behavior", b)
 	}
 	return storev1.SessionBehavior(b), nil
 }
@@ -234,7 +235,7 @@ func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
 // limitsFromProto returns the limits that a request changes.
 func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
 	if l == nil {
-		return nil, invalid("limits", "is missing")
+		return nil, reason.Invalid("limits", "is missing")
 	}
 	history, err := checkDuration("limits.history_duration", l.GetHistoryDuration())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -26,7 +27,7 @@ func (c *currency) prove() *watch.Proof {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		p := &watch.Proof{Done: make(chan struct{}), Err: errStopping}
+		p := &watch.Proof{Done: make(chan struct{}), Err: reason.ErrStopping}
 		close(p.Done)
 		return p
 	}
@@ -48,7 +49,7 @@ func (c *currency) run(ctx context.Context) {
 			c.round(ctx, c.take(false))
 		case <-ctx.Done():
 			if p := c.take(true); p != nil {
-				p.Err = errStopping
+				p.Err = reason.ErrStopping
 				close(p.Done)
 			}
 			return

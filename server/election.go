@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -60,10 +61,10 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 		return nil, err
 	}
 	if r.GetSequencer() == nil {
-		return nil, invalid("sequencer", "is required: it proves leadership")
+		return nil, reason.Invalid("sequencer", "is required: it proves leadership")
 	}
 	if held := r.GetSequencer().GetKey(); held != r.GetKey() {
-		return nil, invalid("sequencer.key", "is %q, and the election's key is %q", held, r.GetKey())
+		return nil, reason.Invalid("sequencer.key", "is %q, and the election's key is %q", held, r.GetKey())
 	}
 	if err := checkOptions(r.GetOptions(), optionUse{session: true, guards: true, request: true}); err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 		}
 		resign.ToSessionId = to[:]
 	case r.GetToOwner() != "":
-		return nil, invalid("to_owner", "requires to_session_id")
+		return nil, reason.Invalid("to_owner", "requires to_session_id")
 	}
 	var err error
 	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{}); err != nil {

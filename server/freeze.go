@@ -9,12 +9,13 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // EndFreeze serves ClusterService. Without an operator the leader's timer does it.
 func (a *api) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*tenurev1.EndFreezeResponse, error) {
 	if r.GetReason() == "" {
-		return nil, invalid("reason", "is required; give the reason for the record")
+		return nil, reason.Invalid("reason", "is required; give the reason for the record")
 	}
 	if err := checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
 		return nil, err

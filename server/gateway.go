@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 )
 
@@ -272,8 +273,8 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 		return body, nil
 	case taking.refused:
 		w.Header().Set("Connection", "close")
-		return nil, restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
-			"this member keeps as much of unfinished requests as it may").with("limit", "intake_bytes_max"))
+		return nil, restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
+			"this member keeps as much of unfinished requests as it may").With("limit", "intake_bytes_max"))
 	case errors.As(err, &tooLarge):
 		w.Header().Set("Connection", "close")
 		return nil, g.bodyTooLarge()
@@ -288,8 +289,8 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 
 // bodyTooLarge is the error for a body above the limit.
 func (g *gateway) bodyTooLarge() *restError {
-	return restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the body is larger than %d bytes", g.requestBytesMax).
-		with("field", "body").with("limit", "request_bytes_max").with("limit_value", strconv.FormatInt(g.requestBytesMax, 10)))
+	return restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the body is larger than %d bytes", g.requestBytesMax).
+		With("field", "body").With("limit", "request_bytes_max").With("limit_value", strconv.FormatInt(g.requestBytesMax, 10)))
 }
 
 // forGateway returns the request as grpc-gateway is to see it: with nothing in it that was not checked. The path is

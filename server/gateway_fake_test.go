@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // fakeServices stands for the services, so that these tests are about REST alone. It keeps keys in a map and remembers
@@ -85,7 +86,7 @@ func asStatus(err error) error {
 	if s, ok := status.FromError(err); ok {
 		return s.Err()
 	}
-	s, _ := toStatus(err, "r-1")
+	s, _ := reason.Status(err, "r-1")
 	return s.Err()
 }
 
@@ -118,7 +119,7 @@ func (f *fakeServices) Get(_ context.Context, r *tenurev1.GetRequest) (*tenurev1
 	defer f.mu.Unlock()
 	kv, ok := f.keys[r.GetKey()]
 	if !ok {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "the key does not exist")
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "the key does not exist")
 	}
 	return &tenurev1.GetResponse{Header: &tenurev1.ResponseHeader{Revision: 9}, Kv: kv}, nil
 }

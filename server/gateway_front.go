@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // frontDoor stands before everything that is served over HTTP. It keeps pages of foreign origins out, and a panic from
@@ -38,19 +39,19 @@ func (f *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.recovered(tracked)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if !f.knowsHost(r.Host) {
-		restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+		restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
 			"host %.128q is not a name of this member; see --http-allowed-host", r.Host)).write(tracked)
 		return
 	}
 	if !f.admits(w, r) {
-		restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+		restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
 			"origin %.128q is not allowed; see --http-allowed-origin", r.Header.Get("Origin"))).write(tracked)
 		return
 	}
 	if r.Header.Get("Origin") == "" && slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), func(site string) bool {
 		return strings.EqualFold(strings.TrimSpace(site), "cross-site")
 	}) {
-		restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+		restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
 			"a page of another site sent this request; see --http-allowed-origin")).write(tracked)
 		return
 	}
@@ -118,8 +119,8 @@ func (f *frontDoor) recovered(w *beginTracker) {
 	if w.begun {
 		panic(http.ErrAbortHandler)
 	}
-	e := newError(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
-	e.applied = appliedUnknown
+	e := reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
+	e.Applied = reason.AppliedUnknown
 	restErrorOf(e).write(w)
 }
 

@@ -9,6 +9,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // healthPollInterval is how often a watch of the health service looks again.
@@ -45,8 +46,8 @@ func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingSta
 func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	s := h.serving(r.GetService())
 	if s == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
-		e := newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "service %q does not exist", r.GetService())
-		e.code = codes.NotFound // as this protocol has it
+		e := reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "service %q does not exist", r.GetService())
+		e.Code = codes.NotFound // as this protocol has it
 		return nil, e
 	}
 	return &healthpb.HealthCheckResponse{Status: s}, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // TestWhoReadsTooSlowlyIsGivenUp sends the parts of a backup to clients that read at a rate of their own.
@@ -57,7 +58,7 @@ func TestWhoReadsTooSlowlyIsGivenUp(t *testing.T) {
 					}
 				}
 				if err != nil {
-					if e := toAPI(err); e.reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
+					if e := reason.Of(err); e.Reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
 						t.Errorf("got %v, want that the deadline is exceeded", err)
 					}
 				}

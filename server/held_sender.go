@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // unreadMax is how long a message may stay unread by a client while the call holds a snapshot of the store, which keeps
@@ -51,10 +52,10 @@ func (h *heldSender[T]) send(ctx context.Context, m T) error {
 		return err
 	case <-timer.C:
 		if h.left < h.patience {
-			return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
+			return reason.New(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
 				"the client reads less than %d KiB in a second", unreadRate>>10)
 		}
-		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the client has not read for %v", h.patience)
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the client has not read for %v", h.patience)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // Metadata that stands for fields of CallOptions, so that curl and grpcurl need not write them into the request.
@@ -58,7 +59,7 @@ func (g *gate) unary(ctx context.Context, request any, info *grpc.UnaryServerInf
 // admit calls the handler if the call can be served.
 func (g *gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
 	if g.stopping.Err() != nil {
-		return nil, errStopping
+		return nil, reason.ErrStopping
 	}
 	leave, err := g.rooms.enter(ctx, g.rooms.ofCall(method, request))
 	if err != nil {
@@ -96,18 +97,18 @@ func (g *gate) serveStream(
 ) (err error) {
 	ctx, cancel := context.WithCancelCause(ss.Context())
 	defer cancel(nil)
-	stop := context.AfterFunc(g.stopping, func() { cancel(errStopping) })
+	stop := context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) })
 	defer stop()
 	defer func() {
-		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStopping) {
-			if e := toAPI(err); e == nil || e.applied != appliedUnknown {
-				err = errStopping
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), reason.ErrStopping) {
+			if e := reason.Of(err); e == nil || e.Applied != reason.AppliedUnknown {
+				err = reason.ErrStopping
 			}
 		}
 	}()
 	defer g.recovered(info.FullMethod, &err)
 	if g.stopping.Err() != nil {
-		return errStopping
+		return reason.ErrStopping
 	}
 	leave, err := g.rooms.enter(ctx, g.rooms.ofStream(info.FullMethod))
 	if err != nil {
@@ -142,35 +143,35 @@ func (s *gatedStream) RecvMsg(m any) error {
 func (g *gate) recovered(method string, err *error) {
 	if cause := recover(); cause != nil {
 		g.log.Error("panic", zap.String("method", method), zap.Any("cause", cause), zap.ByteString("stack", debug.Stack()))
-		*err = fmt.Errorf("%w: %v", errPanic, cause)
+		*err = fmt.Errorf("%w: %v", reason.ErrPanic, cause)
 	}
 }
 
 // refuse makes the status of an error, and logs what a client must not see.
 func (g *gate) refuse(method string, err error) (tenurev1.ErrorReason, error) {
-	e := toAPI(err)
+	e := reason.Of(err)
 	if e != nil {
 		g.addLeader(e)
-		s, _ := toStatus(e, "")
-		return e.reason, s.Err()
+		s, _ := reason.Status(e, "")
+		return e.Reason, s.Err()
 	}
 	id := newRequestID()
-	s, _ := toStatus(err, id)
+	s, _ := reason.Status(err, id)
 	g.log.Error("call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))
 	return tenurev1.ErrorReason_ERROR_REASON_INTERNAL, s.Err()
 }
 
 // addLeader tells a client that was not served where the leader is.
-func (g *gate) addLeader(e *apiError) {
-	if codeOf(e.reason) != codes.Unavailable || g.leader == nil {
+func (g *gate) addLeader(e *reason.Error) {
+	if reason.Code(e.Reason) != codes.Unavailable || g.leader == nil {
 		return
 	}
 	id, address := g.leader()
 	if id != 0 {
-		e.add("leader_id", strconv.FormatUint(id, 10))
+		e.Add("leader_id", strconv.FormatUint(id, 10))
 	}
 	if address != "" {
-		e.add("leader", address)
+		e.Add("leader", address)
 	}
 }
 
@@ -194,7 +195,7 @@ func (g *gate) access(ctx context.Context, method string, reason tenurev1.ErrorR
 // unknownMethod answers calls of methods that do not exist.
 func unknownMethod(_ any, ss grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(ss)
-	return newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
 		"there is no method %q; `grpcurl HOST:PORT list` shows what there is", method)
 }
 
@@ -210,12 +211,12 @@ func mergeMetadata(ctx context.Context, request any) error {
 	switch {
 	case options != nil:
 	case len(secrets) > 0:
-		return invalid(metadataSecret, "has no effect in this request")
+		return reason.Invalid(metadataSecret, "has no effect in this request")
 	default:
-		return invalid(metadataIdempotencyKey, "has no effect in this request")
+		return reason.Invalid(metadataIdempotencyKey, "has no effect in this request")
 	}
 	if len(secrets) > 1 || len(keys) > 1 {
-		return invalid("metadata", "%s and %s must not be given more than once", metadataSecret, metadataIdempotencyKey)
+		return reason.Invalid("metadata", "%s and %s must not be given more than once", metadataSecret, metadataIdempotencyKey)
 	}
 	if len(secrets) == 1 {
 		secret, err := decodeSecret(secrets[0])
@@ -235,7 +236,7 @@ func mergeMetadata(ctx context.Context, request any) error {
 // merge sets a field, or refuses another value than it has.
 func merge(field *[]byte, value []byte, name string) error {
 	if len(*field) > 0 && subtle.ConstantTimeCompare(*field, value) != 1 {
-		return invalid(name, "is given twice, with different values")
+		return reason.Invalid(name, "is given twice, with different values")
 	}
 	*field = value
 	return nil
@@ -260,7 +261,7 @@ func decodeSecret(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
 	secret, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil || len(secret) != secretBytes {
-		return nil, invalid(metadataSecret, "must be %d bytes as base64", secretBytes)
+		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", secretBytes)
 	}
 	return secret, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -55,7 +56,7 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 	case err := <-ended:
 		return err
 	case <-k.unread.rang:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
 			"the client has not read for %v", k.unread.patience)
 	}
 }
@@ -110,9 +111,9 @@ func (k *keeper) read() {
 		}
 		request, err := k.stream.Recv()
 		if err == nil && len(request.GetRenewals()) > renewalsMax {
-			err = newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the message has %d renewals; at most %d are allowed",
-				len(request.GetRenewals()), renewalsMax).with("limit", "renewals_max").
-				with("limit_value", strconv.Itoa(renewalsMax))
+			err = reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the message has %d renewals; at most %d are allowed",
+				len(request.GetRenewals()), renewalsMax).With("limit", "renewals_max").
+				With("limit_value", strconv.Itoa(renewalsMax))
 		}
 		if err != nil {
 			k.end(err)

@@ -12,6 +12,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // floodingClient renews as fast as it can, and reads nothing.
@@ -59,7 +60,7 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 	go func() { ended <- a.KeepAlive(client) }()
 	select {
 	case err := <-ended:
-		if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
 			t.Errorf("got %v, want that the call gives up", err)
 		}
 	case <-time.After(patienceOfTests):

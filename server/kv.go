@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -26,8 +27,8 @@ func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetRes
 		return nil, err
 	}
 	if !found {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "key %q does not exist", r.GetKey()).
-			with("revision", strconv.FormatUint(s.at.Revision, 10))
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "key %q does not exist", r.GetKey()).
+			With("revision", strconv.FormatUint(s.at.Revision, 10))
 	}
 	return &tenurev1.GetResponse{Header: a.header(s.at), Kv: keyToProto(kv)}, nil
 }
@@ -138,11 +139,11 @@ func checkPut(r *tenurev1.PutRequest) (operator, error) {
 	}
 	switch {
 	case r.GetAcquire() != "" && r.GetRelease() != "":
-		return operator{}, invalid("release", "must not be given together with acquire")
+		return operator{}, reason.Invalid("release", "must not be given together with acquire")
 	case r.IfRevision != nil && r.GetAcquire() != "":
-		return operator{}, invalid("if_revision", "must not be given together with acquire")
+		return operator{}, reason.Invalid("if_revision", "must not be given together with acquire")
 	case r.IfRevision != nil && r.GetRelease() != "":
-		return operator{}, invalid("if_revision", "must not be given together with release")
+		return operator{}, reason.Invalid("if_revision", "must not be given together with release")
 	}
 	o := r.GetOptions()
 	forced := o.GetForce()
@@ -252,10 +253,10 @@ func (a *api) DeletePrefix(
 // checkDeletePrefix validates which keys are meant.
 func checkDeletePrefix(r *tenurev1.DeletePrefixRequest) error {
 	if r.GetPrefix() == "" && !r.GetAll() {
-		return invalid("prefix", "is empty, which means every key; confirm this with all")
+		return reason.Invalid("prefix", "is empty, which means every key; confirm this with all")
 	}
 	if r.GetPrefix() != "" && r.GetAll() {
-		return invalid("all", "must not be given together with a prefix")
+		return reason.Invalid("all", "must not be given together with a prefix")
 	}
 	return checkPrefix("prefix", r.GetPrefix(), keyBytesMax)
 }

@@ -13,6 +13,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/frames"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 )
 
@@ -117,9 +118,9 @@ func (r *rooms) enter(ctx context.Context, in *room) (leave func(), err error) {
 	caller := r.callerOf(ctx)
 	if !in.pool.Take(caller, 1) {
 		total := in.pool.Total()
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
 			"this member has no room for another call of %s now; all callers share %d", caller, total).
-			with("limit", in.name).with("limit_value", strconv.FormatInt(total, 10))
+			With("limit", in.name).With("limit_value", strconv.FormatInt(total, 10))
 	}
 	return func() { in.pool.Give(caller, 1) }, nil
 }

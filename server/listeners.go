@@ -21,6 +21,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/descriptor"
 	"github.com/tenure-io/tenure/server/frames"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // Limits of the gRPC listeners.
@@ -176,7 +177,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 func (r *running) readiness(ctx context.Context) []readyCheck {
 	stopping := readyCheck{Name: "running"}
 	if r.gate.stopping.Err() != nil {
-		stopping.Err = errStopping
+		stopping.Err = reason.ErrStopping
 	}
 	leader := readyCheck{Name: "leader"}
 	if r.node.Status().Leader == 0 {

@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -28,7 +29,7 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 		return nil, err
 	}
 	if !known {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
 			"there is no lock on %q: it has no holder, no waiter and no recent holder", r.GetKey())
 	}
 	lock := lockToProto(info.State, s.at.HistoryID, a.timers)
@@ -133,7 +134,7 @@ func (a *api) holdersAt(s *snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, 
 		}
 		seen[text] = true
 		session, _, err := a.sessionAt(s, id)
-		if e := toAPI(err); e != nil && e.reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND {
+		if e := reason.Of(err); e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND {
 			continue
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -21,7 +22,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 		return nil, err
 	}
 	if r.GetReason() == "" {
-		return nil, invalid("reason", "is required; give the reason for the record")
+		return nil, reason.Invalid("reason", "is required; give the reason for the record")
 	}
 	if err = checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 		}
 		brk.SessionId = id[:]
 	} else if r.Owner != nil {
-		return nil, invalid("owner", "requires session_id")
+		return nil, reason.Invalid("owner", "requires session_id")
 	}
 	if err = checkText("owner", r.GetOwner(), ownerBytesMax); err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (b breaking) point(at storage.Applied, token string) (*storev1.BreakPoint, 
 		_, err = fmt.Sscanf(text, "%d %d %d", &p.Revision, &p.LastLockIndex, &p.AfterLockIndex)
 	}
 	if err != nil || !storage.BreaksInSteps(at.ClusterVersion) {
-		return nil, invalid("break_token", "is not a token of this break; begin again without it")
+		return nil, reason.Invalid("break_token", "is not a token of this break; begin again without it")
 	}
 	return p, nil
 }

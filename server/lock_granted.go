@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -75,6 +76,6 @@ func takenOver(acquire *storev1.AcquireLock, epoch uint64) error {
 	if own == 0 || epoch <= own {
 		return nil
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-		"another process took the session over while it waited").with("epoch", strconv.FormatUint(epoch, 10))
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+		"another process took the session over while it waited").With("epoch", strconv.FormatUint(epoch, 10))
 }

@@ -11,6 +11,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/sequencer"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -65,16 +66,16 @@ func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.Acqui
 func checkPermits(acquire *storev1.AcquireLock) error {
 	if acquire.GetMode() != storev1.LockMode_LOCK_MODE_SEMAPHORE {
 		if acquire.GetPermits() != 0 || acquire.GetLimit() != 0 {
-			return invalid("permits", "permits and limit are only for LOCK_MODE_SEMAPHORE")
+			return reason.Invalid("permits", "permits and limit are only for LOCK_MODE_SEMAPHORE")
 		}
 		return nil
 	}
 	if acquire.GetLimit() == 0 {
-		return invalid("limit", "is required with LOCK_MODE_SEMAPHORE")
+		return reason.Invalid("limit", "is required with LOCK_MODE_SEMAPHORE")
 	}
 	acquire.Permits = max(acquire.GetPermits(), 1)
 	if acquire.GetPermits() > acquire.GetLimit() {
-		return invalid("permits", "is %d; the limit is %d", acquire.GetPermits(), acquire.GetLimit())
+		return reason.Invalid("permits", "is %d; the limit is %d", acquire.GetPermits(), acquire.GetLimit())
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (a *api) TryAcquireLock(
 	}
 	acquire.Value = r.GetValue()
 	if r.GetWait().AsDuration() > tryWaitMax {
-		return nil, invalid("wait", "is longer than %v; use AcquireLock to wait longer", tryWaitMax)
+		return nil, reason.Invalid("wait", "is longer than %v; use AcquireLock to wait longer", tryWaitMax)
 	}
 	acquire.Queue = acquire.GetWaitMs() > 0
 	result, err := a.propose(ctx, change{
@@ -141,11 +142,11 @@ func (a *api) TryAcquireLock(
 	})
 	if err != nil {
 		a.leaveQueue(ctx, w)
-		return nil, afterChange(err)
+		return nil, reason.AfterChange(err)
 	}
 	if !response.GetAcquired() && response.GetLock() == nil {
 		if response.Lock, err = a.lockNow(acquire.GetKey()); err != nil {
-			return nil, afterChange(err)
+			return nil, reason.AfterChange(err)
 		}
 	}
 	return response, nil
@@ -154,7 +155,7 @@ func (a *api) TryAcquireLock(
 // untilStop returns a context that ends with a call or with the server.
 func (a *api) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(a.stopping, func() { cancel(errStopping) })
+	stop := context.AfterFunc(a.stopping, func() { cancel(reason.ErrStopping) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
@@ -288,7 +289,7 @@ func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockReque
 
 // releasedBefore turns the refusal to release for a session that has ended into an answer: it holds nothing.
 func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockResponse, error) {
-	if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
+	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
 	s, err := a.localSnapshot()
@@ -341,13 +342,13 @@ func parseProof(r *tenurev1.CheckSequencerRequest) (*tenurev1.Sequencer, storage
 	if text, ok := r.GetProof().(*tenurev1.CheckSequencerRequest_Text); ok {
 		parsed, err := sequencer.Parse(text.Text)
 		if err != nil {
-			return nil, storage.SessionID{}, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "text", "%s", err)
+			return nil, storage.SessionID{}, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "text", "%s", err)
 		}
 		proof = parsed
 	}
 	id, err := storage.ParseSessionID(proof.GetSessionId())
 	if err = errors.Join(err, checkKey("key", proof.GetKey())); err != nil {
-		return nil, id, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "sequencer", "is not a sequencer")
+		return nil, id, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "sequencer", "is not a sequencer")
 	}
 	return proof, id, nil
 }

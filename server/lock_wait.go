@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -95,7 +96,7 @@ func (a *api) acquireLock(
 	if r.GetLeaveOnDisconnect() {
 		a.leaveQueue(ctx, w)
 	}
-	return afterChange(err)
+	return reason.AfterChange(err)
 }
 
 // queued tells that a call waits, and then what becomes of that.

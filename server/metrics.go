@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // unknownLabel stands for methods that do not exist, whatever name a client made up.
@@ -86,17 +87,17 @@ func (m *callMetrics) call(fullMethod string, reason tenurev1.ErrorReason, took 
 }
 
 // codeName returns the gRPC code of a call that ended with a reason, or without one.
-func codeName(reason tenurev1.ErrorReason) string {
-	if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+func codeName(why tenurev1.ErrorReason) string {
+	if why == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
 		return "OK"
 	}
-	return codeOf(reason).String()
+	return reason.Code(why).String()
 }
 
 // reasonLabel returns the reason as a label; empty for a call that went well.
-func reasonLabel(reason tenurev1.ErrorReason) string {
-	if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+func reasonLabel(why tenurev1.ErrorReason) string {
+	if why == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
 		return ""
 	}
-	return reasonName(reason)
+	return reason.Name(why)
 }

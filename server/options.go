@@ -1,5 +1,7 @@
 package server
 
+import "github.com/tenure-io/tenure/server/reason"
+
 import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 
 // optionUse says which options a request has a use for; the others are refused rather than ignored.
@@ -35,23 +37,23 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 		{"reason", o.GetReason() != "", use.reason},
 	} {
 		if option.given && !option.used {
-			return invalid("options."+option.name, "has no effect in this request")
+			return reason.Invalid("options."+option.name, "has no effect in this request")
 		}
 	}
 	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
-		return invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
+		return reason.Invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
 	}
 	if err := checkText("options.owner", o.GetOwner(), ownerBytesMax); err != nil {
 		return err
 	}
 	if n := len(o.GetGuards()); n > guardsMax {
-		return invalid("options.guards", "has %d entries; at most %d are allowed", n, guardsMax)
+		return reason.Invalid("options.guards", "has %d entries; at most %d are allowed", n, guardsMax)
 	}
 	if o.GetRequestId() != nil && len(o.GetIdempotencyKey()) > 0 {
-		return invalid("options.idempotency_key", "must not be given together with request_id")
+		return reason.Invalid("options.idempotency_key", "must not be given together with request_id")
 	}
 	if n := len(o.GetIdempotencyKey()); n != 0 && (n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax) {
-		return invalid("options.idempotency_key", "must be %d to %d bytes, random", idempotencyKeyBytesMin, idempotencyKeyBytesMax)
+		return reason.Invalid("options.idempotency_key", "must be %d to %d bytes, random", idempotencyKeyBytesMin, idempotencyKeyBytesMax)
 	}
 	return nil
 }
@@ -60,7 +62,7 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 // uses them. What belongs to the transaction as a whole must not stand with one operation.
 func opOptions(outer, inner *tenurev1.CallOptions, use optionUse) (*tenurev1.CallOptions, error) {
 	if len(inner.GetGuards()) > 0 {
-		return nil, invalid("options.guards", "belong to the transaction, or to a check operation")
+		return nil, reason.Invalid("options.guards", "belong to the transaction, or to a check operation")
 	}
 	if err := checkOptions(inner, use); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -70,6 +71,6 @@ func decodeToken(text string) ([]byte, error) {
 
 // errPageToken returns the error for a token that is none of this listing.
 func errPageToken() error {
-	return invalidAs(tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID, "page_token",
+	return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID, "page_token",
 		"is not a token of this listing; start again without it")
 }

@@ -11,6 +11,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 const (
@@ -163,10 +164,10 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 	patience := time.NewTimer(r.patience)
 	defer patience.Stop()
 	wait := relayRetryMin
-	var unknown *apiError // of an attempt that may have been applied
+	var unknown *reason.Error // of an attempt that may have been applied
 	for {
 		if err != nil {
-			if e := toAPI(err); e != nil && e.applied == appliedUnknown {
+			if e := reason.Of(err); e != nil && e.Applied == reason.AppliedUnknown {
 				unknown = e
 			}
 			retry := time.NewTimer(wait)
@@ -192,8 +193,8 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 }
 
 // unlessUnknown returns the error of the last attempt; but if that did nothing, and an earlier one may have, that one's.
-func unlessUnknown(last error, earlier *apiError) error {
-	if e := toAPI(last); earlier == nil || e == nil || e.applied != "" && e.applied != appliedNo {
+func unlessUnknown(last error, earlier *reason.Error) error {
+	if e := reason.Of(last); earlier == nil || e == nil || e.Applied != "" && e.Applied != reason.AppliedNo {
 		return last
 	}
 	return errors.Join(earlier, last)
@@ -204,7 +205,7 @@ func (r *relay) attempt(ctx context.Context, c leaderCall) error {
 	w, _ := r.present()
 	switch {
 	case w == nil:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
 	case w.here():
 		return c.here(ctx)
 	}
@@ -224,15 +225,15 @@ func (r *relay) attempt(ctx context.Context, c leaderCall) error {
 
 // mayComeRight tells whether an error is one after which the leader, or the next one, may do what was asked.
 func mayComeRight(ctx context.Context, err error, repeat bool) bool {
-	e := toAPI(err)
+	e := reason.Of(err)
 	if e == nil || ctx.Err() != nil {
 		return false
 	}
-	switch e.reason {
+	switch e.Reason {
 	case tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER:
-		return e.applied != appliedUnknown || repeat
+		return e.Applied != reason.AppliedUnknown || repeat
 	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
-		return e.far && (e.applied != appliedUnknown || repeat)
+		return e.Far && (e.Applied != reason.AppliedUnknown || repeat)
 	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
 		return repeat
 	default:
@@ -243,8 +244,8 @@ func mayComeRight(ctx context.Context, err error, repeat bool) bool {
 // newNotApplied returns the error for a call that ended before it was tried with success.
 func newNotApplied(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
 			"the deadline passed before there was a leader to ask; nothing was changed")
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller cancelled the call; nothing was changed")
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_CANCELLED, "the caller cancelled the call; nothing was changed")
 }

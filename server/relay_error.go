@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // sentMark tells whether a call to another member left this one. gRPC tells the peer of a call only if it found a
@@ -26,40 +27,40 @@ func (m *sentMark) is() bool { return m.peer.Addr != nil }
 
 // fromPeer returns what the error of a call to another member means. An error of the API comes with its details. Any
 // other was made on the way: then a call that was sent has an unknown outcome, and one that was not, none.
-func fromPeer(ctx context.Context, err error, sent bool) *apiError {
+func fromPeer(ctx context.Context, err error, sent bool) *reason.Error {
 	s := status.Convert(err)
-	if info := reasonIn(s); info != nil {
+	if info := reason.In(s); info != nil {
 		return fromInfo(s, info)
 	}
 	switch {
 	case !sent && ctx.Err() == nil:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "the leader cannot be reached")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "the leader cannot be reached")
 	case !sent:
-		return toAPI(newNotApplied(ctx))
+		return reason.Of(newNotApplied(ctx))
 	case ctx.Err() != nil:
-		return unknownOutcome(ctx.Err())
+		return reason.UnknownOutcome(ctx.Err())
 	default:
-		return unknownOutcome(err)
+		return reason.UnknownOutcome(err)
 	}
 }
 
 // fromInfo rebuilds an error of the API.
-func fromInfo(s *status.Status, info *errdetails.ErrorInfo) *apiError {
-	e := &apiError{
-		reason:   tenurev1.ErrorReason(tenurev1.ErrorReason_value[reasonPrefix+info.GetReason()]),
-		message:  s.Message(),
-		metadata: maps.Clone(info.GetMetadata()),
-		far:      true,
+func fromInfo(s *status.Status, info *errdetails.ErrorInfo) *reason.Error {
+	e := &reason.Error{
+		Reason:   tenurev1.ErrorReason(tenurev1.ErrorReason_value[reason.Prefix+info.GetReason()]),
+		Message:  s.Message(),
+		Metadata: maps.Clone(info.GetMetadata()),
+		Far:      true,
 	}
-	e.applied = e.metadata["applied"]
-	delete(e.metadata, "applied")
-	if ms, err := strconv.ParseInt(e.metadata["retry_after_ms"], 10, 64); err == nil {
-		e.retryAfter = time.Duration(ms) * time.Millisecond
-		delete(e.metadata, "retry_after_ms")
+	e.Applied = e.Metadata["applied"]
+	delete(e.Metadata, "applied")
+	if ms, err := strconv.ParseInt(e.Metadata["retry_after_ms"], 10, 64); err == nil {
+		e.RetryAfter = time.Duration(ms) * time.Millisecond
+		delete(e.Metadata, "retry_after_ms")
 	}
 	for _, d := range s.Details() {
 		if bad, ok := d.(*errdetails.BadRequest); ok {
-			e.violations = bad.GetFieldViolations()
+			e.Violations = bad.GetFieldViolations()
 		}
 	}
 	return e

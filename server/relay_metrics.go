@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // The calls that are relayed, as the metrics name them.
@@ -59,13 +60,13 @@ func newRelayMetrics(r prometheus.Registerer) (*relayMetrics, error) {
 
 // call counts a call that ended.
 func (m *relayMetrics) call(method string, err error, took time.Duration) {
-	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
-		reason = tenurev1.ErrorReason_ERROR_REASON_INTERNAL
-		if e := toAPI(err); e != nil {
-			reason = e.reason
+		why = tenurev1.ErrorReason_ERROR_REASON_INTERNAL
+		if e := reason.Of(err); e != nil {
+			why = e.Reason
 		}
 	}
-	m.calls.WithLabelValues(method, reasonLabel(reason)).Inc()
+	m.calls.WithLabelValues(method, reasonLabel(why)).Inc()
 	m.duration.WithLabelValues(method).Observe(took.Seconds())
 }

@@ -9,6 +9,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
@@ -58,20 +59,20 @@ func (a *api) awaitApplied(ctx context.Context, index uint64) error {
 		if a.node.Store().Applied().Index >= index {
 			return nil
 		}
-		var reason tenurev1.ErrorReason
+		var why tenurev1.ErrorReason
 		select {
 		case <-changed:
 			continue
 		case <-a.stopping.Done():
-			reason = tenurev1.ErrorReason_ERROR_REASON_STOPPING
+			why = tenurev1.ErrorReason_ERROR_REASON_STOPPING
 		case <-ctx.Done():
-			reason = tenurev1.ErrorReason_ERROR_REASON_CANCELLED
+			why = tenurev1.ErrorReason_ERROR_REASON_CANCELLED
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				reason = tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED
+				why = tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED
 			}
 		}
-		e := newError(reason, "the change was made, but this member does not show it yet")
-		e.applied = appliedYes
+		e := reason.New(why, "the change was made, but this member does not show it yet")
+		e.Applied = reason.AppliedYes
 		return e
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -55,7 +56,7 @@ func (a *api) renewAgain(patience context.Context, id storage.SessionID) error {
 	case <-changed:
 	case <-retry.C:
 	case <-patience.Done():
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
 			"there is no leader that could renew session %s; most members may be down", id)
 	}
 	return nil
@@ -72,12 +73,12 @@ func (a *api) renewalError(ctx context.Context, id storage.SessionID, refused te
 		defer a.closeSnapshot(s)
 		return noSession(s, id)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED:
-		return newError(refused, "another instance took over session %s", id).with("session_id", id.String())
+		return reason.New(refused, "another instance took over session %s", id).With("session_id", id.String())
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
 		return secretWrong(id, true)
 	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
-		return errStopping
+		return reason.ErrStopping
 	default:
-		return newError(refused, "the leader did not renew session %s", id)
+		return reason.New(refused, "the leader did not renew session %s", id)
 	}
 }

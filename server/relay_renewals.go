@@ -12,6 +12,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -74,7 +75,7 @@ func (p *peerRenewals) read() {
 		}
 		request, err := p.stream.Recv()
 		if err == nil && len(request.GetRenewals()) > renewalsMax {
-			err = invalid("renewals", "are too many")
+			err = reason.Invalid("renewals", "are too many")
 		}
 		if err == nil {
 			_, err = p.service.fence(request.GetTerm())

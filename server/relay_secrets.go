@@ -4,6 +4,7 @@ import (
 	"context"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -42,7 +43,7 @@ func (s shownSecrets) check(ctx context.Context, sessions [][]byte, shown []byte
 }
 
 // look compares with what this member shows now. It is not sure of a session of which it knows nothing.
-func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *apiError, sure bool, err error) {
+func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *reason.Error, sure bool, err error) {
 	at, err := s.api.localSnapshot()
 	if err != nil {
 		return nil, false, err
@@ -52,7 +53,7 @@ func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *apiError, 
 	for _, raw := range sessions {
 		id, err := storage.SessionIDFromBytes(raw)
 		if err != nil {
-			return nil, false, invalid("command", "acts as a session whose id is none")
+			return nil, false, reason.Invalid("command", "acts as a session whose id is none")
 		}
 		record, live, err := at.Session(id)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -111,17 +112,17 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 // reasonOf returns the reason of a relayed call's error, or of the broken rule in its result.
 func reasonOf(result *storev1.Result, err error) tenurev1.ErrorReason {
 	if err == nil && result.GetFailure() != nil {
-		err = failureError(result.GetFailure(), true)
+		err = reason.OfFailure(result.GetFailure(), true)
 	}
 	if err == nil {
 		return 0
 	}
-	if e := toAPI(err); e != nil {
-		return e.reason
+	if e := reason.Of(err); e != nil {
+		return e.Reason
 	}
 	s, _ := status.FromError(err)
-	if info := reasonIn(s); info != nil {
-		return fromInfo(s, info).reason
+	if info := reason.In(s); info != nil {
+		return fromInfo(s, info).Reason
 	}
 	return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
 }

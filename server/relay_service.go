@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/acting"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -32,10 +33,10 @@ func (s *relayService) register(r grpc.ServiceRegistrar) { peerv1.RegisterRelayS
 func (s *relayService) fence(term uint64) (*api, error) {
 	a := s.api.Load()
 	if a != nil && a.stopping.Err() != nil {
-		return nil, errStopping
+		return nil, reason.ErrStopping
 	}
 	if a == nil || !a.leads(term) {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
 	}
 	return a, nil
 }
@@ -49,7 +50,7 @@ func (a *api) leads(term uint64) bool {
 // refuse makes the status of an error, and logs what nobody else must see.
 func (s *relayService) refuse(method string, err error) error {
 	id := newRequestID()
-	st, internal := toStatus(err, id)
+	st, internal := reason.Status(err, id)
 	if internal {
 		s.log.Error("relayed call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))
 	}
@@ -63,7 +64,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 		return nil, s.refuse(relayPropose, err)
 	}
 	if !mayRelay(r.GetCommand()) {
-		return nil, s.refuse(relayPropose, invalid("command", "is not a command for clients"))
+		return nil, s.refuse(relayPropose, reason.Invalid("command", "is not a command for clients"))
 	}
 	if err = (shownSecrets{a}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(relayPropose, err)
@@ -98,7 +99,7 @@ func (s *relayService) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) 
 		return nil, s.refuse(relayTimesLeft, err)
 	}
 	if len(r.GetSessionIds())+len(r.GetDelays()) > timesLeftMax {
-		return nil, s.refuse(relayTimesLeft, invalid("session_ids", "too many timers"))
+		return nil, s.refuse(relayTimesLeft, reason.Invalid("session_ids", "too many timers"))
 	}
 	answer := &peerv1.TimesLeftResponse{}
 	for _, text := range r.GetSessionIds() {

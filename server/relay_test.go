@@ -18,6 +18,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -89,7 +90,7 @@ func (l *leaderScript) Propose(ctx context.Context, _ *peerv1.ProposeRequest) (*
 	l.calls++
 	l.mu.Unlock()
 	if err := answer(ctx); err != nil {
-		s, _ := toStatus(err, "id")
+		s, _ := reason.Status(err, "id")
 		return nil, s.Err()
 	}
 	return &peerv1.ProposeResponse{Result: &storev1.Result{Revision: 7}}, nil
@@ -173,20 +174,20 @@ func (r *relayRig) put(repeat bool) *storev1.Command {
 }
 
 func relayReason(err error) (tenurev1.ErrorReason, string) {
-	e := toAPI(err)
+	e := reason.Of(err)
 	if e == nil {
 		return 0, ""
 	}
-	return e.reason, e.applied
+	return e.Reason, e.Applied
 }
 
 func TestRelayedChanges(t *testing.T) {
 	fine := func(context.Context) error { return nil }
 	notLeader := func(context.Context) error {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "it is not me")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "it is not me")
 	}
 	busy := func(context.Context) error {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many").with("limit", "x")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many").With("limit", "x")
 	}
 	lost := func(context.Context) error { return raftnode.ErrOutcomeUnknown }
 	tests := map[string]struct {
@@ -199,14 +200,14 @@ func TestRelayedChanges(t *testing.T) {
 		"the leader does it":                       {answers: []func(context.Context) error{fine}, calls: 1},
 		"one that is no leader yet is asked again": {answers: []func(context.Context) error{notLeader, notLeader, fine}, calls: 3},
 		"a refusal comes back as it is": {
-			answers: []func(context.Context) error{busy}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, applied: appliedNo,
+			answers: []func(context.Context) error{busy}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, applied: reason.AppliedNo,
 		},
 		"what may be applied is not repeated": {
-			answers: []func(context.Context) error{lost, fine}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: appliedUnknown,
+			answers: []func(context.Context) error{lost, fine}, calls: 1, want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: reason.AppliedUnknown,
 		},
 		"a refusal does not tell of the attempt before it": {
 			answers: []func(context.Context) error{lost, busy}, repeat: true, calls: 2,
-			want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: appliedUnknown,
+			want: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: reason.AppliedUnknown,
 		},
 		"what has an identity is repeated": {answers: []func(context.Context) error{lost, lost, fine}, repeat: true, calls: 3},
 	}
@@ -308,9 +309,9 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 			if tc.crash {
 				crash()
 			}
-			reason, applied := relayReason(<-done)
-			if tc.repeat && reason != 0 || !tc.repeat && (reason != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN || applied != appliedUnknown) {
-				t.Errorf("got %v, applied %q", reason, applied)
+			why, applied := relayReason(<-done)
+			if tc.repeat && why != 0 || !tc.repeat && (why != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN || applied != reason.AppliedUnknown) {
+				t.Errorf("got %v, applied %q", why, applied)
 			}
 			if want := map[bool]int{true: 1}[tc.repeat]; next.count() != want {
 				t.Errorf("the next leader was asked %d times, want %d", next.count(), want)
@@ -322,14 +323,14 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 func TestRelayWithoutALeader(t *testing.T) {
 	rig := newRelayRig(t)
 	_, err := rig.api.order(t.Context(), rig.put(false), nil)
-	if reason, applied := relayReason(err); reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == appliedUnknown {
+	if why, applied := relayReason(err); why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == reason.AppliedUnknown {
 		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	_, err = rig.api.order(ctx, rig.put(false), nil)
-	if reason, applied := relayReason(err); applied == appliedUnknown ||
-		reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
+	if why, applied := relayReason(err); applied == reason.AppliedUnknown ||
+		why != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)
 	}
 }
@@ -354,8 +355,8 @@ func TestWhatALostLeadershipLeavesUnknownStaysUnknown(t *testing.T) {
 				repeat: true,
 				here:   func(context.Context) error { return tc.here },
 			}, raftnode.ErrOutcomeUnknown)
-			if reason, applied := relayReason(err); applied != appliedUnknown {
-				t.Errorf("got %v (%v, applied %q), want applied unknown", err, reason, applied)
+			if why, applied := relayReason(err); applied != reason.AppliedUnknown {
+				t.Errorf("got %v (%v, applied %q), want applied unknown", err, why, applied)
 			}
 		})
 	}
@@ -372,11 +373,11 @@ func TestWhatIsRelayedIsNotRelayedAgain(t *testing.T) {
 	service.api.Store(rig.api)
 	_, err := service.Propose(t.Context(), &peerv1.ProposeRequest{Command: rig.put(false)})
 	got := fromPeer(t.Context(), err, true)
-	if got.reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER || got.applied != appliedNo || script.count() != 0 {
-		t.Errorf("got %v, applied %q, and %d calls to the leader; want NOT_LEADER and none", got, got.applied, script.count())
+	if got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER || got.Applied != reason.AppliedNo || script.count() != 0 {
+		t.Errorf("got %v, applied %q, and %d calls to the leader; want NOT_LEADER and none", got, got.Applied, script.count())
 	}
 	_, err = service.ChangeMembers(t.Context(), &peerv1.ChangeMembersRequest{})
-	if got := fromPeer(t.Context(), err, true); got.reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER {
+	if got := fromPeer(t.Context(), err, true); got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER {
 		t.Errorf("got %v, want NOT_LEADER", got)
 	}
 }
@@ -398,15 +399,15 @@ func TestLeadersOwnCommandsAreNotTaken(t *testing.T) {
 
 // Errors of another member come through with everything that clients look at.
 func TestErrorsComeThroughARelay(t *testing.T) {
-	sent := invalid("value", "is too long").with("limit", "value_bytes_max")
-	sent.retryAfter = 250 * time.Millisecond
-	s, _ := toStatus(sent, "")
+	sent := reason.Invalid("value", "is too long").With("limit", "value_bytes_max")
+	sent.RetryAfter = 250 * time.Millisecond
+	s, _ := reason.Status(sent, "")
 	got := fromPeer(t.Context(), s.Err(), true)
-	if got.reason != sent.reason || got.message != sent.message || got.retryAfter != sent.retryAfter ||
-		got.metadata["limit"] != "value_bytes_max" || len(got.violations) != 1 || got.applied != appliedNo {
+	if got.Reason != sent.Reason || got.Message != sent.Message || got.RetryAfter != sent.RetryAfter ||
+		got.Metadata["limit"] != "value_bytes_max" || len(got.Violations) != 1 || got.Applied != reason.AppliedNo {
 		t.Errorf("got %+v, want %+v", got, sent)
 	}
-	if e := toAPI(errors.Join(got)); !e.far {
+	if e := reason.Of(errors.Join(got)); !e.Far {
 		t.Error("it does not say that it comes from another member")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -89,11 +90,11 @@ func (a *api) renewalRefusal(err error) tenurev1.ErrorReason {
 	if a.stopping.Err() != nil {
 		return tenurev1.ErrorReason_ERROR_REASON_STOPPING
 	}
-	if e := toAPI(err); e != nil {
-		switch e.reason {
+	if e := reason.Of(err); e != nil {
+		switch e.Reason {
 		case tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, tenurev1.ErrorReason_ERROR_REASON_STOPPING,
 			tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
-			return e.reason
+			return e.Reason
 		default:
 		}
 	}
@@ -239,12 +240,12 @@ func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Rene
 		case expiry.Renewed:
 			return nil
 		case expiry.Superseded:
-			return newError(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-				"another instance took over session %s", r.ID).with("session_id", r.ID.String())
+			return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
+				"another instance took over session %s", r.ID).With("session_id", r.ID.String())
 		case expiry.Missing:
 			return a.missing(r.ID)
 		case expiry.NotLeading:
-			return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member lost the leadership in the meantime")
+			return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member lost the leadership in the meantime")
 		case expiry.Expiring, expiry.Pending:
 		}
 		select {
@@ -252,7 +253,7 @@ func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Rene
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-a.stopping.Done():
-			return errStopping
+			return reason.ErrStopping
 		}
 	}
 }
@@ -268,7 +269,7 @@ func (a *api) missing(id storage.SessionID) error {
 	case err != nil:
 		return err
 	case live:
-		return newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", id)
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", id)
 	default:
 		return noSession(s, id)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // backup answers with the bytes of a backup file. If it breaks in the middle so does the connection; a file that is cut
@@ -28,7 +29,7 @@ func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Req
 	defer cancel(nil)
 	if mayStop {
 		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
-		defer context.AfterFunc(streams, func() { cancel(errStopping) })()
+		defer context.AfterFunc(streams, func() { cancel(reason.ErrStopping) })()
 	}
 	stream, err := tenurev1.NewClusterServiceClient(g.conn).Backup(ctx, &tenurev1.BackupRequest{})
 	var part *tenurev1.BackupResponse

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // statusClientClosedRequest is what others use for a client that went away before the answer; no client reads it.
@@ -123,13 +124,13 @@ type restViolation struct {
 func (e *restError) Error() string { return e.Message }
 
 // refused returns the error for a request that REST itself refuses. Field is the name of what is wrong with it.
-func refused(reason tenurev1.ErrorReason, field, format string, args ...any) *restError {
+func refused(why tenurev1.ErrorReason, field, format string, args ...any) *restError {
 	// Clients choose the names of fields that do not exist; an answer repeats only so much of them.
 	if len(field) > fieldBytesMax {
 		field = strings.ToValidUTF8(field[:fieldBytesMax], "") + "…"
 	}
 	// The field is named as the client sent it, even if that is no name in JSON.
-	return shownError(invalidAs(reason, field, format, args...).with("field", field), func(sent string) string { return sent })
+	return shownError(reason.InvalidAs(why, field, format, args...).With("field", field), func(sent string) string { return sent })
 }
 
 // malformed is refused for what cannot be decoded.
@@ -160,9 +161,9 @@ func restErrorOf(err error) *restError {
 func shownError(err error, nameOf func(field string) string) *restError {
 	s, ok := status.FromError(err)
 	if !ok {
-		s, _ = toStatus(err, "")
+		s, _ = reason.Status(err, "")
 	}
-	if reasonIn(s) == nil {
+	if reason.In(s) == nil {
 		s = withReason(s)
 	}
 	e := &restError{Status: code.Code(s.Code()).String(), Message: s.Message(), httpStatus: runtime.HTTPStatusFromCode(s.Code())}
@@ -170,7 +171,7 @@ func shownError(err error, nameOf func(field string) string) *restError {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
 			e.Code, e.Metadata = d.GetReason(), d.GetMetadata()
-			if number, known := tenurev1.ErrorReason_value[reasonPrefix+d.GetReason()]; known {
+			if number, known := tenurev1.ErrorReason_value[reason.Prefix+d.GetReason()]; known {
 				e.httpStatus = httpStatusOf(tenurev1.ErrorReason(number))
 			}
 		case *errdetails.BadRequest:
@@ -206,25 +207,25 @@ func camel(path string) string {
 
 // withReason gives a reason to a status that gRPC or the gateway made on the way.
 func withReason(s *status.Status) *status.Status {
-	var e *apiError
+	var e *reason.Error
 	switch s.Code() {
 	case codes.Unavailable:
 		// Inside this process only a server that stops is not there. What it did with the request is not known.
-		e = newError(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
-		e.applied = appliedUnknown
+		e = reason.New(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
+		e.Applied = reason.AppliedUnknown
 	case codes.InvalidArgument:
 		// The gateway could not decode what the checks let through.
-		e = newError(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "%s", s.Message())
+		e = reason.New(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "%s", s.Message())
 	case codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented:
-		e = fromStatus(s.Err())
+		e = reason.FromStatus(s.Err())
 		if s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded {
-			e.applied = appliedUnknown
+			e.Applied = reason.AppliedUnknown
 		}
 	default:
-		e = newError(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
-		e.applied = appliedUnknown
+		e = reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
+		e.Applied = reason.AppliedUnknown
 	}
-	s, _ = toStatus(e, "")
+	s, _ = reason.Status(e, "")
 	return s
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // FuzzRESTBody checks that no body, query or header is a fault of the service: the answer is a success or blames the
@@ -57,10 +59,10 @@ type refusingConn struct{}
 
 // Invoke refuses a unary call.
 func (refusingConn) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
-	return asStatus(notServed("this"))
+	return asStatus(reason.NotServed("this"))
 }
 
 // NewStream refuses a stream.
 func (refusingConn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, asStatus(notServed("this"))
+	return nil, asStatus(reason.NotServed("this"))
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // A routeKind says who serves a route.
@@ -207,7 +208,7 @@ func findRoute(routes []restRoute, method string, path []string) (*restRoute, *r
 
 // noSuchPath is the error for a path that is not in the table.
 func noSuchPath() *restError {
-	return restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
+	return restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
 		"this path does not exist; /openapi.json lists all paths"))
 }
 
@@ -215,7 +216,7 @@ func noSuchPath() *restError {
 func wrongMethod(method string, allowed []string) *restError {
 	slices.Sort(allowed)
 	list := strings.Join(slices.Compact(allowed), ", ")
-	e := restErrorOf(newError(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
+	e := restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
 		"method %.32q is not served at this path, but %s", method, list)).as(http.StatusMethodNotAllowed)
 	e.allow = list
 	return e

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // Limits of streams over REST.
@@ -53,11 +54,11 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	defer cancel(nil)
 	if mayStop {
 		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
-		defer context.AfterFunc(streams, func() { cancel(errStopping) })()
+		defer context.AfterFunc(streams, func() { cancel(reason.ErrStopping) })()
 	}
 	out := lineWriter{w: w, control: http.NewResponseController(w), split: linesFor(request)}
 	err = g.receive(ctx, call.route, request, &out)
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errStopping) {
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, reason.ErrStopping) {
 		err = stoppedUnder(request, out.begun)
 	}
 	switch {
@@ -75,13 +76,13 @@ func stoppedUnder(request proto.Message, begun bool) error {
 	switch request.(type) {
 	case *tenurev1.AcquireLockRequest, *tenurev1.CampaignRequest:
 	default:
-		return errStopping
+		return reason.ErrStopping
 	}
 	if begun {
-		return afterChange(errStopping)
+		return reason.AfterChange(reason.ErrStopping)
 	}
-	e := toAPI(errStopping)
-	e.applied = appliedUnknown
+	e := reason.Of(reason.ErrStopping)
+	e.Applied = reason.AppliedUnknown
 	return e
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 )
 
@@ -120,7 +121,7 @@ func TestWatchTakesItsRequestAsJSONToo(t *testing.T) {
 func TestStreamThatFailsBeforeItsFirstLineIsAPlainError(t *testing.T) {
 	rig := newRESTRig(t)
 	rig.watch = func(*tenurev1.WatchRequest, tenurev1.WatchService_WatchServer) error {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, "forgotten").with("compacted_revision", "9")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, "forgotten").With("compacted_revision", "9")
 	}
 	got := rig.send(t, "GET", "/v1/watch?afterRevision=1", nil, "")
 	if got.status != http.StatusGone || got.error.Code != "REVISION_COMPACTED" || got.error.Metadata["compacted_revision"] != "9" {
@@ -137,7 +138,7 @@ func TestStreamThatFailsLaterEndsWithAnErrorLine(t *testing.T) {
 		if err := stream.Send(started()); err != nil {
 			return err
 		}
-		return newError(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW, "too slow").with("resume_token", "t")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW, "too slow").With("resume_token", "t")
 	}
 	got := rig.send(t, "GET", "/v1/watch", nil, "")
 	lines := strings.Split(strings.TrimSpace(got.body), "\n")
@@ -235,8 +236,8 @@ func TestStopTellsWhoQueuesThatItDoes(t *testing.T) {
 		queued  bool
 		applied string
 	}{
-		"it has its place":     {queued: true, applied: appliedYes},
-		"it has heard nothing": {applied: appliedUnknown},
+		"it has its place":     {queued: true, applied: reason.AppliedYes},
+		"it has heard nothing": {applied: reason.AppliedUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRESTRig(t)

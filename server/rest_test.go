@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // TestTableIsTheGatewaysTable compares the rows that requests are checked by with those that the gateway is made from.
@@ -345,13 +346,13 @@ func TestErrorsKeepTheirFacts(t *testing.T) {
 		retryAfter string
 		applied    string
 	}{
-		"compare failed":       {newError(tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED, "no").with("revision", "4"), 412, "COMPARE_FAILED", "", "no"},
-		"no leader":            {newError(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "no"), 503, "NO_LEADER", "1", "no"},
-		"not the leader":       {newError(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "no"), 503, "NOT_LEADER", "1", "no"},
-		"outcome unknown":      {&apiError{reason: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, applied: appliedUnknown}, 504, "OUTCOME_UNKNOWN", "", "unknown"},
+		"compare failed":       {reason.New(tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED, "no").With("revision", "4"), 412, "COMPARE_FAILED", "", "no"},
+		"no leader":            {reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "no"), 503, "NO_LEADER", "1", "no"},
+		"not the leader":       {reason.New(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "no"), 503, "NOT_LEADER", "1", "no"},
+		"outcome unknown":      {&reason.Error{Reason: tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, Applied: reason.AppliedUnknown}, 504, "OUTCOME_UNKNOWN", "", "unknown"},
 		"the server is gone":   {unavailable(), 503, "STOPPING", "1", "unknown"},
-		"a wrong field":        {invalid("name", "too long"), 400, "INVALID_ARGUMENT", "", "no"},
-		"something unforeseen": {errPanic, 500, "INTERNAL", "", "unknown"},
+		"a wrong field":        {reason.Invalid("name", "too long"), 400, "INVALID_ARGUMENT", "", "no"},
+		"something unforeseen": {reason.ErrPanic, 500, "INTERNAL", "", "unknown"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -365,7 +366,7 @@ func TestErrorsKeepTheirFacts(t *testing.T) {
 			}
 		})
 	}
-	rig.fail = func() error { return asStatus(invalid("name", "too long")) }
+	rig.fail = func() error { return asStatus(reason.Invalid("name", "too long")) }
 	got := rig.send(t, "GET", "/v1/kv/a", nil, "")
 	if len(got.error.Violations) != 1 || got.error.Violations[0].Field != "name" || got.error.Status != "INVALID_ARGUMENT" {
 		t.Errorf("got %s, want a violation of name", got.body)
@@ -455,7 +456,7 @@ func keyOf(routes []restRoute, path string) (string, *restError) {
 }
 
 func TestErrorsNameFieldsAsRESTDoes(t *testing.T) {
-	e := restErrorOf(invalid("options.request_id.session_id", "is missing"))
+	e := restErrorOf(reason.Invalid("options.request_id.session_id", "is missing"))
 	if want := "options.requestId.sessionId: is missing"; e.Message != want || e.Violations[0].Field != "options.requestId.sessionId" {
 		t.Errorf("got %q and %v, want %q", e.Message, e.Violations, want)
 	}

@@ -17,6 +17,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -74,7 +75,7 @@ func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.Create
 		return nil, err
 	}
 	if checks := r.GetChecks(); len(checks.GetNodeChecks())+len(checks.GetServiceChecks()) > 0 {
-		return nil, notServed("checks")
+		return nil, reason.NotServed("checks")
 	}
 	if err := checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
 		return nil, err
@@ -120,16 +121,16 @@ func checkTexts(r *tenurev1.CreateSessionRequest) error {
 // checkNewSecret refuses secrets that do not fit together.
 func checkNewSecret(r *tenurev1.CreateSessionRequest) error {
 	if n := len(r.GetSecret()); n != 0 && n != secretBytes {
-		return invalid("secret", "must be exactly %d bytes", secretBytes)
+		return reason.Invalid("secret", "must be exactly %d bytes", secretBytes)
 	}
 	if !r.GetWantSecret() {
 		return nil
 	}
 	if len(r.GetSecret()) > 0 {
-		return invalid("want_secret", "must not be given together with secret")
+		return reason.Invalid("want_secret", "must not be given together with secret")
 	}
 	if len(r.GetOptions().GetIdempotencyKey()) > 0 {
-		return invalid("want_secret", "must not be given together with an idempotency key: a retry could not return the secret")
+		return reason.Invalid("want_secret", "must not be given together with an idempotency key: a retry could not return the secret")
 	}
 	return nil
 }
@@ -140,14 +141,14 @@ func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, er
 	entries := make([]*storev1.MetadataEntry, 0, len(metadata))
 	for name, value := range metadata {
 		if name == "" {
-			return nil, invalid("metadata", "has an entry without a name")
+			return nil, reason.Invalid("metadata", "has an entry without a name")
 		}
 		size += len(name) + len(value)
 		entries = append(entries, &storev1.MetadataEntry{Name: name, Value: value})
 	}
 	if size > metadataBytesMax {
-		return nil, invalid("metadata", "is %d bytes long; at most %d are allowed", size, metadataBytesMax).
-			with("limit", "metadata_bytes_max").with("limit_value", strconv.Itoa(metadataBytesMax))
+		return nil, reason.Invalid("metadata", "is %d bytes long; at most %d are allowed", size, metadataBytesMax).
+			With("limit", "metadata_bytes_max").With("limit_value", strconv.Itoa(metadataBytesMax))
 	}
 	slices.SortFunc(entries, func(x, y *storev1.MetadataEntry) int { return strings.Compare(x.GetName(), y.GetName()) })
 	return entries, nil
@@ -201,7 +202,7 @@ func (a *api) DestroySession(
 
 // destroyedBefore turns the refusal to end a session that has ended into an answer.
 func (a *api) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, error) {
-	if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
+	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
 	return &tenurev1.DestroySessionResponse{Header: a.header(a.node.Store().Applied())}, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -50,12 +51,12 @@ func (s *sessionShare) admit(ctx context.Context, keyed bool) error {
 	if err != nil || allowed {
 		return err
 	}
-	refused := newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+	refused := reason.New(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
 		"%s has its share of the %d sessions that there can be; it grows when sessions end", caller, total).
-		with("limit", "sessions_max").with("limit_value", strconv.FormatUint(total, 10)).with("cause", "share")
-	refused.retryAfter = sessionShareRetry
+		With("limit", "sessions_max").With("limit_value", strconv.FormatUint(total, 10)).With("cause", "share")
+	refused.RetryAfter = sessionShareRetry
 	if keyed {
-		refused.applied = appliedUnknown // By an attempt before this one.
+		refused.Applied = reason.AppliedUnknown // By an attempt before this one.
 	}
 	return refused
 }

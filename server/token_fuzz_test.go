@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -42,7 +43,7 @@ func FuzzPageToken(f *testing.F) {
 		} {
 			got, err := q.after(at, text)
 			if err != nil {
-				if toAPI(err).reason != tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID {
+				if reason.Of(err).Reason != tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID {
 					t.Errorf("%s: got %v, want PAGE_TOKEN_INVALID", what, err)
 				}
 			} else if text != "" && text != q.token(at, got) {
@@ -78,7 +79,7 @@ func FuzzResumeToken(f *testing.F) {
 		} {
 			got, err := resume.position(text)
 			if err != nil {
-				if toAPI(err).reason != tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID {
+				if reason.Of(err).Reason != tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID {
 					t.Errorf("%s: got %v, want RESUME_TOKEN_INVALID", what, err)
 				}
 			} else if text != resume.token(got) {
@@ -86,7 +87,7 @@ func FuzzResumeToken(f *testing.F) {
 			}
 		}
 		_, err := newResumer([16]byte{4}, selectors).position(good)
-		if err == nil || toAPI(err).reason != tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED {
+		if err == nil || reason.Of(err).Reason != tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED {
 			t.Errorf("in another history: got %v, want HISTORY_CHANGED", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // txnOpsMax is how many compares and operations a transaction may have together.
@@ -17,7 +18,7 @@ const txnOpsMax = 128
 // Txn serves KVService.
 func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnResponse, error) {
 	if n := len(r.GetCompares()) + len(r.GetThen()) + len(r.GetOtherwise()); n > txnOpsMax {
-		return nil, newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
 			"transaction has %d compares and operations; at most %d are allowed", n, txnOpsMax)
 	}
 	use := optionUse{session: txnNamesSession(r), guards: true, request: true, key: true}
@@ -84,12 +85,12 @@ func (a *api) txnFromProto(ctx context.Context, r *tenurev1.TxnRequest) (*storev
 
 // inField puts the name of an operation before the fields that an error names.
 func inField(operation string, err error) error {
-	e := toAPI(err)
+	e := reason.Of(err)
 	if e == nil {
 		return err
 	}
-	e.message = operation + ": " + e.message
-	for _, v := range e.violations {
+	e.Message = operation + ": " + e.Message
+	for _, v := range e.Violations {
 		v.Field = operation + "." + v.GetField()
 	}
 	return e
@@ -99,7 +100,7 @@ func inField(operation string, err error) error {
 func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Compare, error) {
 	if g, ok := c.GetOperand().(*tenurev1.Compare_Guard); ok {
 		if c.GetKey() != "" || c.GetOperator() != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
-			return nil, invalid(field, "a compare with a guard must have no key and no operator")
+			return nil, reason.Invalid(field, "a compare with a guard must have no key and no operator")
 		}
 		guard, err := a.guardFromProto(field+".guard", g.Guard)
 		return &storev1.Compare{Operand: &storev1.Compare_Guard{Guard: guard}}, err
@@ -110,7 +111,7 @@ func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Comp
 	out := &storev1.Compare{Key: c.GetKey(), Operator: storev1.CompareOperator_COMPARE_OPERATOR_EQUAL}
 	if o := c.GetOperator(); o != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
 		if _, known := tenurev1.CompareOperator_name[int32(o)]; !known {
-			return nil, invalid(field+".operator", "%d is not an operator", o)
+			return nil, reason.Invalid(field+".operator", "%d is not an operator", o)
 		}
 		// The enums are equal, number by number.
 		out.Operator = storev1.CompareOperator(o)
@@ -139,7 +140,7 @@ func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Comp
 		}
 		out.Operand = held
 	default:
-		return nil, invalid(field, "has no operand")
+		return nil, reason.Invalid(field, "has no operand")
 	}
 	return out, nil
 }
@@ -190,26 +191,26 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 		guard, err := a.guardFromProto("check", kind.Check)
 		return &storev1.Op{Kind: &storev1.Op_Check{Check: guard}}, err
 	default:
-		return nil, invalid("kind", "the operation has no kind")
+		return nil, reason.Invalid("kind", "the operation has no kind")
 	}
 }
 
 func getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
 	if r.GetRead() != nil {
-		return nil, invalid("read", "must not be set in a transaction, which reads the state that it changes")
+		return nil, reason.Invalid("read", "must not be set in a transaction, which reads the state that it changes")
 	}
 	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey()}}}, checkKey("key", r.GetKey())
 }
 
 func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {
 	if r.GetRead() != nil {
-		return nil, invalid("read", "must not be set in a transaction, which reads the state that it changes")
+		return nil, reason.Invalid("read", "must not be set in a transaction, which reads the state that it changes")
 	}
 	if r.GetPageToken() != "" {
-		return nil, invalid("page_token", "a transaction returns first pages only")
+		return nil, reason.Invalid("page_token", "a transaction returns first pages only")
 	}
 	if r.GetKeysOnly() {
-		return nil, invalid("keys_only", "is not supported in a transaction")
+		return nil, reason.Invalid("keys_only", "is not supported in a transaction")
 	}
 	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (a *api) acquireOpFromProto(
 	ctx context.Context, outer *tenurev1.CallOptions, r *tenurev1.TryAcquireLockRequest,
 ) (*storev1.Op, error) {
 	if r.GetWait() != nil {
-		return nil, invalid("wait", "a transaction does not wait")
+		return nil, reason.Invalid("wait", "a transaction does not wait")
 	}
 	request := proto.CloneOf(r)
 	var err error

@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -31,7 +32,7 @@ func orderTxn(ctx context.Context, a *api, c change) (*storev1.Result, *tenurev1
 		return nil, nil, err
 	}
 	if f := result.GetFailure(); f != nil {
-		return nil, nil, failureError(f, false)
+		return nil, nil, reason.OfFailure(f, false)
 	}
 	return result, a.header(s.at), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -42,7 +43,7 @@ func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
 	}()
 	select {
 	case err := <-ended:
-		if e := toAPI(err); e == nil || e.reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {
 			t.Errorf("got %v, want that the call gives up", err)
 		}
 	case <-time.After(patienceOfTests):

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -46,7 +47,7 @@ const (
 // checkKey refuses what cannot be a key.
 func checkKey(field, key string) error {
 	if key == "" {
-		return invalidAs(tenurev1.ErrorReason_ERROR_REASON_KEY_EMPTY, field, "must not be empty")
+		return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_KEY_EMPTY, field, "must not be empty")
 	}
 	return checkPrefix(field, key, keyBytesMax)
 }
@@ -54,11 +55,11 @@ func checkKey(field, key string) error {
 // checkPrefix refuses what cannot be the beginning of a key of at most bytesMax bytes.
 func checkPrefix(field, prefix string, bytesMax int) error {
 	if len(prefix) > bytesMax {
-		return invalidAs(tenurev1.ErrorReason_ERROR_REASON_KEY_TOO_LONG, field, "is %d bytes long; at most %d are allowed",
-			len(prefix), bytesMax).with("limit", "key_bytes_max").with("limit_value", strconv.Itoa(bytesMax))
+		return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_KEY_TOO_LONG, field, "is %d bytes long; at most %d are allowed",
+			len(prefix), bytesMax).With("limit", "key_bytes_max").With("limit_value", strconv.Itoa(bytesMax))
 	}
 	if !utf8.ValidString(prefix) {
-		return invalidAs(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, field, "is not valid UTF-8")
+		return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, field, "is not valid UTF-8")
 	}
 	return nil
 }
@@ -66,8 +67,8 @@ func checkPrefix(field, prefix string, bytesMax int) error {
 // checkValue refuses a value that is too large.
 func checkValue(field string, value []byte) error {
 	if len(value) > valueBytesMax {
-		return newError(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "%s: is %d bytes long; at most %d are allowed",
-			field, len(value), valueBytesMax).with("limit", "value_bytes_max").with("limit_value", strconv.Itoa(valueBytesMax))
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "%s: is %d bytes long; at most %d are allowed",
+			field, len(value), valueBytesMax).With("limit", "value_bytes_max").With("limit_value", strconv.Itoa(valueBytesMax))
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func checkValue(field string, value []byte) error {
 // checkText refuses a text that is too long.
 func checkText(field, text string, bytesMax int) error {
 	if len(text) > bytesMax {
-		return invalid(field, "is %d bytes long; at most %d are allowed", len(text), bytesMax)
+		return reason.Invalid(field, "is %d bytes long; at most %d are allowed", len(text), bytesMax)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func parseSession(field, text string) (storage.SessionID, error) {
 		if text == "" {
 			what = "is missing; give the id of a session, a UUID"
 		}
-		return id, invalidAs(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, field, "%s", what)
+		return id, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID, field, "%s", what)
 	}
 	return id, nil
 }
@@ -99,10 +100,10 @@ func checkDuration(field string, d *durationpb.Duration) (time.Duration, error) 
 		return 0, nil
 	}
 	if err := d.CheckValid(); err != nil {
-		return 0, invalid(field, "is not a duration")
+		return 0, reason.Invalid(field, "is not a duration")
 	}
 	if d.AsDuration() < 0 {
-		return 0, invalid(field, "must not be negative")
+		return 0, reason.Invalid(field, "must not be negative")
 	}
 	return d.AsDuration(), nil
 }
@@ -113,7 +114,7 @@ func grantedTTL(d *durationpb.Duration, ttlMin time.Duration) (time.Duration, er
 		return 0, nil
 	}
 	if d.CheckValid() != nil || d.AsDuration() < 0 {
-		return 0, invalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be a duration, zero or more")
+		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be a duration, zero or more")
 	}
 	ttl := d.AsDuration()
 	if ttl == 0 {
@@ -128,7 +129,7 @@ func grantedLockDelay(d *durationpb.Duration) (time.Duration, error) {
 		return lockDelayDefault, nil
 	}
 	if d.CheckValid() != nil || d.AsDuration() < 0 || d.AsDuration() > lockDelayMax {
-		return 0, invalidAs(tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE, "lock_delay",
+		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE, "lock_delay",
 			"must be between 0 and %v", lockDelayMax)
 	}
 	return roundUp(d.AsDuration()), nil
@@ -145,7 +146,7 @@ func pageSize(asked uint32) (int, error) {
 		return pageItemsMax, nil
 	}
 	if asked > pageItemsMax {
-		return 0, invalid("page_size", "is %d; at most %d is allowed", asked, pageItemsMax)
+		return 0, reason.Invalid("page_size", "is %d; at most %d is allowed", asked, pageItemsMax)
 	}
 	return int(asked), nil
 }
@@ -156,10 +157,10 @@ func parseHistory(field, text string) (id [16]byte, given bool, err error) {
 		return id, false, nil
 	}
 	if len(text) != historyIDHexDigits {
-		return id, false, invalid(field, "must be %d hexadecimal digits", historyIDHexDigits)
+		return id, false, reason.Invalid(field, "must be %d hexadecimal digits", historyIDHexDigits)
 	}
 	if _, err := hex.Decode(id[:], []byte(text)); err != nil {
-		return id, false, invalid(field, "must be %d hexadecimal digits", historyIDHexDigits)
+		return id, false, reason.Invalid(field, "must be %d hexadecimal digits", historyIDHexDigits)
 	}
 	return id, true, nil
 }
@@ -170,8 +171,8 @@ func checkHistory(field, text string, ours [16]byte) error {
 	if err != nil || !given || theirs == ours {
 		return err
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
-		"%s is of another history: the cluster was restored, or it is another cluster", field).with("history_id", hexID(ours))
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
+		"%s is of another history: the cluster was restored, or it is another cluster", field).With("history_id", hexID(ours))
 }
 
 // checkSecret compares a secret with the hash that the session keeps, in constant time.
@@ -187,11 +188,11 @@ type operator struct {
 }
 
 // parseOperator reads force and reason, which some requests carry in two places.
-func parseOperator(force bool, reason string, o *tenurev1.CallOptions) (operator, error) {
-	if reason != "" && o.GetReason() != "" && reason != o.GetReason() {
-		return operator{}, invalid("reason", "differs from options.reason")
+func parseOperator(force bool, why string, o *tenurev1.CallOptions) (operator, error) {
+	if why != "" && o.GetReason() != "" && why != o.GetReason() {
+		return operator{}, reason.Invalid("reason", "differs from options.reason")
 	}
-	op := operator{force: force || o.GetForce(), reason: reason}
+	op := operator{force: force || o.GetForce(), reason: why}
 	if op.reason == "" {
 		op.reason = o.GetReason()
 	}
@@ -199,13 +200,13 @@ func parseOperator(force bool, reason string, o *tenurev1.CallOptions) (operator
 		return operator{}, err
 	}
 	if op.force && op.reason == "" {
-		return operator{}, invalid("reason", "is required with force; give the reason for the record")
+		return operator{}, reason.Invalid("reason", "is required with force; give the reason for the record")
 	}
 	return op, nil
 }
 
 // exceeds returns the error for a named limit.
 func exceeds(limit string, value int, format string, args ...any) error {
-	return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "%s", fmt.Sprintf(format, args...)).
-		with("limit", limit).with("limit_value", strconv.Itoa(value))
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "%s", fmt.Sprintf(format, args...)).
+		With("limit", limit).With("limit_value", strconv.Itoa(value))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -45,7 +46,7 @@ func (a *api) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error) {
 		p.progress = progressIntervalDefault
 	}
 	if p.progress < progressIntervalMin || p.progress > progressIntervalMax {
-		return nil, invalid("progress_interval", "must be between %v and %v", progressIntervalMin, progressIntervalMax)
+		return nil, reason.Invalid("progress_interval", "must be between %v and %v", progressIntervalMin, progressIntervalMax)
 	}
 	return p, a.addStart(p, r)
 }
@@ -59,7 +60,7 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 		}
 	}
 	if starts > 1 {
-		return invalid("after_revision", "only one of after_revision, resume_token and initial may be given")
+		return reason.Invalid("after_revision", "only one of after_revision, resume_token and initial may be given")
 	}
 	if err := checkHistory("history_id", r.GetHistoryId(), a.history()); err != nil {
 		return err
@@ -95,8 +96,8 @@ func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 	}
 	n := len(s.Keys) + len(s.Prefixes) + len(s.Locks) + len(s.LockPrefixes) + len(r.GetSessionIds())
 	if n > selectorsMax {
-		return s, invalid("selectors", "has %d keys, prefixes, locks and sessions; at most %d are allowed", n, selectorsMax).
-			with("limit", "selectors_max").with("limit_value", strconv.Itoa(selectorsMax))
+		return s, reason.Invalid("selectors", "has %d keys, prefixes, locks and sessions; at most %d are allowed", n, selectorsMax).
+			With("limit", "selectors_max").With("limit_value", strconv.Itoa(selectorsMax))
 	}
 	if err := checkSelectedKeys(s); err != nil {
 		return s, err
@@ -140,10 +141,10 @@ func checkSelectedKeys(s watch.Selectors) error {
 		return err
 	}
 	if s.RangeStart != "" && s.RangeEnd == "" {
-		return invalid("range_end", "is required with range_start")
+		return reason.Invalid("range_end", "is required with range_start")
 	}
 	if s.RangeEnd != "" && s.RangeEnd <= s.RangeStart {
-		return invalid("range_end", "must come after range_start")
+		return reason.Invalid("range_end", "must come after range_start")
 	}
 	return nil
 }
@@ -164,13 +165,13 @@ func (a *api) settleStart(ctx context.Context, p *watchPlan) error {
 	}
 	if p.after.Revision > at.Revision {
 		if p.fromToken {
-			return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
+			return reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
 				"resume_token is of revision %d, and the cluster is at %d", p.after.Revision, at.Revision).
-				with("revision", strconv.FormatUint(at.Revision, 10))
+				With("revision", strconv.FormatUint(at.Revision, 10))
 		}
-		return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
 			"after_revision %d is ahead of the cluster, which is at %d", p.after.Revision, at.Revision).
-			with("revision", strconv.FormatUint(at.Revision, 10))
+			With("revision", strconv.FormatUint(at.Revision, 10))
 	}
 	return checkKept(p.after, at)
 }
@@ -180,8 +181,8 @@ func checkKept(after watch.Position, at storage.Applied) error {
 	if after.Revision > at.CompactedRevision || after.Revision == at.CompactedRevision && after.Index == watch.Whole {
 		return nil
 	}
-	return newError(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
 		"the history after revision %d is forgotten; it is kept after %d", after.Revision, at.CompactedRevision).
-		with("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10)).
-		with("revision", strconv.FormatUint(at.Revision, 10))
+		With("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10)).
+		With("revision", strconv.FormatUint(at.Revision, 10))
 }

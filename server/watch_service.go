@@ -13,6 +13,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -137,17 +138,17 @@ func (w *watchStream) ended(err error) error {
 	case errors.Is(err, errWatchOver), errors.Is(err, errWatchLimit):
 		return nil
 	case errors.Is(err, watch.ErrStopped):
-		return errStopping
+		return reason.ErrStopping
 	case errors.Is(err, watch.ErrTooMany):
-		return newError(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member has reached its limit of watches").
-			with("limit", "watches_max")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member has reached its limit of watches").
+			With("limit", "watches_max")
 	case errors.Is(err, watch.ErrCompacted):
 		at := w.api.node.Store().Applied()
-		return newError(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
 			"the watch was at revision %d, but history starts after %d; start again from the current state",
 			w.reached.Revision, at.CompactedRevision).
-			with("resume_token", w.resumer.token(w.reached)).
-			with("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
+			With("resume_token", w.resumer.token(w.reached)).
+			With("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
 	default:
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -53,13 +54,13 @@ func (t resumer) position(text string) (watch.Position, error) {
 	data, err := decodeToken(text)
 	if err != nil || len(data) != resumePlainBytes+resumeSealBytes || data[0] != resumeTokenVersion ||
 		!hmac.Equal(data[resumePlainBytes:], t.seal(data[:resumePlainBytes])) {
-		return watch.Position{}, invalidAs(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, "resume_token",
+		return watch.Position{}, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, "resume_token",
 			"is damaged, or of a watch with other selectors")
 	}
 	if [16]byte(data[1:17]) != t.history {
-		return watch.Position{}, newError(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
+		return watch.Position{}, reason.New(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
 			"resume_token is of another history: the cluster was restored, or it is another cluster").
-			with("history_id", hexID(t.history))
+			With("history_id", hexID(t.history))
 	}
 	return watch.Position{
 		Revision: binary.BigEndian.Uint64(data[17:25]),

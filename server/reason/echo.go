@@ -1,4 +1,4 @@
-package server
+package reason
 
 import "unicode/utf8"
 
