@@ -14,6 +14,6 @@
 //
 // A call passes the interceptors (interceptors.go), then a service: kv.go, session.go, lock.go, cluster.go, election.go,
 // watch_service.go. A service validates, asks for the secret where a call acts as a session, converts, and proposes a
-// command or reads a snapshot. errors.go alone makes gRPC statuses. REST (gateway.go) calls the same services over a
+// command or reads a snapshot. Package reason alone makes gRPC statuses. REST (gateway.go) calls the same services over a
 // connection inside the process. Packages expiry and watch hold the leader's timers and the watchers' cursors.
 package server

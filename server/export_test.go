@@ -3,20 +3,9 @@ package server
 import (
 	"time"
 
-	"google.golang.org/grpc/status"
-
 	"github.com/tenure-io/tenure/server/expiry"
-	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
-
-// NewError makes an error of the API, for tests of the table.
-var NewError = reason.New
-
-// ToStatus makes the status of an error, for tests of the table.
-func ToStatus(err error, requestID string) (s *status.Status, internal bool) {
-	return reason.Status(err, requestID)
-}
 
 // SealPage makes a page token as any client can, who learns a cluster's ids from every answer.
 func SealPage(cluster, history [16]byte, list string, filters []string, after string) string {

@@ -119,9 +119,7 @@ func (f *frontDoor) recovered(w *beginTracker) {
 	if w.begun {
 		panic(http.ErrAbortHandler)
 	}
-	e := reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
-	e.Applied = reason.AppliedUnknown
-	restErrorOf(e).write(w)
+	restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")).write(w)
 }
 
 // beginTracker knows whether an answer has begun.

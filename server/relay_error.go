@@ -46,8 +46,9 @@ func fromPeer(ctx context.Context, err error, sent bool) *reason.Error {
 
 // fromInfo rebuilds an error of the API.
 func fromInfo(s *status.Status, info *errdetails.ErrorInfo) *reason.Error {
+	named, _ := reason.Named(info.GetReason())
 	e := &reason.Error{
-		Reason:   tenurev1.ErrorReason(tenurev1.ErrorReason_value[reason.Prefix+info.GetReason()]),
+		Reason:   named,
 		Message:  s.Message(),
 		Metadata: maps.Clone(info.GetMetadata()),
 		Far:      true,

@@ -17,85 +17,8 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 )
 
-// statusClientClosedRequest is what others use for a client that went away before the answer; no client reads it.
-const statusClientClosedRequest = 499
-
 // fieldBytesMax is how much of the name of a field an error repeats.
 const fieldBytesMax = 128
-
-// httpStatusOf is the table from reason to HTTP status.
-func httpStatusOf(reason tenurev1.ErrorReason) int {
-	switch reason {
-	case tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-		tenurev1.ErrorReason_ERROR_REASON_KEY_EMPTY,
-		tenurev1.ErrorReason_ERROR_REASON_KEY_TOO_LONG,
-		tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST,
-		tenurev1.ErrorReason_ERROR_REASON_UNKNOWN_FIELD,
-		tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
-		return http.StatusBadRequest
-	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
-		return http.StatusUnauthorized
-	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG,
-		tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
-		return http.StatusForbidden
-	case tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND:
-		return http.StatusNotFound
-	case tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD,
-		tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-		tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_REUSED,
-		tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE,
-		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
-		tenurev1.ErrorReason_ERROR_REASON_FROZEN,
-		tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
-		tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
-		tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
-		tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED:
-		return http.StatusConflict
-	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
-		tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
-		tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
-		return http.StatusGone
-	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
-		return http.StatusPreconditionFailed
-	case tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE:
-		return http.StatusRequestEntityTooLarge
-	case tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
-		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
-		tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
-		return http.StatusTooManyRequests
-	case tenurev1.ErrorReason_ERROR_REASON_CANCELLED:
-		return statusClientClosedRequest
-	case tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED:
-		return http.StatusNotImplemented
-	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
-		tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
-		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
-		return http.StatusServiceUnavailable
-	case tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
-		// Not 503, which proxies and clients take as leave to send a change again.
-		tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
-		return http.StatusGatewayTimeout
-	case tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED:
-		return http.StatusInsufficientStorage
-	default:
-		return http.StatusInternalServerError
-	}
-}
 
 // restError is an error as REST shows it. Its JSON is the value of "error" in an answer, and in the last line of a stream.
 type restError struct {
@@ -171,8 +94,8 @@ func shownError(err error, nameOf func(field string) string) *restError {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
 			e.Code, e.Metadata = d.GetReason(), d.GetMetadata()
-			if number, known := tenurev1.ErrorReason_value[reason.Prefix+d.GetReason()]; known {
-				e.httpStatus = httpStatusOf(tenurev1.ErrorReason(number))
+			if why, known := reason.Named(d.GetReason()); known {
+				e.httpStatus = reason.HTTPStatus(why)
 			}
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
@@ -223,7 +146,6 @@ func withReason(s *status.Status) *status.Status {
 		}
 	default:
 		e = reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")
-		e.Applied = reason.AppliedUnknown
 	}
 	s, _ = reason.Status(e, "")
 	return s

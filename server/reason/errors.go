@@ -25,8 +25,8 @@ import (
 const (
 	// errorDomain is the domain of every ErrorInfo.
 	errorDomain = "tenure.io"
-	// Prefix is cut off the names of ErrorReason.
-	Prefix = "ERROR_REASON_"
+	// prefix is cut off the names of ErrorReason.
+	prefix = "ERROR_REASON_"
 	// internalText is all that a client learns of an internal error, with the request id.
 	internalText = "internal error; the member's log has the cause under the request id"
 )
@@ -62,9 +62,9 @@ type Error struct {
 // Error returns the text for people.
 func (e *Error) Error() string { return e.Message }
 
-// New returns an error of the API. Nothing was applied, unless with says otherwise.
+// New returns an error of the API. What it says about the change is what the table has for the reason.
 func New(reason tenurev1.ErrorReason, format string, args ...any) *Error {
-	return &Error{Reason: reason, Message: fmt.Sprintf(format, echoed(args)...)}
+	return &Error{Reason: reason, Message: fmt.Sprintf(format, echoed(args)...), Applied: rowOf(reason).applied}
 }
 
 // Invalid returns the error for one field with a value that is not allowed.
@@ -101,92 +101,13 @@ func (e *Error) Add(name, value string) {
 
 // Name returns the reason as it is sent.
 func Name(reason tenurev1.ErrorReason) string {
-	return strings.TrimPrefix(reason.String(), Prefix)
+	return strings.TrimPrefix(reason.String(), prefix)
 }
 
-// Code is the table from reason to gRPC code.
-func Code(reason tenurev1.ErrorReason) codes.Code {
-	switch reason {
-	case tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-		tenurev1.ErrorReason_ERROR_REASON_KEY_EMPTY,
-		tenurev1.ErrorReason_ERROR_REASON_KEY_TOO_LONG,
-		tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST,
-		tenurev1.ErrorReason_ERROR_REASON_UNKNOWN_FIELD,
-		tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID,
-		tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID:
-		return codes.InvalidArgument
-	case tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND:
-		return codes.NotFound
-	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG,
-		tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
-		return codes.PermissionDenied
-	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
-		return codes.Unauthenticated
-	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-		tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD,
-		tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE,
-		tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
-		tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_REUSED,
-		tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE,
-		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
-		tenurev1.ErrorReason_ERROR_REASON_FROZEN,
-		tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
-		tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED,
-		tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
-		tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED:
-		return codes.FailedPrecondition
-	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
-		tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
-		return codes.OutOfRange
-	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
-		tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
-		tenurev1.ErrorReason_ERROR_REASON_STOPPING,
-		tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
-		return codes.Unavailable
-	case tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
-		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
-		tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
-		tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE:
-		return codes.ResourceExhausted
-	case tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
-		tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND:
-		return codes.Unimplemented
-	case tenurev1.ErrorReason_ERROR_REASON_CANCELLED:
-		return codes.Canceled
-	case tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED:
-		return codes.DeadlineExceeded
-	case tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
-		return codes.Aborted
-	default:
-		return codes.Internal
-	}
-}
-
-// retryAfter is how long a client should wait before it tries again, where that is not known better.
-func retryAfter(reason tenurev1.ErrorReason) time.Duration {
-	switch reason {
-	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER:
-		return 500 * time.Millisecond
-	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
-		return time.Second
-	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
-		return 100 * time.Millisecond
-	default:
-		return 0
-	}
+// Named returns the reason with a name as Name gives it, and whether this version knows it.
+func Named(name string) (tenurev1.ErrorReason, bool) {
+	number, known := tenurev1.ErrorReason_value[prefix+name]
+	return tenurev1.ErrorReason(number), known
 }
 
 // Status makes the gRPC status of any error. One that is not an error of the API becomes INTERNAL with a fixed text,
@@ -206,7 +127,7 @@ func Status(err error, requestID string) (s *status.Status, internal bool) {
 	maps.Copy(metadata, e.Metadata)
 	wait := e.RetryAfter
 	if wait == 0 {
-		wait = retryAfter(e.Reason)
+		wait = rowOf(e.Reason).retry
 	}
 	if wait > 0 {
 		metadata["retry_after_ms"] = strconv.FormatInt(wait.Milliseconds(), 10)
@@ -389,47 +310,10 @@ func FromStatus(err error) *Error {
 	}
 }
 
-// reasonOfFailure is the table from broken rules of the state machine to reasons of the API.
-func reasonOfFailure(reason storev1.FailureReason) tenurev1.ErrorReason {
-	known, ok := map[storev1.FailureReason]tenurev1.ErrorReason{
-		storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND:   tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND,
-		storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED:     tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
-		storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:  tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,
-		storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED:      tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED,
-		storev1.FailureReason_FAILURE_REASON_KEY_NOT_FOUND:       tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND,
-		storev1.FailureReason_FAILURE_REASON_LOCK_HELD:           tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD,
-		storev1.FailureReason_FAILURE_REASON_LOCK_DELAYED:        tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED,
-		storev1.FailureReason_FAILURE_REASON_LOCK_NOT_HELD:       tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD,
-		storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE: tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE,
-		storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH:  tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
-		storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED:      tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED:   tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_REUSED,
-		storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE:     tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE,
-		storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL: tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
-		storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE:     tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
-		storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED:  tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED,
-		storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE:    tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
-		storev1.FailureReason_FAILURE_REASON_OVER_BUDGET:         tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
-		storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND: tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND,
-		storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH:      tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH,
-		storev1.FailureReason_FAILURE_REASON_FROZEN:              tenurev1.ErrorReason_ERROR_REASON_FROZEN,
-		storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED: tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
-		storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS:       tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS,
-		storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND:     tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-		storev1.FailureReason_FAILURE_REASON_STORE_FULL:          tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
-		storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:       tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED,
-		storev1.FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND:    tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND,
-	}[reason]
-	if !ok {
-		return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
-	}
-	return known
-}
-
 // OfFailure returns the error for a rule that a command broke. Nothing was written by the command; an earlier
 // attempt of a remembered request may have been applied, and then the failure says so.
 func OfFailure(f *storev1.Failure, remembered bool) error {
-	reason := reasonOfFailure(f.GetReason())
+	reason := ofFailure(f.GetReason())
 	if reason == tenurev1.ErrorReason_ERROR_REASON_INTERNAL {
 		return fmt.Errorf("command failed with %v: %s", f.GetReason(), storage.FailureText(f))
 	}
@@ -482,7 +366,7 @@ func addFacts(e *Error, f *storev1.Failure) {
 	if ops := f.GetOperations(); len(ops) > 0 {
 		names := make([]string, 0, len(ops))
 		for _, op := range ops {
-			names = append(names, fmt.Sprintf("%d:%s", op.GetPosition(), Name(reasonOfFailure(op.GetFailure().GetReason()))))
+			names = append(names, fmt.Sprintf("%d:%s", op.GetPosition(), Name(ofFailure(op.GetFailure().GetReason()))))
 		}
 		e.Add("operations", strings.Join(names, ","))
 		list := "then"

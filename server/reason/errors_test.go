@@ -1,4 +1,4 @@
-package server_test
+package reason_test
 
 import (
 	"context"
@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
-	"github.com/tenure-io/tenure/server"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -24,10 +26,10 @@ func TestErrorsBecomeStatuses(t *testing.T) {
 		applied string
 	}{
 		"an error of the API keeps its reason": {
-			server.NewError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "x"), codes.NotFound, "KEY_NOT_FOUND", "no",
+			reason.New(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "x"), codes.NotFound, "KEY_NOT_FOUND", "no",
 		},
 		"also when it is wrapped": {
-			fmt.Errorf("get: %w", server.NewError(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "x")),
+			fmt.Errorf("get: %w", reason.New(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "x")),
 			codes.NotFound, "KEY_NOT_FOUND", "no",
 		},
 		"a member that does not lead": {
@@ -49,7 +51,7 @@ func TestErrorsBecomeStatuses(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, internal := server.ToStatus(tc.err, "id-1")
+			s, internal := reason.Status(tc.err, "id-1")
 			wantError(t, s.Err(), tc.code, tc.reason)
 			if got := infoOf(s.Err()).GetMetadata()["applied"]; got != tc.applied {
 				t.Errorf("got applied %q, want %q", got, tc.applied)
@@ -67,14 +69,33 @@ func TestErrorsBecomeStatuses(t *testing.T) {
 	}
 }
 
+// infoOf returns the reason that an error carries; an empty one if it carries none.
+func infoOf(err error) *errdetails.ErrorInfo {
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			return info
+		}
+	}
+	return &errdetails.ErrorInfo{}
+}
+
+// wantError fails unless err has a code and a reason.
+func wantError(t *testing.T, err error, code codes.Code, name string) {
+	t.Helper()
+	info := infoOf(err)
+	if status.Code(err) != code || info.GetReason() != name || info.GetDomain() != "tenure.io" {
+		t.Errorf("got %v, reason %q of domain %q; want %v, reason %q", err, info.GetReason(), info.GetDomain(), code, name)
+	}
+}
+
 func TestEveryReasonHasACode(t *testing.T) {
 	for number, name := range tenurev1.ErrorReason_name {
-		reason := tenurev1.ErrorReason(number)
-		if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		why := tenurev1.ErrorReason(number)
+		if why == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
 			continue
 		}
-		s, _ := server.ToStatus(server.NewError(reason, "x"), "")
-		if (s.Code() == codes.Internal) != (reason == tenurev1.ErrorReason_ERROR_REASON_INTERNAL) || s.Code() == codes.Unknown {
+		s, _ := reason.Status(reason.New(why, "x"), "")
+		if (s.Code() == codes.Internal) != (why == tenurev1.ErrorReason_ERROR_REASON_INTERNAL) || s.Code() == codes.Unknown {
 			t.Errorf("reason %s has code %v", name, s.Code())
 		}
 		if want := strings.TrimPrefix(name, "ERROR_REASON_"); infoOf(s.Err()).GetReason() != want {
