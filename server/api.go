@@ -58,12 +58,6 @@ type member struct {
 	clientAddr, httpAddr, peerAddr string
 }
 
-// delayClock tells how long delayed holds still count.
-type delayClock interface {
-	// DelayLeft returns how long a lost hold still counts, or false where only the leader knows.
-	DelayLeft(key string, lockIndex uint64) (time.Duration, bool)
-}
-
 // idTexts are the ids in every header, as text.
 type idTexts struct {
 	cluster, history         [16]byte

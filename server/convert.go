@@ -72,6 +72,12 @@ func sequencerToProto(h *storev1.HoldState, history [16]byte) *tenurev1.Sequence
 	}
 }
 
+// delayClock tells how long delayed holds still count.
+type delayClock interface {
+	// DelayLeft returns how long a lost hold still counts, or false where only the leader knows.
+	DelayLeft(key string, lockIndex uint64) (time.Duration, bool)
+}
+
 // holdToProto returns a hold as the API shows it. delays tells how long a lost one still counts.
 func holdToProto(h *storev1.HoldState, history [16]byte, delays delayClock) *tenurev1.Hold {
 	if h == nil {

@@ -18,7 +18,6 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -32,9 +31,6 @@ const (
 	headerSecret         = "Tenure-Session-Secret"
 	headerIdempotencyKey = "Idempotency-Key"
 	headerAuthorization  = "Authorization"
-
-	metadataRemoteAddress = "tenure-remote-address"
-	metadataRequestID     = "tenure-request-id"
 )
 
 // bodyReadTimeout is how long a client may take to send a body.
@@ -55,24 +51,23 @@ type gateway struct {
 	log             *zap.Logger
 }
 
-// newGateway returns the gateway over a connection to this member's own services.
-func newGateway(conn grpc.ClientConnInterface, requestBytesMax int64, rooms *rooms, log *zap.Logger) (*gateway, error) {
+// newGateway returns the gateway over the connection to this member's own services.
+func newGateway(o httpOptions) (*gateway, error) {
 	routes, err := newRoutes()
 	if err != nil {
 		return nil, err
 	}
 	g := &gateway{
 		routes:          routes,
-		conn:            conn,
-		kv:              tenurev1.NewKVServiceClient(conn),
-		requestBytesMax: requestBytesMax,
+		conn:            o.Conn,
+		kv:              tenurev1.NewKVServiceClient(o.Conn),
+		requestBytesMax: o.RequestBytesMax,
 		streams:         share.NewPool(restStreamsMax),
-		log:             log,
+		intake:          o.Intake,
+		callers:         o.Callers,
+		log:             o.Log,
 	}
-	if rooms != nil {
-		g.intake, g.callers = rooms.intake, rooms.callers
-	}
-	if g.mux, err = newGatewayMux(conn, log); err != nil {
+	if g.mux, err = newGatewayMux(o.Conn, o.Log); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -335,22 +330,6 @@ func callMetadata(r *http.Request) metadata.MD {
 		}
 	}
 	return md
-}
-
-// callAddress returns the network address of a call's origin: for REST the HTTP client's. Only the connection inside
-// this process is believed what it says about others.
-func callAddress(ctx context.Context) string {
-	from, ok := peer.FromContext(ctx)
-	if !ok || from.Addr == nil {
-		return ""
-	}
-	if from.Addr.Network() != "bufconn" {
-		return from.Addr.String()
-	}
-	if given := metadata.ValueFromIncomingContext(ctx, metadataRemoteAddress); len(given) > 0 {
-		return given[0]
-	}
-	return ""
 }
 
 // outgoingHeader names the header for metadata of an answer.

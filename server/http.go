@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+
+	"github.com/tenure-io/tenure/server/share"
 )
 
 // Limits of the HTTP listener.
@@ -38,8 +40,10 @@ type httpOptions struct {
 	AllowedHosts []string
 	// RequestBytesMax limits bodies.
 	RequestBytesMax int64
-	// Rooms are what callers share; nil bounds only what all streams are together.
-	Rooms *rooms
+	// Callers tells callers apart, who share what there is.
+	Callers share.Callers
+	// Intake has the bytes of bodies that are not complete; nil is no bound.
+	Intake *share.Pool
 	// Log gets what fails inside.
 	Log *zap.Logger
 }
@@ -54,7 +58,7 @@ type readyCheck struct {
 
 // newHTTPHandler returns the handler for the whole HTTP listener: REST, health, metrics and the API's description.
 func newHTTPHandler(o httpOptions) (http.Handler, error) {
-	rest, err := newGateway(o.Conn, o.RequestBytesMax, o.Rooms, o.Log)
+	rest, err := newGateway(o)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +21,6 @@ const (
 	waitsMaxDefault       = 64 << 10
 	renewalStreamsMax     = 16 << 10
 	operatorCallsMax      = 1024
-	restStreamsMax        = 10_000
 	intakeBytesMaxDefault = 256 << 20
 	connIntakeBytesMax    = 64 << 20
 	messageTimeoutDefault = 45 * time.Second
@@ -178,26 +176,3 @@ func (r *rooms) register(registry prometheus.Registerer, meter *frames.Meter) er
 	}
 	return nil
 }
-
-// takingReader counts what is read of a body.
-type takingReader struct {
-	io.Reader
-	pool    *share.Pool
-	caller  share.Caller
-	took    int64
-	refused bool
-}
-
-// Read reads, and fails when the caller has no share left.
-func (t *takingReader) Read(p []byte) (int, error) {
-	n, err := t.Reader.Read(p)
-	if n > 0 && !t.pool.Take(t.caller, int64(n)) {
-		t.refused = true
-		return 0, io.ErrUnexpectedEOF
-	}
-	t.took += int64(n)
-	return n, err
-}
-
-// done gives back what was taken.
-func (t *takingReader) done() { t.pool.Give(t.caller, t.took) }

@@ -154,7 +154,8 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 		AllowedOrigins:  r.config.AllowedOrigins,
 		AllowedHosts:    r.config.httpHosts(),
 		RequestBytesMax: int64(r.config.RequestBytesMax),
-		Rooms:           r.rooms,
+		Callers:         r.rooms.callers,
+		Intake:          r.rooms.intake,
 		Log:             r.log,
 	})
 	if err != nil {

@@ -1,8 +1,9 @@
 package server
 
-import "github.com/tenure-io/tenure/server/reason"
-
-import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+import (
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
+)
 
 // optionUse says which options a request has a use for; the others are refused rather than ignored.
 type optionUse struct {

@@ -19,7 +19,7 @@ import (
 func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	caller := g.callers.OfText(r.RemoteAddr)
 	if !g.streams.Take(caller, 1) {
-		writeError(w, exceeds("rest_streams_max", restStreamsMax,
+		writeError(w, reason.Exceeds("rest_streams_max", restStreamsMax,
 			"this member has no room for another stream over REST of %s now; all callers share %d", caller, restStreamsMax), g.log)
 		return
 	}

@@ -33,7 +33,7 @@ type streamsKey struct{}
 func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, call *restCall) {
 	caller := g.callers.OfText(r.RemoteAddr)
 	if !g.streams.Take(caller, 1) {
-		writeError(w, exceeds("rest_streams_max", restStreamsMax,
+		writeError(w, reason.Exceeds("rest_streams_max", restStreamsMax,
 			"this member has no room for another stream over REST of %s now; all callers share %d", caller, restStreamsMax), g.log)
 		return
 	}

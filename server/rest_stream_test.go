@@ -279,7 +279,7 @@ func TestStopTellsWhoQueuesThatItDoes(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	g, err := newGateway(refusingConn{}, restBytesMax, nil, zap.NewNop())
+	g, err := newGateway(httpOptions{Conn: refusingConn{}, RequestBytesMax: restBytesMax, Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

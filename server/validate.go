@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -203,10 +202,4 @@ func parseOperator(force bool, why string, o *tenurev1.CallOptions) (operator, e
 		return operator{}, reason.Invalid("reason", "is required with force; give the reason for the record")
 	}
 	return op, nil
-}
-
-// exceeds returns the error for a named limit.
-func exceeds(limit string, value int, format string, args ...any) error {
-	return reason.New(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "%s", fmt.Sprintf(format, args...)).
-		With("limit", limit).With("limit_value", strconv.Itoa(value))
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 )
 
 const (
-	selectorsMax            = 128
 	progressIntervalDefault = 10 * time.Second
 	progressIntervalMin     = 200 * time.Millisecond
 	progressIntervalMax     = 10 * time.Minute
@@ -75,76 +73,6 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 			return err
 		}
 		p.after, p.started, p.fromToken = after, true, true
-	}
-	return nil
-}
-
-// selectorsFromProto returns the selectors in normal form.
-func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
-	s := watch.Selectors{
-		Keys:            r.GetKeys(),
-		Prefixes:        r.GetPrefixes(),
-		RangeStart:      r.GetRangeStart(),
-		RangeEnd:        r.GetRangeEnd(),
-		Locks:           r.GetLocks(),
-		LockPrefixes:    r.GetLockPrefixes(),
-		AllSessions:     r.GetAllSessions(),
-		NoPuts:          r.GetFilter().GetNoPuts(),
-		NoDeletes:       r.GetFilter().GetNoDeletes(),
-		NoHolderChanges: r.GetFilter().GetNoHolderChanges(),
-		NoQueue:         r.GetFilter().GetNoQueue(),
-	}
-	n := len(s.Keys) + len(s.Prefixes) + len(s.Locks) + len(s.LockPrefixes) + len(r.GetSessionIds())
-	if n > selectorsMax {
-		return s, reason.Invalid("selectors", "has %d keys, prefixes, locks and sessions; at most %d are allowed", n, selectorsMax).
-			With("limit", "selectors_max").With("limit_value", strconv.Itoa(selectorsMax))
-	}
-	if err := checkSelectedKeys(s); err != nil {
-		return s, err
-	}
-	for i, text := range r.GetSessionIds() {
-		id, err := parseSession(fmt.Sprintf("session_ids[%d]", i), text)
-		if err != nil {
-			return s, err
-		}
-		s.Sessions = append(s.Sessions, id)
-	}
-	return s.Normal(), nil
-}
-
-// checkSelectedKeys refuses what cannot be keys or beginnings of keys.
-func checkSelectedKeys(s watch.Selectors) error {
-	for i, k := range s.Keys {
-		if err := checkKey(fmt.Sprintf("keys[%d]", i), k); err != nil {
-			return err
-		}
-	}
-	for i, p := range s.Prefixes {
-		if err := checkPrefix(fmt.Sprintf("prefixes[%d]", i), p, keyBytesMax); err != nil {
-			return err
-		}
-	}
-	for i, k := range s.Locks {
-		if err := checkKey(fmt.Sprintf("locks[%d]", i), k); err != nil {
-			return err
-		}
-	}
-	for i, p := range s.LockPrefixes {
-		if err := checkPrefix(fmt.Sprintf("lock_prefixes[%d]", i), p, keyBytesMax); err != nil {
-			return err
-		}
-	}
-	if err := checkPrefix("range_start", s.RangeStart, keyBytesMax); err != nil {
-		return err
-	}
-	if err := checkPrefix("range_end", s.RangeEnd, keyBytesMax); err != nil {
-		return err
-	}
-	if s.RangeStart != "" && s.RangeEnd == "" {
-		return reason.Invalid("range_end", "is required with range_start")
-	}
-	if s.RangeEnd != "" && s.RangeEnd <= s.RangeStart {
-		return reason.Invalid("range_end", "must come after range_start")
 	}
 	return nil
 }

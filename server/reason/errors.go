@@ -85,6 +85,12 @@ func NotServed(what string) *Error {
 	return New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "%s is not supported by this version", what)
 }
 
+// Exceeds returns the error for a named limit.
+func Exceeds(limit string, value int, format string, args ...any) error {
+	return New(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "%s", fmt.Sprintf(format, args...)).
+		With("limit", limit).With("limit_value", strconv.Itoa(value))
+}
+
 // With adds a fact to the error's metadata, and returns the error.
 func (e *Error) With(name, value string) *Error {
 	e.Add(name, value)
