@@ -13,6 +13,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
@@ -70,8 +71,8 @@ func (a *api) texts(at storage.Applied) *idTexts {
 		return t
 	}
 	t := &idTexts{
-		cluster: at.ClusterID, clusterText: hexID(at.ClusterID),
-		history: at.HistoryID, historyText: hexID(at.HistoryID),
+		cluster: at.ClusterID, clusterText: call.HexID(at.ClusterID),
+		history: at.HistoryID, historyText: call.HexID(at.HistoryID),
 	}
 	a.ids.Store(t)
 	return t
@@ -108,7 +109,7 @@ type snapshot struct {
 // reader returns a snapshot that is as fresh as o asks.
 func (a *api) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, error) {
 	if o.GetHistoryId() != "" {
-		if err := checkHistory("read.history_id", o.GetHistoryId(), a.history()); err != nil {
+		if err := call.CheckHistory("read.history_id", o.GetHistoryId(), a.history()); err != nil {
 			return nil, err
 		}
 	}
@@ -157,7 +158,7 @@ func (a *api) awaitRevision(ctx context.Context, revision uint64) error {
 	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, staleWaitWithoutTimeout)
+		ctx, cancel = context.WithTimeout(ctx, call.StaleWaitWithoutTimeout)
 		defer cancel()
 	}
 	for {
@@ -214,7 +215,7 @@ func (a *api) addOptions(ctx context.Context, c change) error {
 		return nil
 	}
 	if id := o.GetRequestId(); id != nil {
-		sid, err := parseSession("options.request_id.session_id", id.GetSessionId())
+		sid, err := call.ParseSession("options.request_id.session_id", id.GetSessionId())
 		if err != nil {
 			return err
 		}
@@ -295,14 +296,14 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 	switch condition := g.GetCondition().(type) {
 	case *tenurev1.Guard_Held:
 		held := condition.Held
-		if err := checkKey(field+".held.key", held.GetKey()); err != nil {
+		if err := call.CheckKey(field+".held.key", held.GetKey()); err != nil {
 			return nil, err
 		}
-		sid, err := parseSession(field+".held.session_id", held.GetSessionId())
+		sid, err := call.ParseSession(field+".held.session_id", held.GetSessionId())
 		if err != nil {
 			return nil, err
 		}
-		if err := checkHistory(field+".held.history_id", held.GetHistoryId(), a.history()); err != nil {
+		if err := call.CheckHistory(field+".held.history_id", held.GetHistoryId(), a.history()); err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_Held{Held: &storev1.HeldGuard{
@@ -312,14 +313,14 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 			FencingToken: held.GetFencingToken(),
 		}}}, nil
 	case *tenurev1.Guard_SessionAlive:
-		sid, err := parseSession(field+".session_alive", condition.SessionAlive)
+		sid, err := call.ParseSession(field+".session_alive", condition.SessionAlive)
 		if err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_SessionAlive{SessionAlive: sid[:]}}, nil
 	case *tenurev1.Guard_Key:
 		k := condition.Key
-		if err := checkKey(field+".key.key", k.GetKey()); err != nil {
+		if err := call.CheckKey(field+".key.key", k.GetKey()); err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_Key{Key: &storev1.KeyGuard{
@@ -352,7 +353,7 @@ func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallO
 	if len(hash) == 0 {
 		return nil
 	}
-	if !checkSecret(o.GetSessionSecret(), hash) {
+	if !call.CheckSecret(o.GetSessionSecret(), hash) {
 		return secretWrong(id, len(o.GetSessionSecret()) > 0)
 	}
 	if o.GetEpoch() == 0 {
@@ -409,6 +410,6 @@ func noSession(s *snapshot, id storage.SessionID) error {
 			With("session_id", id.String())
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, "session %s ended at %s: %s", id,
-		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), endCauseText(ended.GetCause())).
+		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), call.EndCauseText(ended.GetCause())).
 		With("session_id", id.String())
 }

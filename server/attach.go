@@ -11,6 +11,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -19,11 +20,11 @@ import (
 func (a *api) AttachSession(
 	ctx context.Context, r *tenurev1.AttachSessionRequest,
 ) (*tenurev1.AttachSessionResponse, error) {
-	id, err := parseSession("session_id", r.GetSessionId())
+	id, err := call.ParseSession("session_id", r.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
-	if err = checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax); err != nil {
+	if err = call.CheckText("instance_id", string(r.GetInstanceId()), call.InstanceIDBytesMax); err != nil {
 		return nil, err
 	}
 	if err = checkOptions(r.GetOptions(), optionUse{session: true, guards: r.GetTakeOver()}); err != nil {
@@ -62,7 +63,7 @@ func (a *api) attached(
 		return nil, err
 	}
 	response := &tenurev1.AttachSessionResponse{
-		Header: a.header(s.at), Session: a.withTimer(id, sessionToProto(id, record)), MaxSequence: highest,
+		Header: a.header(s.at), Session: a.withTimer(id, call.SessionToProto(id, record)), MaxSequence: highest,
 	}
 	if err = a.addObjects(s, id, pageToken, response); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -66,8 +67,8 @@ type objectsQuery struct {
 
 // objectsAt returns one page of what a live session has.
 func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
-	query := pageQuery{list: q.list, filters: []string{q.session.String()}}
-	text, err := query.after(s.at, q.token)
+	query := call.PageQuery{List: q.list, Filters: []string{q.session.String()}}
+	text, err := query.After(s.at, q.token)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
 	if text != "" {
 		var ok bool
 		if from, ok = parseObjectPlace(text); !ok {
-			return nil, errPageToken()
+			return nil, call.PageTokenInvalid()
 		}
 	}
 	objects, err := s.SessionObjects(q.session)
@@ -84,8 +85,8 @@ func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
 	}
 	page, bytes, last := &objectsPage{}, 0, from
 	full := func(p objectPlace) bool {
-		if items := len(page.holds) + len(page.places); bytes >= pageBytesMax || q.itemsMax > 0 && items >= q.itemsMax {
-			page.next = query.token(s.at, last.text())
+		if items := len(page.holds) + len(page.places); bytes >= call.PageBytesMax || q.itemsMax > 0 && items >= q.itemsMax {
+			page.next = query.Token(s.at, last.text())
 			return true
 		}
 		last = p
@@ -99,7 +100,7 @@ func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
 		if full(at) {
 			return page, nil
 		}
-		hold := holdToProto(h, s.at.HistoryID, a.timers)
+		hold := call.HoldToProto(h, s.at.HistoryID, a.timers)
 		bytes += proto.Size(hold)
 		page.holds = append(page.holds, hold)
 	}

@@ -11,6 +11,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -76,12 +77,12 @@ func (a *api) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.GetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil
+	return &tenurev1.GetLimitsResponse{Header: a.header(s.at), Limits: call.LimitsToProto(limits)}, nil
 }
 
 // SetLimits serves ClusterService.
 func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*tenurev1.SetLimitsResponse, error) {
-	limits, err := limitsFromProto(r.GetLimits())
+	limits, err := call.LimitsFromProto(r.GetLimits())
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 		return nil, reason.AfterChange(err)
 	}
 	a.log.Info("limits set", zap.Stringer("limits", limits), zap.String("by", callAddress(ctx)))
-	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: limitsToProto(limits)}, nil
+	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: call.LimitsToProto(limits)}, nil
 }
 
 // Compact serves ClusterService.

@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -57,7 +58,7 @@ func (s campaignStream) Send(step *tenurev1.AcquireLockResponse) error {
 
 // Proclaim serves ElectionService: a put that demands the leader's sequencer.
 func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenurev1.ProclaimResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	if r.GetSequencer() == nil {
@@ -69,7 +70,7 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 	if err := checkOptions(r.GetOptions(), optionUse{session: true, guards: true, request: true}); err != nil {
 		return nil, err
 	}
-	ref, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), operator{})
+	ref, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), call.Operator{})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 	if text, ok := r.GetContent().(*tenurev1.ProclaimRequest_Text); ok {
 		value = []byte(text.Text)
 	}
-	if err = checkValue("value", value); err != nil {
+	if err = call.CheckValue("value", value); err != nil {
 		return nil, err
 	}
 	options := &tenurev1.CallOptions{}
@@ -115,14 +116,14 @@ func (a *api) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenure
 
 // Resign serves ElectionService.
 func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	use := optionUse{session: true, owner: true, guards: true, request: true}
 	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
-	if err := checkText("to_owner", r.GetToOwner(), ownerBytesMax); err != nil {
+	if err := call.CheckText("to_owner", r.GetToOwner(), call.OwnerBytesMax); err != nil {
 		return nil, err
 	}
 	resign := &storev1.Resign{
@@ -133,7 +134,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 	}
 	switch {
 	case r.GetToSessionId() != "":
-		to, err := parseSession("to_session_id", r.GetToSessionId())
+		to, err := call.ParseSession("to_session_id", r.GetToSessionId())
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 		return nil, reason.Invalid("to_owner", "requires to_session_id")
 	}
 	var err error
-	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{}); err != nil {
+	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{}); err != nil {
 		return nil, err
 	}
 	result, err := a.propose(ctx, change{
@@ -161,7 +162,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 
 // GetLeader serves ElectionService.
 func (a *api) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*tenurev1.GetLeaderResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	s, err := a.reader(ctx, r.GetRead())
@@ -196,7 +197,7 @@ func (a *api) officeAt(s *snapshot, key string) (office, error) {
 	}
 	o := office{value: kv.GetValue(), candidates: info.State.GetWaiters()}
 	if holds := info.State.GetHolds(); len(holds) == 1 && holds[0].GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
-		o.hold = holdToProto(holds[0], s.at.HistoryID, a.timers)
+		o.hold = call.HoldToProto(holds[0], s.at.HistoryID, a.timers)
 	}
 	return o, nil
 }

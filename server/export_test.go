@@ -3,13 +3,14 @@ package server
 import (
 	"time"
 
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // SealPage makes a page token as any client can, who learns a cluster's ids from every answer.
 func SealPage(cluster, history [16]byte, list string, filters []string, after string) string {
-	return pageQuery{list: list, filters: filters}.token(storage.Applied{ClusterID: cluster, HistoryID: history}, after)
+	return call.PageQuery{List: list, Filters: filters}.Token(storage.Applied{ClusterID: cluster, HistoryID: history}, after)
 }
 
 // KnownSessions are the sessions that a stream renewed, for tests that give the time.

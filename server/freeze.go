@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -17,7 +18,7 @@ func (a *api) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*ten
 	if r.GetReason() == "" {
 		return nil, reason.Invalid("reason", "is required; give the reason for the record")
 	}
-	if err := checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
+	if err := call.CheckText("reason", r.GetReason(), call.ReasonBytesMax); err != nil {
 		return nil, err
 	}
 	s, err := a.reader(ctx, nil)

@@ -11,6 +11,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -154,7 +155,7 @@ func (t *hintTeller) granted(e *storev1.Event, g *storev1.LockGranted) bool {
 	k := t.hinter.keeperOf(g.GetSessionId())
 	if k != nil {
 		k.hint(&tenurev1.SessionHint{
-			SessionId: sessionText(g.GetSessionId()),
+			SessionId: call.SessionText(g.GetSessionId()),
 			Kind:      &tenurev1.SessionHint_Granted{Granted: grantedToProto(e, t.api)},
 		})
 	}
@@ -180,7 +181,7 @@ func (t *hintTeller) lost(e *storev1.Event, l *storev1.LockLost) {
 	if k == nil {
 		return
 	}
-	hold := holdToProto(&storev1.HoldState{
+	hold := call.HoldToProto(&storev1.HoldState{
 		Key: l.GetKey(), LockIndex: l.GetLockIndex(), FencingToken: l.GetFencingToken(),
 		SessionId: l.GetSessionId(), Owner: l.GetOwner(), Mode: l.GetMode(), Permits: l.GetPermits(),
 		SessionName: l.GetSessionName(), Delayed: true, LostTimeMs: e.GetWallTimeMs(),
@@ -188,7 +189,7 @@ func (t *hintTeller) lost(e *storev1.Event, l *storev1.LockLost) {
 	if hold.GetDelayLeft().AsDuration() == 0 {
 		hold.DelayLeft = nil // There is no delay, or only the leader knows of it.
 	}
-	k.hint(&tenurev1.SessionHint{SessionId: sessionText(l.GetSessionId()), Kind: &tenurev1.SessionHint_Lost{Lost: hold}})
+	k.hint(&tenurev1.SessionHint{SessionId: call.SessionText(l.GetSessionId()), Kind: &tenurev1.SessionHint_Lost{Lost: hold}})
 }
 
 // contended tells holders that somebody queues for their locks, if that is still so.
@@ -231,8 +232,8 @@ func (t *hintTeller) contend(s *snapshot, key string) error {
 		}
 		t.told[name] = now
 		k.hint(&tenurev1.SessionHint{
-			SessionId: sessionText(hold.GetSessionId()),
-			Kind:      &tenurev1.SessionHint_Contended{Contended: holdToProto(hold, s.at.HistoryID, t.api.timers)},
+			SessionId: call.SessionText(hold.GetSessionId()),
+			Kind:      &tenurev1.SessionHint_Contended{Contended: call.HoldToProto(hold, s.at.HistoryID, t.api.timers)},
 		})
 	}
 	return nil

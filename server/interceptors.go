@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -260,8 +261,8 @@ func optionsOf(request any) *tenurev1.CallOptions {
 func decodeSecret(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
 	secret, err := base64.RawStdEncoding.Strict().DecodeString(text)
-	if err != nil || len(secret) != secretBytes {
-		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", secretBytes)
+	if err != nil || len(secret) != call.SecretBytes {
+		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", call.SecretBytes)
 	}
 	return secret, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 )
 
 const (
@@ -31,7 +32,7 @@ func askedRenewals(request *tenurev1.KeepAliveRequest) []askedRenewal {
 			short := r.GetSessionId()[:min(len(r.GetSessionId()), echoedSessionBytesMax)]
 			asked[i].session = strings.ToValidUTF8(strings.Clone(short), "")
 		}
-		if len(r.GetSecret()) == secretBytes {
+		if len(r.GetSecret()) == call.SecretBytes {
 			asked[i].secret = r.GetSecret()
 		}
 	}

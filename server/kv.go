@@ -8,13 +8,14 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // Get serves KVService.
 func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	s, err := a.reader(ctx, r.GetRead())
@@ -30,15 +31,15 @@ func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetRes
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "key %q does not exist", r.GetKey()).
 			With("revision", strconv.FormatUint(s.at.Revision, 10))
 	}
-	return &tenurev1.GetResponse{Header: a.header(s.at), Kv: keyToProto(kv)}, nil
+	return &tenurev1.GetResponse{Header: a.header(s.at), Kv: call.KeyToProto(kv)}, nil
 }
 
 // List serves KVService.
 func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
-	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
-	size, err := pageSize(r.GetPageSize())
+	size, err := call.PageSize(r.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +48,8 @@ func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.List
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	query := pageQuery{list: "keys", filters: []string{r.GetPrefix()}}
-	after, err := query.after(s.at, r.GetPageToken())
+	query := call.PageQuery{List: "keys", Filters: []string{r.GetPrefix()}}
+	after, err := query.After(s.at, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.List
 		Prefix:       r.GetPrefix(),
 		After:        after,
 		Limit:        size,
-		SizeBytesMax: pageBytesMax,
+		SizeBytesMax: call.PageBytesMax,
 		KeysOnly:     r.GetKeysOnly(),
 	})
 	if err != nil {
@@ -64,10 +65,10 @@ func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.List
 	}
 	response := &tenurev1.ListResponse{Header: a.header(s.at), Kvs: make([]*tenurev1.KeyValue, 0, len(kvs))}
 	for _, kv := range kvs {
-		response.Kvs = append(response.Kvs, keyToProto(kv))
+		response.Kvs = append(response.Kvs, call.KeyToProto(kv))
 	}
 	if more {
-		response.NextPageToken = query.token(s.at, kvs[len(kvs)-1].GetKey())
+		response.NextPageToken = query.Token(s.at, kvs[len(kvs)-1].GetKey())
 	}
 	return response, nil
 }
@@ -106,44 +107,44 @@ func (a *api) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev
 		Value:      r.GetValue(),
 		Flags:      r.GetFlags(),
 		IfRevision: r.IfRevision,
-		Force:      op.force,
-		Reason:     op.reason,
+		Force:      op.Force,
+		Reason:     op.Reason,
 		Sequential: r.GetSequential(),
 	}
 	if text, ok := r.GetContent().(*tenurev1.PutRequest_Text); ok {
 		put.Value = []byte(text.Text)
 	}
-	if err = checkValue("value", put.GetValue()); err != nil {
+	if err = call.CheckValue("value", put.GetValue()); err != nil {
 		return nil, err
 	}
-	if put.Acquire, err = a.sessionRef(ctx, "acquire", r.GetAcquire(), r.GetOptions(), operator{}); err != nil {
+	if put.Acquire, err = a.sessionRef(ctx, "acquire", r.GetAcquire(), r.GetOptions(), call.Operator{}); err != nil {
 		return nil, err
 	}
 	if put.Release, err = a.sessionRef(ctx, "release", r.GetRelease(), r.GetOptions(), op); err != nil {
 		return nil, err
 	}
-	put.BindSession, err = a.sessionRef(ctx, "bind_session", r.GetBindSession(), r.GetOptions(), operator{})
+	put.BindSession, err = a.sessionRef(ctx, "bind_session", r.GetBindSession(), r.GetOptions(), call.Operator{})
 	return put, err
 }
 
 // checkPut validates what a put says, without asking who says it.
-func checkPut(r *tenurev1.PutRequest) (operator, error) {
+func checkPut(r *tenurev1.PutRequest) (call.Operator, error) {
 	var err error
 	if r.GetSequential() {
-		err = checkPrefix("key", r.GetKey(), keyBytesMax-sequentialSuffixBytes)
+		err = call.CheckPrefix("key", r.GetKey(), call.KeyBytesMax-call.SequentialSuffixBytes)
 	} else {
-		err = checkKey("key", r.GetKey())
+		err = call.CheckKey("key", r.GetKey())
 	}
 	if err != nil {
-		return operator{}, err
+		return call.Operator{}, err
 	}
 	switch {
 	case r.GetAcquire() != "" && r.GetRelease() != "":
-		return operator{}, reason.Invalid("release", "must not be given together with acquire")
+		return call.Operator{}, reason.Invalid("release", "must not be given together with acquire")
 	case r.IfRevision != nil && r.GetAcquire() != "":
-		return operator{}, reason.Invalid("if_revision", "must not be given together with acquire")
+		return call.Operator{}, reason.Invalid("if_revision", "must not be given together with acquire")
 	case r.IfRevision != nil && r.GetRelease() != "":
-		return operator{}, reason.Invalid("if_revision", "must not be given together with release")
+		return call.Operator{}, reason.Invalid("if_revision", "must not be given together with release")
 	}
 	o := r.GetOptions()
 	forced := o.GetForce()
@@ -152,9 +153,9 @@ func checkPut(r *tenurev1.PutRequest) (operator, error) {
 		guards: true, request: true, key: true,
 	}
 	if err := checkOptions(o, use); err != nil {
-		return operator{}, err
+		return call.Operator{}, err
 	}
-	return parseOperator(false, "", o)
+	return call.ParseOperator(false, "", o)
 }
 
 // putNamesSession tells whether a put acts as a session.
@@ -164,16 +165,16 @@ func putNamesSession(r *tenurev1.PutRequest) bool {
 
 // sessionRef returns the reference to a session that the caller may act as; nil if none is named.
 func (a *api) sessionRef(
-	ctx context.Context, field, text string, o *tenurev1.CallOptions, op operator,
+	ctx context.Context, field, text string, o *tenurev1.CallOptions, op call.Operator,
 ) (*storev1.SessionRef, error) {
 	if text == "" {
 		return nil, nil
 	}
-	id, err := parseSession(field, text)
+	id, err := call.ParseSession(field, text)
 	if err != nil {
 		return nil, err
 	}
-	if op.force {
+	if op.Force {
 		return &storev1.SessionRef{SessionId: id[:]}, nil
 	}
 	if err := a.actAs(ctx, id, o); err != nil {
@@ -190,18 +191,18 @@ func (a *api) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.Put
 		Header:   a.headerOf(result),
 		Acquired: put.GetAcquire() != nil && done.GetVerbSucceeded(),
 		Released: put.GetRelease() != nil && done.GetVerbSucceeded(),
-		Kv:       keyToProto(done.GetState()),
-		Lock:     lockToProto(done.GetLock(), history, a.timers),
+		Kv:       call.KeyToProto(done.GetState()),
+		Lock:     call.LockToProto(done.GetLock(), history, a.timers),
 	}
 	if hold := done.GetHold(); hold != nil {
-		response.Sequencer = sequencerToProto(hold, history)
+		response.Sequencer = call.SequencerToProto(hold, history)
 	}
 	return response
 }
 
 // Delete serves KVService.
 func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.DeleteResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	if err := checkOptions(r.GetOptions(), optionUse{guards: true, request: true, key: true}); err != nil {
@@ -258,5 +259,5 @@ func checkDeletePrefix(r *tenurev1.DeletePrefixRequest) error {
 	if r.GetPrefix() != "" && r.GetAll() {
 		return reason.Invalid("all", "must not be given together with a prefix")
 	}
-	return checkPrefix("prefix", r.GetPrefix(), keyBytesMax)
+	return call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax)
 }

@@ -10,13 +10,14 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // GetLock serves LockService.
 func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	s, err := a.reader(ctx, r.GetRead())
@@ -32,9 +33,9 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
 			"there is no lock on %q: it has no holder, no waiter and no recent holder", r.GetKey())
 	}
-	lock := lockToProto(info.State, s.at.HistoryID, a.timers)
+	lock := call.LockToProto(info.State, s.at.HistoryID, a.timers)
 	for _, p := range info.Past {
-		lock.Past = append(lock.Past, pastToProto(p))
+		lock.Past = append(lock.Past, call.PastToProto(p))
 	}
 	if err = a.addHolds(s, lock); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (a *api) addHolds(s *snapshot, lock *tenurev1.Lock) error {
 	}
 	lock.Holds, lock.Delayed = nil, nil
 	for after, more := uint64(0), true; more; {
-		page, next, err := s.Holds(lock.GetKey(), after, pageItemsMax)
+		page, next, err := s.Holds(lock.GetKey(), after, call.PageItemsMax)
 		if err != nil {
 			return err
 		}
@@ -74,11 +75,11 @@ func (a *api) addHolds(s *snapshot, lock *tenurev1.Lock) error {
 			if h.GetDelayed() {
 				list = &lock.Delayed
 			}
-			if len(*list) < lockHoldsShown {
-				*list = append(*list, holdToProto(h, s.at.HistoryID, a.timers))
+			if len(*list) < call.LockHoldsShown {
+				*list = append(*list, call.HoldToProto(h, s.at.HistoryID, a.timers))
 			}
 		}
-		more = next && (len(lock.GetHolds()) < lockHoldsShown || len(lock.GetDelayed()) < lockHoldsShown)
+		more = next && (len(lock.GetHolds()) < call.LockHoldsShown || len(lock.GetDelayed()) < call.LockHoldsShown)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func addPlaces(s *snapshot, lock *tenurev1.Lock) error {
 	if lock.GetWaiters() == 0 {
 		return nil
 	}
-	waiters, _, err := s.Waiters(lock.GetKey(), 0, lockHoldsShown)
+	waiters, _, err := s.Waiters(lock.GetKey(), 0, call.LockHoldsShown)
 	if err != nil {
 		return err
 	}
@@ -112,11 +113,11 @@ func placeToProto(w storage.WaiterEntry, position int) *tenurev1.Place {
 		Key:       w.Key,
 		Place:     w.Place,
 		Position:  uint32(position),
-		SessionId: sessionText(w.Record.GetSessionId()),
+		SessionId: call.SessionText(w.Record.GetSessionId()),
 		Owner:     w.Record.GetOwner(),
-		Mode:      modeToProto(w.Record.GetMode()),
+		Mode:      call.ModeToProto(w.Record.GetMode()),
 		Permits:   w.Record.GetPermits(),
-		QueueTime: timeToProto(w.Record.GetQueueTimeMs()),
+		QueueTime: call.TimeToProto(w.Record.GetQueueTimeMs()),
 	}
 }
 
@@ -129,7 +130,7 @@ func (a *api) holdersAt(s *snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, 
 	for _, h := range slices.Concat(lock.GetHolds(), lock.GetDelayed()) {
 		text := h.GetSequencer().GetSessionId()
 		id, err := storage.ParseSessionID(text)
-		if err != nil || seen[text] || bytes > pageBytesMax {
+		if err != nil || seen[text] || bytes > call.PageBytesMax {
 			continue
 		}
 		seen[text] = true
@@ -148,20 +149,20 @@ func (a *api) holdersAt(s *snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, 
 
 // ListLocks serves LockService.
 func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*tenurev1.ListLocksResponse, error) {
-	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
-	size, err := pageSize(r.GetPageSize())
+	size, err := call.PageSize(r.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
-	olderThan, err := checkDuration("older_than", r.GetOlderThan())
+	olderThan, err := call.CheckDuration("older_than", r.GetOlderThan())
 	if err != nil {
 		return nil, err
 	}
 	var session storage.SessionID
 	if r.GetSessionId() != "" {
-		if session, err = parseSession("session_id", r.GetSessionId()); err != nil {
+		if session, err = call.ParseSession("session_id", r.GetSessionId()); err != nil {
 			return nil, err
 		}
 	}
@@ -174,10 +175,10 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	if r.GetWaiting() {
 		waiting = "waiting"
 	}
-	query := pageQuery{list: "locks", filters: []string{
+	query := call.PageQuery{List: "locks", Filters: []string{
 		r.GetPrefix(), r.GetSessionId(), r.GetHeldBy(), waiting, olderThan.String(),
 	}}
-	after, err := query.after(s.at, r.GetPageToken())
+	after, err := query.After(s.at, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	}
 	response := &tenurev1.ListLocksResponse{Header: a.header(s.at), Locks: page.locks}
 	if more {
-		response.NextPageToken = query.token(s.at, page.last)
+		response.NextPageToken = query.Token(s.at, page.last)
 	}
 	if !r.GetRead().GetStale() {
 		shown := &shownTimes{}
@@ -222,8 +223,8 @@ type lockPage struct {
 
 // fill looks at locks in order, at a bounded number of them.
 func (p *lockPage) fill() (more bool, err error) {
-	for scanned := 0; scanned < scannedItemsMax; {
-		infos, more, err := p.Locks(p.request.GetPrefix(), p.last, pageItemsMax)
+	for scanned := 0; scanned < call.ScannedItemsMax; {
+		infos, more, err := p.Locks(p.request.GetPrefix(), p.last, call.PageItemsMax)
 		if err != nil {
 			return false, err
 		}
@@ -279,7 +280,7 @@ func (p *lockPage) fillFromSession(id storage.SessionID) (more bool, err error) 
 }
 
 // full tells whether the page has what a page may have.
-func (p *lockPage) full() bool { return len(p.locks) >= p.size || p.bytes >= pageBytesMax }
+func (p *lockPage) full() bool { return len(p.locks) >= p.size || p.bytes >= call.PageBytesMax }
 
 // add takes a lock if it is in use and passes the filters.
 func (p *lockPage) add(info storage.LockInfo) error {
@@ -294,7 +295,7 @@ func (p *lockPage) add(info storage.LockInfo) error {
 			return err
 		}
 	}
-	lock := lockToProto(state, p.at.HistoryID, p.api.timers)
+	lock := call.LockToProto(state, p.at.HistoryID, p.api.timers)
 	p.bytes += proto.Size(lock)
 	p.locks = append(p.locks, lock)
 	return nil
@@ -305,7 +306,7 @@ func (p *lockPage) holdPasses(state *storev1.LockState) (bool, error) {
 	for after, more := uint64(0), true; more; {
 		var holds []*storev1.HoldState
 		var err error
-		if holds, more, err = p.Holds(state.GetKey(), after, pageItemsMax); err != nil {
+		if holds, more, err = p.Holds(state.GetKey(), after, call.PageItemsMax); err != nil {
 			return false, err
 		}
 		for _, h := range holds {

@@ -8,13 +8,14 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // BreakLock serves LockService.
 func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*tenurev1.BreakLockResponse, error) {
-	err := checkKey("key", r.GetKey())
+	err := call.CheckKey("key", r.GetKey())
 	if err != nil {
 		return nil, err
 	}
@@ -24,20 +25,20 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 	if r.GetReason() == "" {
 		return nil, reason.Invalid("reason", "is required; give the reason for the record")
 	}
-	if err = checkText("reason", r.GetReason(), reasonBytesMax); err != nil {
+	if err = call.CheckText("reason", r.GetReason(), call.ReasonBytesMax); err != nil {
 		return nil, err
 	}
 	brk := &storev1.BreakLock{Key: r.GetKey(), Owner: r.Owner, Reason: r.GetReason(), By: callAddress(ctx)}
 	if r.GetSessionId() != "" {
 		var id storage.SessionID
-		if id, err = parseSession("session_id", r.GetSessionId()); err != nil {
+		if id, err = call.ParseSession("session_id", r.GetSessionId()); err != nil {
 			return nil, err
 		}
 		brk.SessionId = id[:]
 	} else if r.Owner != nil {
 		return nil, reason.Invalid("owner", "requires session_id")
 	}
-	if err = checkText("owner", r.GetOwner(), ownerBytesMax); err != nil {
+	if err = call.CheckText("owner", r.GetOwner(), call.OwnerBytesMax); err != nil {
 		return nil, err
 	}
 	query := breakQuery(r)
@@ -67,7 +68,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 
 // breaking names a break by all that must be the same in the call that goes on with it. Its token is sealed as one of a page is.
 type breaking struct {
-	query pageQuery
+	query call.PageQuery
 }
 
 func breakQuery(r *tenurev1.BreakLockRequest) breaking {
@@ -75,7 +76,7 @@ func breakQuery(r *tenurev1.BreakLockRequest) breaking {
 	if r.Owner != nil {
 		owner = "named " + r.GetOwner()
 	}
-	return breaking{pageQuery{list: "break", filters: []string{r.GetKey(), r.GetSessionId(), owner, r.GetReason()}}}
+	return breaking{call.PageQuery{List: "break", Filters: []string{r.GetKey(), r.GetSessionId(), owner, r.GetReason()}}}
 }
 
 // token returns the token that goes on from a point; empty for nil, where nothing is left.
@@ -83,7 +84,7 @@ func (b breaking) token(at storage.Applied, p *storev1.BreakPoint) string {
 	if p == nil {
 		return ""
 	}
-	return b.query.token(at, fmt.Sprintf("%d %d %d", p.GetRevision(), p.GetLastLockIndex(), p.GetAfterLockIndex()))
+	return b.query.Token(at, fmt.Sprintf("%d %d %d", p.GetRevision(), p.GetLastLockIndex(), p.GetAfterLockIndex()))
 }
 
 // point undoes token.
@@ -91,7 +92,7 @@ func (b breaking) point(at storage.Applied, token string) (*storev1.BreakPoint, 
 	if token == "" {
 		return nil, nil //nolint:nilnil // A break that begins comes from no point.
 	}
-	text, err := b.query.after(at, token)
+	text, err := b.query.After(at, token)
 	p := &storev1.BreakPoint{}
 	if err == nil {
 		_, err = fmt.Sscanf(text, "%d %d %d", &p.Revision, &p.LastLockIndex, &p.AfterLockIndex)

@@ -3,6 +3,7 @@ package server
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -55,7 +56,7 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 	}
 	if hold != nil {
 		return s.at.Revision, &tenurev1.AcquireLockResponse{
-			Step: &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, s.at.HistoryID, t.api.timers)},
+			Step: &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, s.at.HistoryID, t.api.timers)},
 		}, nil
 	}
 	lock, _, err := s.Lock(w.acquire.GetKey())
@@ -68,7 +69,7 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 			rejected.Reason = lostBeforeTold
 		}
 	}
-	rejected.Lock = lockToProto(lock.State, s.at.HistoryID, t.api.timers)
+	rejected.Lock = call.LockToProto(lock.State, s.at.HistoryID, t.api.timers)
 	return s.at.Revision, &tenurev1.AcquireLockResponse{
 		Step: &tenurev1.AcquireLockResponse_Rejected{Rejected: rejected},
 	}, nil

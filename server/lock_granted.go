@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -23,7 +24,7 @@ func (a *api) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldSta
 	}
 	if hold != nil {
 		return &tenurev1.AcquireLockResponse{
-			Step: &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, a.history(), a.timers)},
+			Step: &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.history(), a.timers)},
 		}, nil
 	}
 	lock, err := a.lockNow(acquire.GetKey())

@@ -11,6 +11,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/sequencer"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -29,21 +30,21 @@ type acquiring interface {
 
 // acquireFromProto validates a request for a lock and checks that the caller may act as the session.
 func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.AcquireLock, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkValue("value", r.GetValue()); err != nil {
+	if err := call.CheckValue("value", r.GetValue()); err != nil {
 		return nil, err
 	}
 	use := optionUse{session: true, owner: true, guards: true, request: true, key: true}
 	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
-	mode, err := modeFromProto(r.GetMode())
+	mode, err := call.ModeFromProto(r.GetMode())
 	if err != nil {
 		return nil, err
 	}
-	wait, err := checkDuration("wait", r.GetWait())
+	wait, err := call.CheckDuration("wait", r.GetWait())
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +54,12 @@ func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.Acqui
 		Mode:    mode,
 		Permits: r.GetPermits(),
 		Limit:   r.GetLimit(),
-		WaitMs:  roundUp(min(wait, waitMax)).Milliseconds(),
+		WaitMs:  call.RoundUp(min(wait, call.WaitMax)).Milliseconds(),
 	}
 	if err = checkPermits(acquire); err != nil {
 		return nil, err
 	}
-	acquire.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
+	acquire.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{})
 	return acquire, err
 }
 
@@ -82,9 +83,9 @@ func checkPermits(acquire *storev1.AcquireLock) error {
 
 // namedSession is sessionRef for a request that must name a session.
 func (a *api) namedSession(
-	ctx context.Context, text string, o *tenurev1.CallOptions, op operator,
+	ctx context.Context, text string, o *tenurev1.CallOptions, op call.Operator,
 ) (*storev1.SessionRef, error) {
-	if _, err := parseSession("session_id", text); err != nil {
+	if _, err := call.ParseSession("session_id", text); err != nil {
 		return nil, err
 	}
 	return a.sessionRef(ctx, "session_id", text, o, op)
@@ -99,8 +100,8 @@ func (a *api) TryAcquireLock(
 		return nil, err
 	}
 	acquire.Value = r.GetValue()
-	if r.GetWait().AsDuration() > tryWaitMax {
-		return nil, reason.Invalid("wait", "is longer than %v; use AcquireLock to wait longer", tryWaitMax)
+	if r.GetWait().AsDuration() > call.TryWaitMax {
+		return nil, reason.Invalid("wait", "is longer than %v; use AcquireLock to wait longer", call.TryWaitMax)
 	}
 	acquire.Queue = acquire.GetWaitMs() > 0
 	result, err := a.propose(ctx, change{
@@ -116,13 +117,13 @@ func (a *api) TryAcquireLock(
 	switch {
 	case done.GetHold() != nil:
 		response.Acquired = true
-		response.Hold = holdToProto(done.GetHold(), a.history(), a.timers)
+		response.Hold = call.HoldToProto(done.GetHold(), a.history(), a.timers)
 		return response, nil
 	case done.GetRefused() != nil:
-		response.Lock = a.lockTimes(ctx, lockToProto(done.GetRefused(), a.history(), a.timers))
+		response.Lock = a.lockTimes(ctx, call.LockToProto(done.GetRefused(), a.history(), a.timers))
 		return response, nil
 	case !acquire.GetQueue(): // Another call of the same session and owner waits for it.
-		response.Lock = a.lockTimes(ctx, lockToProto(done.GetLock(), a.history(), a.timers))
+		response.Lock = a.lockTimes(ctx, call.LockToProto(done.GetLock(), a.history(), a.timers))
 		return response, nil
 	}
 	waitCtx, cancel := a.untilStop(ctx)
@@ -188,14 +189,14 @@ func (a *api) leaveQueue(ctx context.Context, w *waiting) {
 
 // CancelWait serves LockService.
 func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
 	use := optionUse{session: true, owner: true, guards: true, request: true}
 	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
-	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), operator{})
+	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{})
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*t
 	return &tenurev1.CancelWaitResponse{
 		Header:    a.headerOf(result),
 		Cancelled: result.GetCancelWait().GetCancelled(),
-		Hold:      holdToProto(result.GetCancelWait().GetHold(), a.history(), a.timers),
+		Hold:      call.HoldToProto(result.GetCancelWait().GetHold(), a.history(), a.timers),
 	}, nil
 }
 
@@ -241,16 +242,16 @@ func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (
 		Header:   a.headerOf(result),
 		Released: done.GetReleased(),
 		Granted:  done.GetGranted(),
-		Lock:     a.lockTimes(ctx, lockToProto(done.GetLock(), a.history(), a.timers)),
+		Lock:     a.lockTimes(ctx, call.LockToProto(done.GetLock(), a.history(), a.timers)),
 	}, nil
 }
 
 // releaseFromProto validates a release and checks that the caller may act as the session.
 func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*storev1.ReleaseLock, error) {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkValue("put", r.GetPut()); err != nil {
+	if err := call.CheckValue("put", r.GetPut()); err != nil {
 		return nil, err
 	}
 	forced := r.GetOptions().GetForce()
@@ -260,7 +261,7 @@ func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockReque
 	if err := checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
-	op, err := parseOperator(false, "", r.GetOptions())
+	op, err := call.ParseOperator(false, "", r.GetOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -273,8 +274,8 @@ func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockReque
 		Session:   ref,
 		Owner:     r.GetOptions().GetOwner(),
 		LockIndex: r.GetLockIndex(),
-		Force:     op.force,
-		Reason:    op.reason,
+		Force:     op.Force,
+		Reason:    op.Reason,
 	}
 	switch value := r.GetValueOp().(type) {
 	case *tenurev1.ReleaseLockRequest_Put:
@@ -300,7 +301,7 @@ func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockRespon
 	info, _, err := s.Lock(key)
 	return &tenurev1.ReleaseLockResponse{
 		Header: a.header(s.at),
-		Lock:   lockToProto(info.State, s.at.HistoryID, a.timers),
+		Lock:   call.LockToProto(info.State, s.at.HistoryID, a.timers),
 	}, err
 }
 
@@ -312,7 +313,7 @@ func (a *api) CheckSequencer(
 	if err != nil {
 		return nil, err
 	}
-	if err = checkHistory("history_id", proof.GetHistoryId(), a.history()); err != nil {
+	if err = call.CheckHistory("history_id", proof.GetHistoryId(), a.history()); err != nil {
 		return nil, err
 	}
 	s, err := a.reader(ctx, nil)
@@ -332,7 +333,7 @@ func (a *api) CheckSequencer(
 		Header: a.header(s.at),
 		Holds: found && !hold.GetDelayed() && hold.GetFencingToken() == proof.GetFencingToken() &&
 			string(hold.GetSessionId()) == string(id[:]),
-		Lock: a.lockTimes(ctx, lockToProto(info.State, s.at.HistoryID, a.timers)),
+		Lock: a.lockTimes(ctx, call.LockToProto(info.State, s.at.HistoryID, a.timers)),
 	}, nil
 }
 
@@ -347,7 +348,7 @@ func parseProof(r *tenurev1.CheckSequencerRequest) (*tenurev1.Sequencer, storage
 		proof = parsed
 	}
 	id, err := storage.ParseSessionID(proof.GetSessionId())
-	if err = errors.Join(err, checkKey("key", proof.GetKey())); err != nil {
+	if err = errors.Join(err, call.CheckKey("key", proof.GetKey())); err != nil {
 		return nil, id, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, "sequencer", "is not a sequencer")
 	}
 	return proof, id, nil

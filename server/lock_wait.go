@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -86,7 +87,7 @@ func (a *api) acquireLock(
 	if hold := done.GetHold(); hold != nil {
 		return stream.Send(&tenurev1.AcquireLockResponse{
 			Header: a.headerOf(result),
-			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: holdToProto(hold, a.history(), a.timers)},
+			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.history(), a.timers)},
 		})
 	}
 	w := newWaiting(acquire, r.GetOptions().GetSessionSecret(), result)
@@ -111,7 +112,7 @@ func (a *api) queued(
 		Header: a.headerOf(result),
 		Step: &tenurev1.AcquireLockResponse_Queued{Queued: &tenurev1.LockQueuedStep{
 			Place: place,
-			Lock:  a.lockTimes(ctx, lockToProto(result.GetAcquireLock().GetLock(), a.history(), a.timers)),
+			Lock:  a.lockTimes(ctx, call.LockToProto(result.GetAcquireLock().GetLock(), a.history(), a.timers)),
 		}},
 	})
 	if err != nil {
@@ -131,9 +132,9 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 	place := &tenurev1.Place{
 		Key:       w.acquire.GetKey(),
 		Place:     w.place,
-		SessionId: sessionText(w.acquire.GetSession().GetSessionId()),
+		SessionId: call.SessionText(w.acquire.GetSession().GetSessionId()),
 		Owner:     w.acquire.GetOwner(),
-		Mode:      modeToProto(w.acquire.GetMode()),
+		Mode:      call.ModeToProto(w.acquire.GetMode()),
 		Permits:   w.acquire.GetPermits(),
 	}
 	if id, idErr := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); idErr == nil {
@@ -162,7 +163,7 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 			w.position = uint32(before)
 			w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
 		}
-		place.QueueTime = timeToProto(waiter.GetQueueTimeMs())
+		place.QueueTime = call.TimeToProto(waiter.GetQueueTimeMs())
 	}
 	place.Position = w.position
 	return place, nil
@@ -253,7 +254,7 @@ func (t *placeTeller) superseded(epoch uint64) error {
 
 // grantedToProto returns the hold that a grant's event tells of.
 func grantedToProto(e *storev1.Event, a *api) *tenurev1.Hold {
-	return holdToProto(grantOf(e), a.history(), a.timers)
+	return call.HoldToProto(grantOf(e), a.history(), a.timers)
 }
 
 // grantOf returns the hold that a grant's event tells of.
@@ -361,5 +362,5 @@ func (a *api) lockNow(key string) (*tenurev1.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lockToProto(info.State, s.at.HistoryID, a.timers), nil
+	return call.LockToProto(info.State, s.at.HistoryID, a.timers), nil
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -15,7 +16,7 @@ import (
 func (a *api) Observe(
 	r *tenurev1.ObserveRequest, stream grpc.ServerStreamingServer[tenurev1.ObserveResponse],
 ) error {
-	if err := checkKey("key", r.GetKey()); err != nil {
+	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return err
 	}
 	for gap := false; ; gap = true {

@@ -2,6 +2,7 @@ package server
 
 import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -41,20 +42,20 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 			return reason.Invalid("options."+option.name, "has no effect in this request")
 		}
 	}
-	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
-		return reason.Invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
+	if n := len(o.GetSessionSecret()); n != 0 && n != call.SecretBytes {
+		return reason.Invalid("options.session_secret", "must be exactly %d bytes", call.SecretBytes)
 	}
-	if err := checkText("options.owner", o.GetOwner(), ownerBytesMax); err != nil {
+	if err := call.CheckText("options.owner", o.GetOwner(), call.OwnerBytesMax); err != nil {
 		return err
 	}
-	if n := len(o.GetGuards()); n > guardsMax {
-		return reason.Invalid("options.guards", "has %d entries; at most %d are allowed", n, guardsMax)
+	if n := len(o.GetGuards()); n > call.GuardsMax {
+		return reason.Invalid("options.guards", "has %d entries; at most %d are allowed", n, call.GuardsMax)
 	}
 	if o.GetRequestId() != nil && len(o.GetIdempotencyKey()) > 0 {
 		return reason.Invalid("options.idempotency_key", "must not be given together with request_id")
 	}
-	if n := len(o.GetIdempotencyKey()); n != 0 && (n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax) {
-		return reason.Invalid("options.idempotency_key", "must be %d to %d bytes, random", idempotencyKeyBytesMin, idempotencyKeyBytesMax)
+	if n := len(o.GetIdempotencyKey()); n != 0 && (n < call.IdempotencyKeyBytesMin || n > call.IdempotencyKeyBytesMax) {
+		return reason.Invalid("options.idempotency_key", "must be %d to %d bytes, random", call.IdempotencyKeyBytesMin, call.IdempotencyKeyBytesMax)
 	}
 	return nil
 }

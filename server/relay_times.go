@@ -10,6 +10,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -100,7 +101,7 @@ func (t *shownTimes) fill(answer *peerv1.TimesLeftResponse) {
 	}
 	for i, ms := range answer.GetDelayLeftMs() {
 		if i < len(t.holds) && ms >= 0 {
-			t.holds[i].DelayLeft = msToProto(ms)
+			t.holds[i].DelayLeft = call.MsToProto(ms)
 		}
 	}
 }

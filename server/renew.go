@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -183,7 +184,7 @@ func (a *api) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.
 func (a *api) RenewSession(
 	ctx context.Context, r *tenurev1.RenewSessionRequest,
 ) (*tenurev1.RenewSessionResponse, error) {
-	id, err := parseSession("session_id", r.GetSessionId())
+	id, err := call.ParseSession("session_id", r.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func (a *api) RenewSession(
 	}
 	return &tenurev1.RenewSessionResponse{
 		Header:  a.header(s.at),
-		Session: a.sessionTimes(ctx, a.withTimer(id, sessionToProto(id, record))),
+		Session: a.sessionTimes(ctx, a.withTimer(id, call.SessionToProto(id, record))),
 	}, nil
 }
 

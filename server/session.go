@@ -17,6 +17,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -37,7 +38,7 @@ func (a *api) CreateSession(
 	create.SessionId = id[:]
 	secret := r.GetSecret()
 	if r.GetWantSecret() {
-		secret = make([]byte, secretBytes)
+		secret = make([]byte, call.SecretBytes)
 		_, _ = rand.Read(secret) // It never fails; see crypto/rand.
 	}
 	create.SecretSha256 = hashed(secret)
@@ -53,12 +54,12 @@ func (a *api) CreateSession(
 	ttl := time.Duration(created.GetTtlMs()) * time.Millisecond
 	response := &tenurev1.CreateSessionResponse{
 		Header:            a.headerOf(result),
-		SessionId:         sessionText(created.GetSessionId()),
+		SessionId:         call.SessionText(created.GetSessionId()),
 		Ttl:               durationpb.New(ttl),
-		LockDelay:         msToProto(created.GetLockDelayMs()),
+		LockDelay:         call.MsToProto(created.GetLockDelayMs()),
 		Epoch:             created.GetEpoch(),
 		CreateRevision:    created.GetCreateRevision(),
-		KeepaliveInterval: durationpb.New(min(ttl/3, keepaliveIntervalMax)),
+		KeepaliveInterval: durationpb.New(min(ttl/3, call.KeepaliveIntervalMax)),
 	}
 	if r.GetWantSecret() {
 		response.Secret = secret
@@ -80,15 +81,15 @@ func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.Create
 	if err := checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
 		return nil, err
 	}
-	ttl, err := grantedTTL(r.GetTtl(), a.ttlMin)
+	ttl, err := call.GrantedTTL(r.GetTtl(), a.ttlMin)
 	if err != nil {
 		return nil, err
 	}
-	lockDelay, err := grantedLockDelay(r.GetLockDelay())
+	lockDelay, err := call.GrantedLockDelay(r.GetLockDelay())
 	if err != nil {
 		return nil, err
 	}
-	behavior, err := behaviorFromProto(r.GetBehavior())
+	behavior, err := call.BehaviorFromProto(r.GetBehavior())
 	if err != nil {
 		return nil, err
 	}
@@ -109,19 +110,19 @@ func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.Create
 
 // checkTexts refuses names that are too long.
 func checkTexts(r *tenurev1.CreateSessionRequest) error {
-	if err := checkText("name", r.GetName(), nameBytesMax); err != nil {
+	if err := call.CheckText("name", r.GetName(), call.NameBytesMax); err != nil {
 		return err
 	}
-	if err := checkText("node", r.GetNode(), nameBytesMax); err != nil {
+	if err := call.CheckText("node", r.GetNode(), call.NameBytesMax); err != nil {
 		return err
 	}
-	return checkText("instance_id", string(r.GetInstanceId()), instanceIDBytesMax)
+	return call.CheckText("instance_id", string(r.GetInstanceId()), call.InstanceIDBytesMax)
 }
 
 // checkNewSecret refuses secrets that do not fit together.
 func checkNewSecret(r *tenurev1.CreateSessionRequest) error {
-	if n := len(r.GetSecret()); n != 0 && n != secretBytes {
-		return reason.Invalid("secret", "must be exactly %d bytes", secretBytes)
+	if n := len(r.GetSecret()); n != 0 && n != call.SecretBytes {
+		return reason.Invalid("secret", "must be exactly %d bytes", call.SecretBytes)
 	}
 	if !r.GetWantSecret() {
 		return nil
@@ -146,9 +147,9 @@ func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, er
 		size += len(name) + len(value)
 		entries = append(entries, &storev1.MetadataEntry{Name: name, Value: value})
 	}
-	if size > metadataBytesMax {
-		return nil, reason.Invalid("metadata", "is %d bytes long; at most %d are allowed", size, metadataBytesMax).
-			With("limit", "metadata_bytes_max").With("limit_value", strconv.Itoa(metadataBytesMax))
+	if size > call.MetadataBytesMax {
+		return nil, reason.Invalid("metadata", "is %d bytes long; at most %d are allowed", size, call.MetadataBytesMax).
+			With("limit", "metadata_bytes_max").With("limit_value", strconv.Itoa(call.MetadataBytesMax))
 	}
 	slices.SortFunc(entries, func(x, y *storev1.MetadataEntry) int { return strings.Compare(x.GetName(), y.GetName()) })
 	return entries, nil
@@ -158,7 +159,7 @@ func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, er
 func (a *api) DestroySession(
 	ctx context.Context, r *tenurev1.DestroySessionRequest,
 ) (*tenurev1.DestroySessionResponse, error) {
-	id, err := parseSession("session_id", r.GetSessionId())
+	id, err := call.ParseSession("session_id", r.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (a *api) DestroySession(
 	if err = checkOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
-	op, err := parseOperator(r.GetForce(), r.GetReason(), r.GetOptions())
+	op, err := call.ParseOperator(r.GetForce(), r.GetReason(), r.GetOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -180,16 +181,16 @@ func (a *api) DestroySession(
 		command: &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
 			Session: ref,
 			Clean:   r.GetClean(),
-			Force:   op.force,
-			Reason:  op.reason,
+			Force:   op.Force,
+			Reason:  op.Reason,
 			By:      callAddress(ctx),
 		}}},
 	})
 	if err != nil {
 		return a.destroyedBefore(err)
 	}
-	if op.force {
-		a.log.Info("session destroyed by force", zap.Stringer("session_id", id), zap.String("reason", op.reason),
+	if op.Force {
+		a.log.Info("session destroyed by force", zap.Stringer("session_id", id), zap.String("reason", op.Reason),
 			zap.String("by", callAddress(ctx)))
 	}
 	ended := result.GetEndSessions()
@@ -210,7 +211,7 @@ func (a *api) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, erro
 
 // GetSession serves SessionService.
 func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*tenurev1.GetSessionResponse, error) {
-	id, err := parseSession("session_id", r.GetSessionId())
+	id, err := call.ParseSession("session_id", r.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +227,7 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 	response := &tenurev1.GetSessionResponse{Header: a.header(s.at), Session: session}
 	if live {
 		objects, err := a.objectsAt(s, objectsQuery{
-			list: "session", session: id, name: session.GetName(), token: r.GetPageToken(), itemsMax: pageItemsMax,
+			list: "session", session: id, name: session.GetName(), token: r.GetPageToken(), itemsMax: call.PageItemsMax,
 		})
 		if err != nil {
 			return nil, err
@@ -246,7 +247,7 @@ func (a *api) sessionAt(s *snapshot, id storage.SessionID) (session *tenurev1.Se
 		return nil, false, err
 	}
 	if live {
-		return a.withTimer(id, sessionToProto(id, record)), true, nil
+		return a.withTimer(id, call.SessionToProto(id, record)), true, nil
 	}
 	ended, known, err := s.EndedSession(id)
 	if err != nil {
@@ -255,7 +256,7 @@ func (a *api) sessionAt(s *snapshot, id storage.SessionID) (session *tenurev1.Se
 	if !known {
 		return nil, false, noSession(s, id)
 	}
-	return endedToProto(id, ended), false, nil
+	return call.EndedToProto(id, ended), false, nil
 }
 
 // withTimer adds what the leader's timers know of a live session.
@@ -275,11 +276,11 @@ func (a *api) withTimer(id storage.SessionID, session *tenurev1.Session) *tenure
 func (a *api) ListSessions(
 	ctx context.Context, r *tenurev1.ListSessionsRequest,
 ) (*tenurev1.ListSessionsResponse, error) {
-	size, err := pageSize(r.GetPageSize())
+	size, err := call.PageSize(r.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
-	olderThan, err := checkDuration("older_than", r.GetOlderThan())
+	olderThan, err := call.CheckDuration("older_than", r.GetOlderThan())
 	if err != nil {
 		return nil, err
 	}
@@ -288,17 +289,17 @@ func (a *api) ListSessions(
 		return nil, err
 	}
 	defer a.closeSnapshot(s)
-	query := pageQuery{list: "sessions", filters: []string{
+	query := call.PageQuery{List: "sessions", Filters: []string{
 		r.GetNamePrefix(), r.GetNode(), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
 	}}
-	after, err := query.after(s.at, r.GetPageToken())
+	after, err := query.After(s.at, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
 	var from storage.SessionID
 	if after != "" {
 		if from, err = storage.ParseSessionID(after); err != nil {
-			return nil, errPageToken()
+			return nil, call.PageTokenInvalid()
 		}
 	}
 	response := &tenurev1.ListSessionsResponse{Header: a.header(s.at)}
@@ -307,7 +308,7 @@ func (a *api) ListSessions(
 		return nil, err
 	}
 	if more {
-		response.NextPageToken = query.token(s.at, last.String())
+		response.NextPageToken = query.Token(s.at, last.String())
 	}
 	if !r.GetRead().GetStale() {
 		shown := &shownTimes{}
@@ -327,13 +328,13 @@ func (a *api) sessionsAt(
 	last = from
 	created := time.Now().Add(-r.GetOlderThan().AsDuration()).UnixMilli()
 	bytes := 0
-	for scanned := 0; scanned < scannedItemsMax; {
+	for scanned := 0; scanned < call.ScannedItemsMax; {
 		var entries []storage.SessionEntry
-		if entries, more, err = s.Sessions(last, pageItemsMax); err != nil {
+		if entries, more, err = s.Sessions(last, call.PageItemsMax); err != nil {
 			return last, false, err
 		}
 		for _, e := range entries {
-			if len(page.GetSessions()) >= size || bytes >= pageBytesMax {
+			if len(page.GetSessions()) >= size || bytes >= call.PageBytesMax {
 				return last, true, nil
 			}
 			last = e.ID
@@ -343,7 +344,7 @@ func (a *api) sessionsAt(
 			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
 				return last, false, err
 			}
-			session := a.withTimer(e.ID, sessionToProto(e.ID, e.Record))
+			session := a.withTimer(e.ID, call.SessionToProto(e.ID, e.Record))
 			bytes += proto.Size(session)
 			page.Sessions = append(page.Sessions, session)
 		}

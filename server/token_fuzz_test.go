@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -24,29 +25,29 @@ func damaged(text string, at uint, by byte) string {
 func FuzzPageToken(f *testing.F) {
 	at := storage.Applied{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}
 	f.Add("", "k", "keys", "a", "keys", "b", uint(3), byte(1))
-	f.Add(pageQuery{list: "keys", filters: []string{"a"}}.token(at, "k"), "", "keys", "a", "key", "sa", uint(60), byte(2))
+	f.Add(call.PageQuery{List: "keys", Filters: []string{"a"}}.Token(at, "k"), "", "keys", "a", "key", "sa", uint(60), byte(2))
 	f.Add("AQ", "a\x00", "sessions", "", "", "sessions", uint(0), byte(0xff))
 	f.Add("A\nQ==", "\xff", "", "", "locks", "", uint(9), byte(32))
 	f.Fuzz(func(t *testing.T, forged, after, list, filter, otherList, otherFilter string, place uint, by byte) {
-		q := pageQuery{list: list, filters: []string{filter}}
-		good := q.token(at, after)
-		if got, err := q.after(at, good); err != nil || got != after {
+		q := call.PageQuery{List: list, Filters: []string{filter}}
+		good := q.Token(at, after)
+		if got, err := q.After(at, good); err != nil || got != after {
 			t.Fatalf("own token: got %q, %v, want %q", got, err, after)
 		}
-		other := pageQuery{list: otherList, filters: []string{otherFilter}}
+		other := call.PageQuery{List: otherList, Filters: []string{otherFilter}}
 		restored := at
 		restored.HistoryID[0]++
 		for what, text := range map[string]string{
-			"forged": forged, "damaged": damaged(good, place, by), "made for another list": other.token(at, after),
-			"with more behind": good + forged, "made in another history": q.token(restored, after),
+			"forged": forged, "damaged": damaged(good, place, by), "made for another list": other.Token(at, after),
+			"with more behind": good + forged, "made in another history": q.Token(restored, after),
 			"with a line end": good + "\n",
 		} {
-			got, err := q.after(at, text)
+			got, err := q.After(at, text)
 			if err != nil {
 				if reason.Of(err).Reason != tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID {
 					t.Errorf("%s: got %v, want PAGE_TOKEN_INVALID", what, err)
 				}
-			} else if text != "" && text != q.token(at, got) {
+			} else if text != "" && text != q.Token(at, got) {
 				t.Errorf("%s: %q is taken for %q", what, text, got)
 			}
 		}

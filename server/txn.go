@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -105,7 +106,7 @@ func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Comp
 		guard, err := a.guardFromProto(field+".guard", g.Guard)
 		return &storev1.Compare{Operand: &storev1.Compare_Guard{Guard: guard}}, err
 	}
-	if err := checkKey(field+".key", c.GetKey()); err != nil {
+	if err := call.CheckKey(field+".key", c.GetKey()); err != nil {
 		return nil, err
 	}
 	out := &storev1.Compare{Key: c.GetKey(), Operator: storev1.CompareOperator_COMPARE_OPERATOR_EQUAL}
@@ -132,7 +133,7 @@ func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Comp
 	case *tenurev1.Compare_HeldBy:
 		held := &storev1.Compare_HeldBySessionId{}
 		if operand.HeldBy != "" {
-			id, err := parseSession(field+".held_by", operand.HeldBy)
+			id, err := call.ParseSession(field+".held_by", operand.HeldBy)
 			if err != nil {
 				return nil, err
 			}
@@ -168,7 +169,7 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 		}
 		return &storev1.Op{Kind: &storev1.Op_Delete{
 			Delete: &storev1.Delete{Key: kind.Delete.GetKey(), IfRevision: kind.Delete.IfRevision},
-		}}, checkKey("key", kind.Delete.GetKey())
+		}}, call.CheckKey("key", kind.Delete.GetKey())
 	case *tenurev1.Op_DeletePrefix:
 		if _, err := opOptions(outer, kind.DeletePrefix.GetOptions(), optionUse{}); err != nil {
 			return nil, err
@@ -199,7 +200,7 @@ func getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
 	if r.GetRead() != nil {
 		return nil, reason.Invalid("read", "must not be set in a transaction, which reads the state that it changes")
 	}
-	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey()}}}, checkKey("key", r.GetKey())
+	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey()}}}, call.CheckKey("key", r.GetKey())
 }
 
 func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {
@@ -212,10 +213,10 @@ func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {
 	if r.GetKeysOnly() {
 		return nil, reason.Invalid("keys_only", "is not supported in a transaction")
 	}
-	if err := checkPrefix("prefix", r.GetPrefix(), keyBytesMax); err != nil {
+	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
-	size, err := pageSize(r.GetPageSize())
+	size, err := call.PageSize(r.GetPageSize())
 	return &storev1.Op{Kind: &storev1.Op_List{
 		List: &storev1.ListOp{Prefix: r.GetPrefix(), Limit: uint32(size)},
 	}}, err
@@ -246,16 +247,16 @@ func (a *api) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpRespons
 	switch kind := r.GetKind().(type) {
 	case *storev1.OpResult_Get:
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_Get{
-			Get: &tenurev1.GetResponse{Kv: keyToProto(kind.Get.GetState())},
+			Get: &tenurev1.GetResponse{Kv: call.KeyToProto(kind.Get.GetState())},
 		}}
 	case *storev1.OpResult_List:
 		list := &tenurev1.ListResponse{}
 		for _, state := range kind.List.GetStates() {
-			list.Kvs = append(list.Kvs, keyToProto(state))
+			list.Kvs = append(list.Kvs, call.KeyToProto(state))
 		}
 		if kind.List.GetMore() && len(list.GetKvs()) > 0 {
-			query := pageQuery{list: "keys", filters: []string{op.GetList().GetPrefix()}}
-			list.NextPageToken = query.token(a.node.Store().Applied(), list.GetKvs()[len(list.GetKvs())-1].GetKey())
+			query := call.PageQuery{List: "keys", Filters: []string{op.GetList().GetPrefix()}}
+			list.NextPageToken = query.Token(a.node.Store().Applied(), list.GetKvs()[len(list.GetKvs())-1].GetKey())
 		}
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_List{List: list}}
 	case *storev1.OpResult_Put:
@@ -274,7 +275,7 @@ func (a *api) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpRespons
 	case *storev1.OpResult_AcquireLock:
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_AcquireLock{
 			AcquireLock: &tenurev1.TryAcquireLockResponse{
-				Acquired: true, Hold: holdToProto(kind.AcquireLock.GetHold(), history, a.timers),
+				Acquired: true, Hold: call.HoldToProto(kind.AcquireLock.GetHold(), history, a.timers),
 			},
 		}}
 	case *storev1.OpResult_ReleaseLock:

@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 )
 
 // previousValues finds values before a change.
@@ -19,7 +20,7 @@ type eventConverter struct {
 
 // convert returns an event as the API shows it.
 func (c *eventConverter) convert(e *storev1.Event) (*tenurev1.Event, error) {
-	out := &tenurev1.Event{Revision: e.GetRevision(), Index: e.GetIndex(), Time: timeToProto(e.GetWallTimeMs())}
+	out := &tenurev1.Event{Revision: e.GetRevision(), Index: e.GetIndex(), Time: call.TimeToProto(e.GetWallTimeMs())}
 	var err error
 	switch kind := e.GetKind().(type) {
 	case *storev1.Event_KeyPut:
@@ -64,10 +65,10 @@ func (c *eventConverter) keyValue(e *storev1.Event, p *storev1.KeyPut) *tenurev1
 		ModRevision:    e.GetRevision(),
 		Version:        p.GetVersion(),
 		LockIndex:      p.GetLockIndex(),
-		SessionId:      sessionText(p.GetSessionId()),
-		BoundSessionId: sessionText(p.GetBoundSessionId()),
-		CreateTime:     timeToProto(p.GetCreateTimeMs()),
-		ModTime:        timeToProto(e.GetWallTimeMs()),
+		SessionId:      call.SessionText(p.GetSessionId()),
+		BoundSessionId: call.SessionText(p.GetBoundSessionId()),
+		CreateTime:     call.TimeToProto(p.GetCreateTimeMs()),
+		ModTime:        call.TimeToProto(e.GetWallTimeMs()),
 	}
 	if c.keysOnly {
 		kv.Value = nil
@@ -97,10 +98,10 @@ func addSessionEvent(out *tenurev1.Event, e *storev1.Event) {
 		s := kind.SessionBegun
 		out.Type = tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN
 		out.Session = &tenurev1.Session{
-			SessionId:      sessionText(s.GetSessionId()),
+			SessionId:      call.SessionText(s.GetSessionId()),
 			Name:           s.GetName(),
 			Node:           s.GetNode(),
-			Ttl:            msToProto(s.GetTtlMs()),
+			Ttl:            call.MsToProto(s.GetTtlMs()),
 			Epoch:          1,
 			CreateRevision: e.GetRevision(),
 			CreateTime:     out.GetTime(),
@@ -108,13 +109,13 @@ func addSessionEvent(out *tenurev1.Event, e *storev1.Event) {
 	case *storev1.Event_SessionTakenOver:
 		s := kind.SessionTakenOver
 		out.Type = tenurev1.EventType_EVENT_TYPE_SESSION_TAKEN_OVER
-		out.Session = &tenurev1.Session{SessionId: sessionText(s.GetSessionId()), Epoch: s.GetEpoch()}
+		out.Session = &tenurev1.Session{SessionId: call.SessionText(s.GetSessionId()), Epoch: s.GetEpoch()}
 	case *storev1.Event_SessionEnded:
 		s := kind.SessionEnded
 		out.Type = tenurev1.EventType_EVENT_TYPE_SESSION_ENDED
 		out.Reason = s.GetReason()
 		out.Session = &tenurev1.Session{
-			SessionId: sessionText(s.GetSessionId()),
+			SessionId: call.SessionText(s.GetSessionId()),
 			Name:      s.GetName(),
 			End: &tenurev1.SessionEnd{
 				Cause:         tenurev1.SessionEndCause(s.GetCause()),
@@ -138,9 +139,9 @@ func (c *eventConverter) addLockEvent(out *tenurev1.Event, e *storev1.Event) {
 			Key:       q.GetKey(),
 			Place:     q.GetPlace(),
 			Position:  q.GetPosition(),
-			SessionId: sessionText(q.GetSessionId()),
+			SessionId: call.SessionText(q.GetSessionId()),
 			Owner:     q.GetOwner(),
-			Mode:      modeToProto(q.GetMode()),
+			Mode:      call.ModeToProto(q.GetMode()),
 			Permits:   q.GetPermits(),
 			QueueTime: out.GetTime(),
 		}
@@ -151,35 +152,35 @@ func (c *eventConverter) addLockEvent(out *tenurev1.Event, e *storev1.Event) {
 		out.Place = &tenurev1.Place{
 			Key:       l.GetKey(),
 			Place:     l.GetPlace(),
-			SessionId: sessionText(l.GetSessionId()),
+			SessionId: call.SessionText(l.GetSessionId()),
 			Owner:     l.GetOwner(),
 		}
 	case *storev1.Event_LockGranted:
 		g := kind.LockGranted
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_GRANTED, g.GetKey()
 		out.Hold = c.hold(holdFacts{g.GetKey(), g.GetLockIndex(), e.GetRevision(), g.GetSessionId()})
-		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = g.GetOwner(), modeToProto(g.GetMode()), g.GetPermits()
+		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = g.GetOwner(), call.ModeToProto(g.GetMode()), g.GetPermits()
 		out.Hold.SessionName, out.Hold.GrantTime = g.GetSessionName(), out.GetTime()
 	case *storev1.Event_LockReleased:
 		r := kind.LockReleased
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_RELEASED, r.GetKey()
-		out.HoldEndCause, out.Reason = holdEndToProto(r.GetCause()), r.GetReason()
+		out.HoldEndCause, out.Reason = call.HoldEndToProto(r.GetCause()), r.GetReason()
 		out.Hold = c.hold(holdFacts{r.GetKey(), r.GetLockIndex(), r.GetFencingToken(), r.GetSessionId()})
-		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = r.GetOwner(), modeToProto(r.GetMode()), r.GetPermits()
+		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = r.GetOwner(), call.ModeToProto(r.GetMode()), r.GetPermits()
 		out.Hold.SessionName = r.GetSessionName()
 	case *storev1.Event_LockLost:
 		l := kind.LockLost
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_LOST, l.GetKey()
-		out.HoldEndCause, out.Reason = holdEndToProto(l.GetCause()), l.GetReason()
+		out.HoldEndCause, out.Reason = call.HoldEndToProto(l.GetCause()), l.GetReason()
 		out.Hold = c.hold(holdFacts{l.GetKey(), l.GetLockIndex(), l.GetFencingToken(), l.GetSessionId()})
-		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = l.GetOwner(), modeToProto(l.GetMode()), l.GetPermits()
+		out.Hold.Owner, out.Hold.Mode, out.Hold.Permits = l.GetOwner(), call.ModeToProto(l.GetMode()), l.GetPermits()
 		out.Hold.SessionName, out.Hold.LostTime = l.GetSessionName(), out.GetTime()
 	case *storev1.Event_LockDelayBegun:
 		d := kind.LockDelayBegun
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_BEGUN, d.GetKey()
 		out.Hold = c.hold(holdFacts{d.GetKey(), d.GetLockIndex(), d.GetFencingToken(), d.GetSessionId()})
 		out.Hold.Owner, out.Hold.SessionName = d.GetOwner(), d.GetSessionName()
-		out.Hold.DelayLeft = msToProto(d.GetDelayMs())
+		out.Hold.DelayLeft = call.MsToProto(d.GetDelayMs())
 	case *storev1.Event_LockDelayEnded:
 		d := kind.LockDelayEnded
 		out.Type, out.Key = tenurev1.EventType_EVENT_TYPE_LOCK_DELAY_ENDED, d.GetKey()
@@ -197,7 +198,7 @@ type holdFacts struct {
 
 // hold returns a hold of which only the proof is known.
 func (c *eventConverter) hold(f holdFacts) *tenurev1.Hold {
-	return &tenurev1.Hold{Sequencer: sequencerToProto(&storev1.HoldState{
+	return &tenurev1.Hold{Sequencer: call.SequencerToProto(&storev1.HoldState{
 		Key:          f.key,
 		LockIndex:    f.lockIndex,
 		SessionId:    f.sessionID,

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -111,7 +112,7 @@ func (i *initialState) sendKeySpan(sp span) error {
 			return err
 		}
 		if ok {
-			kv := keyToProto(k)
+			kv := call.KeyToProto(k)
 			if i.keysOnly {
 				kv.Value = nil
 			}
@@ -124,7 +125,7 @@ func (i *initialState) sendKeySpan(sp span) error {
 			return nil
 		}
 	}
-	q := storage.ListQuery{After: sp.start, Limit: pageItemsMax, SizeBytesMax: initialPartBytes, KeysOnly: i.keysOnly}
+	q := storage.ListQuery{After: sp.start, Limit: call.PageItemsMax, SizeBytesMax: initialPartBytes, KeysOnly: i.keysOnly}
 	for more := true; more; {
 		page, rest, err := i.at.List(q)
 		if err != nil {
@@ -135,7 +136,7 @@ func (i *initialState) sendKeySpan(sp span) error {
 			if !sp.covers(k.GetKey()) {
 				return nil
 			}
-			kv := keyToProto(k)
+			kv := call.KeyToProto(k)
 			i.part.Kvs = append(i.part.Kvs, kv)
 			if err := i.add(kv); err != nil {
 				return err
@@ -172,7 +173,7 @@ func (i *initialState) sendLockSpan(sp span) error {
 	}
 	after := sp.start
 	for more := true; more; {
-		page, rest, err := i.at.Locks("", after, pageItemsMax/10)
+		page, rest, err := i.at.Locks("", after, call.PageItemsMax/10)
 		if err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ func (i *initialState) addLock(info storage.LockInfo) error {
 	if l.GetHolders() == 0 && l.GetWaiters() == 0 && l.GetDelayedHolds() == 0 {
 		return nil
 	}
-	lock := lockToProto(l, i.at.at.HistoryID, i.api.timers)
+	lock := call.LockToProto(l, i.at.at.HistoryID, i.api.timers)
 	i.part.Locks = append(i.part.Locks, lock)
 	return i.add(lock)
 }
@@ -211,7 +212,7 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 			if !live {
 				continue
 			}
-			session := i.api.withTimer(id, sessionToProto(id, record))
+			session := i.api.withTimer(id, call.SessionToProto(id, record))
 			i.part.Sessions = append(i.part.Sessions, session)
 			if err := i.add(session); err != nil {
 				return err
@@ -221,14 +222,14 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 	}
 	var after storage.SessionID
 	for more := true; more; {
-		page, rest, err := i.at.Sessions(after, pageItemsMax)
+		page, rest, err := i.at.Sessions(after, call.PageItemsMax)
 		if err != nil {
 			return err
 		}
 		more = rest && len(page) > 0
 		for _, e := range page {
 			after = e.ID
-			session := i.api.withTimer(e.ID, sessionToProto(e.ID, e.Record))
+			session := i.api.withTimer(e.ID, call.SessionToProto(e.ID, e.Record))
 			i.part.Sessions = append(i.part.Sessions, session)
 			if err := i.add(session); err != nil {
 				return err

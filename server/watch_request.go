@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -34,10 +35,10 @@ func (a *api) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error) {
 		return nil, err
 	}
 	p := &watchPlan{selectors: selectors}
-	if p.wait, err = checkDuration("wait", r.GetWait()); err != nil {
+	if p.wait, err = call.CheckDuration("wait", r.GetWait()); err != nil {
 		return nil, err
 	}
-	if p.progress, err = checkDuration("progress_interval", r.GetProgressInterval()); err != nil {
+	if p.progress, err = call.CheckDuration("progress_interval", r.GetProgressInterval()); err != nil {
 		return nil, err
 	}
 	if p.progress == 0 {
@@ -60,7 +61,7 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 	if starts > 1 {
 		return reason.Invalid("after_revision", "only one of after_revision, resume_token and initial may be given")
 	}
-	if err := checkHistory("history_id", r.GetHistoryId(), a.history()); err != nil {
+	if err := call.CheckHistory("history_id", r.GetHistoryId(), a.history()); err != nil {
 		return err
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -36,7 +37,7 @@ func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 		return s, err
 	}
 	for i, text := range r.GetSessionIds() {
-		id, err := parseSession(fmt.Sprintf("session_ids[%d]", i), text)
+		id, err := call.ParseSession(fmt.Sprintf("session_ids[%d]", i), text)
 		if err != nil {
 			return s, err
 		}
@@ -48,29 +49,29 @@ func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 // checkSelectedKeys refuses what cannot be keys or beginnings of keys.
 func checkSelectedKeys(s watch.Selectors) error {
 	for i, k := range s.Keys {
-		if err := checkKey(fmt.Sprintf("keys[%d]", i), k); err != nil {
+		if err := call.CheckKey(fmt.Sprintf("keys[%d]", i), k); err != nil {
 			return err
 		}
 	}
 	for i, p := range s.Prefixes {
-		if err := checkPrefix(fmt.Sprintf("prefixes[%d]", i), p, keyBytesMax); err != nil {
+		if err := call.CheckPrefix(fmt.Sprintf("prefixes[%d]", i), p, call.KeyBytesMax); err != nil {
 			return err
 		}
 	}
 	for i, k := range s.Locks {
-		if err := checkKey(fmt.Sprintf("locks[%d]", i), k); err != nil {
+		if err := call.CheckKey(fmt.Sprintf("locks[%d]", i), k); err != nil {
 			return err
 		}
 	}
 	for i, p := range s.LockPrefixes {
-		if err := checkPrefix(fmt.Sprintf("lock_prefixes[%d]", i), p, keyBytesMax); err != nil {
+		if err := call.CheckPrefix(fmt.Sprintf("lock_prefixes[%d]", i), p, call.KeyBytesMax); err != nil {
 			return err
 		}
 	}
-	if err := checkPrefix("range_start", s.RangeStart, keyBytesMax); err != nil {
+	if err := call.CheckPrefix("range_start", s.RangeStart, call.KeyBytesMax); err != nil {
 		return err
 	}
-	if err := checkPrefix("range_end", s.RangeEnd, keyBytesMax); err != nil {
+	if err := call.CheckPrefix("range_end", s.RangeEnd, call.KeyBytesMax); err != nil {
 		return err
 	}
 	if s.RangeStart != "" && s.RangeEnd == "" {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -51,7 +52,7 @@ func (t resumer) token(p watch.Position) string {
 
 // position reads a token.
 func (t resumer) position(text string) (watch.Position, error) {
-	data, err := decodeToken(text)
+	data, err := call.DecodeToken(text)
 	if err != nil || len(data) != resumePlainBytes+resumeSealBytes || data[0] != resumeTokenVersion ||
 		!hmac.Equal(data[resumePlainBytes:], t.seal(data[:resumePlainBytes])) {
 		return watch.Position{}, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, "resume_token",
@@ -60,7 +61,7 @@ func (t resumer) position(text string) (watch.Position, error) {
 	if [16]byte(data[1:17]) != t.history {
 		return watch.Position{}, reason.New(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
 			"resume_token is of another history: the cluster was restored, or it is another cluster").
-			With("history_id", hexID(t.history))
+			With("history_id", call.HexID(t.history))
 	}
 	return watch.Position{
 		Revision: binary.BigEndian.Uint64(data[17:25]),

@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"encoding/hex"
@@ -13,11 +13,11 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// hexID returns a cluster or history id as text.
-func hexID(id [16]byte) string { return hex.EncodeToString(id[:]) }
+// HexID returns a cluster or history id as text.
+func HexID(id [16]byte) string { return hex.EncodeToString(id[:]) }
 
-// sessionText returns a session id as text; empty for none.
-func sessionText(id []byte) string {
+// SessionText returns a session id as text; empty for none.
+func SessionText(id []byte) string {
 	if len(id) == 0 {
 		return ""
 	}
@@ -28,21 +28,21 @@ func sessionText(id []byte) string {
 	return sid.String()
 }
 
-// timeToProto returns a wall clock for people; unset when it was not recorded.
-func timeToProto(unixMs int64) *timestamppb.Timestamp {
+// TimeToProto returns a wall clock for people; unset when it was not recorded.
+func TimeToProto(unixMs int64) *timestamppb.Timestamp {
 	if unixMs == 0 {
 		return nil
 	}
 	return timestamppb.New(time.UnixMilli(unixMs))
 }
 
-// msToProto returns a duration of so many milliseconds.
-func msToProto(ms int64) *durationpb.Duration {
+// MsToProto returns a duration of so many milliseconds.
+func MsToProto(ms int64) *durationpb.Duration {
 	return durationpb.New(time.Duration(ms) * time.Millisecond)
 }
 
-// keyToProto returns a key as the API shows it.
-func keyToProto(k *storev1.KeyState) *tenurev1.KeyValue {
+// KeyToProto returns a key as the API shows it.
+func KeyToProto(k *storev1.KeyState) *tenurev1.KeyValue {
 	if k == nil {
 		return nil
 	}
@@ -54,21 +54,21 @@ func keyToProto(k *storev1.KeyState) *tenurev1.KeyValue {
 		ModRevision:    k.GetModRevision(),
 		Version:        k.GetVersion(),
 		LockIndex:      k.GetLockIndex(),
-		SessionId:      sessionText(k.GetSessionId()),
-		BoundSessionId: sessionText(k.GetBoundSessionId()),
-		CreateTime:     timeToProto(k.GetCreateTimeMs()),
-		ModTime:        timeToProto(k.GetModTimeMs()),
+		SessionId:      SessionText(k.GetSessionId()),
+		BoundSessionId: SessionText(k.GetBoundSessionId()),
+		CreateTime:     TimeToProto(k.GetCreateTimeMs()),
+		ModTime:        TimeToProto(k.GetModTimeMs()),
 	}
 }
 
-// sequencerToProto returns the proof of a hold.
-func sequencerToProto(h *storev1.HoldState, history [16]byte) *tenurev1.Sequencer {
+// SequencerToProto returns the proof of a hold.
+func SequencerToProto(h *storev1.HoldState, history [16]byte) *tenurev1.Sequencer {
 	return &tenurev1.Sequencer{
 		Key:          h.GetKey(),
 		LockIndex:    h.GetLockIndex(),
-		SessionId:    sessionText(h.GetSessionId()),
+		SessionId:    SessionText(h.GetSessionId()),
 		FencingToken: h.GetFencingToken(),
-		HistoryId:    hexID(history),
+		HistoryId:    HexID(history),
 	}
 }
 
@@ -78,21 +78,21 @@ type delayClock interface {
 	DelayLeft(key string, lockIndex uint64) (time.Duration, bool)
 }
 
-// holdToProto returns a hold as the API shows it. delays tells how long a lost one still counts.
-func holdToProto(h *storev1.HoldState, history [16]byte, delays delayClock) *tenurev1.Hold {
+// HoldToProto returns a hold as the API shows it. delays tells how long a lost one still counts.
+func HoldToProto(h *storev1.HoldState, history [16]byte, delays delayClock) *tenurev1.Hold {
 	if h == nil {
 		return nil
 	}
 	hold := &tenurev1.Hold{
-		Sequencer:   sequencerToProto(h, history),
+		Sequencer:   SequencerToProto(h, history),
 		Owner:       h.GetOwner(),
-		Mode:        modeToProto(h.GetMode()),
+		Mode:        ModeToProto(h.GetMode()),
 		Permits:     h.GetPermits(),
-		GrantTime:   timeToProto(h.GetGrantTimeMs()),
+		GrantTime:   TimeToProto(h.GetGrantTimeMs()),
 		SessionName: h.GetSessionName(),
 	}
 	if h.GetDelayed() {
-		hold.LostTime = timeToProto(h.GetLostTimeMs())
+		hold.LostTime = TimeToProto(h.GetLostTimeMs())
 		left, ok := delays.DelayLeft(h.GetKey(), h.GetLockIndex())
 		if !ok {
 			left = time.Duration(h.GetDelayMs()) * time.Millisecond
@@ -106,23 +106,23 @@ func holdToProto(h *storev1.HoldState, history [16]byte, delays delayClock) *ten
 func holdsToProto(holds []*storev1.HoldState, history [16]byte, delays delayClock, limit int) []*tenurev1.Hold {
 	shown := make([]*tenurev1.Hold, 0, min(len(holds), limit))
 	for _, h := range holds[:min(len(holds), limit)] {
-		shown = append(shown, holdToProto(h, history, delays))
+		shown = append(shown, HoldToProto(h, history, delays))
 	}
 	return shown
 }
 
-// lockToProto returns a lock in short, as results of commands carry it.
-func lockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *tenurev1.Lock {
+// LockToProto returns a lock in short, as results of commands carry it.
+func LockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *tenurev1.Lock {
 	if l == nil {
 		return nil
 	}
 	return &tenurev1.Lock{
 		Key:          l.GetKey(),
-		Mode:         modeToProto(l.GetMode()),
+		Mode:         ModeToProto(l.GetMode()),
 		Limit:        l.GetLimit(),
 		LockIndex:    l.GetLockIndex(),
-		Holds:        holdsToProto(l.GetHolds(), history, delays, lockHoldsShown),
-		Delayed:      holdsToProto(l.GetDelayed(), history, delays, lockHoldsShown),
+		Holds:        holdsToProto(l.GetHolds(), history, delays, LockHoldsShown),
+		Delayed:      holdsToProto(l.GetDelayed(), history, delays, LockHoldsShown),
 		Holders:      l.GetHolders(),
 		Waiters:      l.GetWaiters(),
 		DelayedHolds: l.GetDelayedHolds(),
@@ -130,26 +130,26 @@ func lockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *ten
 	}
 }
 
-// pastToProto returns why a holder is one no more.
-func pastToProto(p *storev1.PastHold) *tenurev1.PastHold {
+// PastToProto returns why a holder is one no more.
+func PastToProto(p *storev1.PastHold) *tenurev1.PastHold {
 	return &tenurev1.PastHold{
-		SessionId:    sessionText(p.GetSessionId()),
+		SessionId:    SessionText(p.GetSessionId()),
 		SessionName:  p.GetSessionName(),
 		Owner:        p.GetOwner(),
 		LockIndex:    p.GetLockIndex(),
 		FencingToken: p.GetFencingToken(),
-		Cause:        holdEndToProto(p.GetCause()),
+		Cause:        HoldEndToProto(p.GetCause()),
 		Reason:       p.GetReason(),
-		GrantTime:    timeToProto(p.GetGrantTimeMs()),
-		EndTime:      timeToProto(p.GetEndTimeMs()),
+		GrantTime:    TimeToProto(p.GetGrantTimeMs()),
+		EndTime:      TimeToProto(p.GetEndTimeMs()),
 	}
 }
 
-// modeToProto returns a lock mode. Both enums are kept equal, number by number; a test compares them.
-func modeToProto(m storev1.LockMode) tenurev1.LockMode { return tenurev1.LockMode(m) }
+// ModeToProto returns a lock mode. Both enums are kept equal, number by number; a test compares them.
+func ModeToProto(m storev1.LockMode) tenurev1.LockMode { return tenurev1.LockMode(m) }
 
-// modeFromProto returns the wanted mode; unset means EXCLUSIVE.
-func modeFromProto(m tenurev1.LockMode) (storev1.LockMode, error) {
+// ModeFromProto returns the wanted mode; unset means EXCLUSIVE.
+func ModeFromProto(m tenurev1.LockMode) (storev1.LockMode, error) {
 	if m == tenurev1.LockMode_LOCK_MODE_UNSPECIFIED {
 		return storev1.LockMode_LOCK_MODE_EXCLUSIVE, nil
 	}
@@ -159,11 +159,11 @@ func modeFromProto(m tenurev1.LockMode) (storev1.LockMode, error) {
 	return storev1.LockMode(m), nil
 }
 
-// holdEndToProto returns why a hold ended; the enums are equal.
-func holdEndToProto(c storev1.HoldEndCause) tenurev1.HoldEndCause { return tenurev1.HoldEndCause(c) }
+// HoldEndToProto returns why a hold ended; the enums are equal.
+func HoldEndToProto(c storev1.HoldEndCause) tenurev1.HoldEndCause { return tenurev1.HoldEndCause(c) }
 
-// behaviorFromProto returns the wanted behavior; unset means RELEASE.
-func behaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, error) {
+// BehaviorFromProto returns the wanted behavior; unset means RELEASE.
+func BehaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, error) {
 	if b == tenurev1.SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED {
 		return storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, nil
 	}
@@ -173,20 +173,20 @@ func behaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, err
 	return storev1.SessionBehavior(b), nil
 }
 
-// sessionToProto returns a live session. What only the leader's timers know is added by withTimer.
-func sessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Session {
+// SessionToProto returns a live session. What only the leader's timers know is added by withTimer.
+func SessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Session {
 	s := &tenurev1.Session{
 		SessionId:      id.String(),
 		Name:           r.GetName(),
 		Node:           r.GetNode(),
-		Ttl:            msToProto(r.GetTtlMs()),
-		LockDelay:      msToProto(r.GetLockDelayMs()),
+		Ttl:            MsToProto(r.GetTtlMs()),
+		LockDelay:      MsToProto(r.GetLockDelayMs()),
 		Behavior:       tenurev1.SessionBehavior(r.GetBehavior()),
 		HasSecret:      len(r.GetSecretSha256()) > 0,
 		PeerAddress:    r.GetPeerAddress(),
 		Epoch:          r.GetEpoch(),
 		CreateRevision: r.GetCreateRevision(),
-		CreateTime:     timeToProto(r.GetCreateTimeMs()),
+		CreateTime:     TimeToProto(r.GetCreateTimeMs()),
 		Objects:        r.GetObjects(),
 	}
 	if entries := r.GetMetadata(); len(entries) > 0 {
@@ -198,15 +198,15 @@ func sessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Se
 	return s
 }
 
-// endedToProto returns a session that ended.
-func endedToProto(id storage.SessionID, r *storev1.EndedSessionRecord) *tenurev1.Session {
-	s := sessionToProto(id, r.GetSession())
+// EndedToProto returns a session that ended.
+func EndedToProto(id storage.SessionID, r *storev1.EndedSessionRecord) *tenurev1.Session {
+	s := SessionToProto(id, r.GetSession())
 	s.End = &tenurev1.SessionEnd{
 		Cause:         tenurev1.SessionEndCause(r.GetCause()),
 		Reason:        r.GetReason(),
 		By:            r.GetBy(),
 		Revision:      r.GetEndRevision(),
-		Time:          timeToProto(r.GetEndTimeMs()),
+		Time:          TimeToProto(r.GetEndTimeMs()),
 		Holds:         r.GetHolds(),
 		Places:        r.GetPlaces(),
 		EphemeralKeys: r.GetEphemeralKeys(),
@@ -216,8 +216,8 @@ func endedToProto(id storage.SessionID, r *storev1.EndedSessionRecord) *tenurev1
 	return s
 }
 
-// limitsToProto returns the replicated limits.
-func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
+// LimitsToProto returns the replicated limits.
+func LimitsToProto(l *storev1.Limits) *tenurev1.Limits {
 	return &tenurev1.Limits{
 		WaitersMax:            l.WaitersMax,
 		HoldersMax:            l.HoldersMax,
@@ -228,7 +228,7 @@ func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
 		IdempotencyKeysMax:    l.IdempotencyKeysMax,
 		TombstoneBytesMax:     l.TombstoneBytesMax,
 		HistoryRevisions:      l.HistoryRevisions,
-		HistoryDuration:       msToProto(l.GetHistoryMs()),
+		HistoryDuration:       MsToProto(l.GetHistoryMs()),
 		HistoryBytesMax:       l.HistoryBytesMax,
 		SessionsMax:           l.SessionsMax,
 		StoreBytesMax:         l.StoreBytesMax,
@@ -238,12 +238,12 @@ func limitsToProto(l *storev1.Limits) *tenurev1.Limits {
 	}
 }
 
-// limitsFromProto returns the limits that a request changes.
-func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
+// LimitsFromProto returns the limits that a request changes.
+func LimitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
 	if l == nil {
 		return nil, reason.Invalid("limits", "is missing")
 	}
-	history, err := checkDuration("limits.history_duration", l.GetHistoryDuration())
+	history, err := CheckDuration("limits.history_duration", l.GetHistoryDuration())
 	if err != nil {
 		return nil, err
 	}
@@ -265,13 +265,13 @@ func limitsFromProto(l *tenurev1.Limits) (*storev1.Limits, error) {
 		CommandBytesMax:       l.CommandBytesMax,
 	}
 	if l.GetHistoryDuration() != nil {
-		limits.HistoryMs = new(roundUp(history).Milliseconds())
+		limits.HistoryMs = new(RoundUp(history).Milliseconds())
 	}
 	return limits, nil
 }
 
-// endCauseText returns for people why a session ended.
-func endCauseText(cause storev1.SessionEndCause) string {
+// EndCauseText returns for people why a session ended.
+func EndCauseText(cause storev1.SessionEndCause) string {
 	switch cause {
 	case storev1.SessionEndCause_SESSION_END_CAUSE_EXPIRED:
 		return "its TTL ran out"

@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"crypto/hmac"
@@ -20,17 +20,17 @@ const (
 	pageSealBytes    = 16
 )
 
-// pageQuery names a listing by all that must be the same on its next page.
-type pageQuery struct {
-	list    string
-	filters []string
+// PageQuery names a listing by all that must be the same on its next page.
+type PageQuery struct {
+	List    string
+	Filters []string
 }
 
 // seal returns what proves that after is a place in this listing of this history.
-func (q pageQuery) seal(a storage.Applied, after string) []byte {
+func (q PageQuery) seal(a storage.Applied, after string) []byte {
 	key := sha256.Sum256(append(a.ClusterID[:], a.HistoryID[:]...))
 	mac := hmac.New(sha256.New, key[:])
-	for _, part := range append([]string{q.list, after}, q.filters...) {
+	for _, part := range append([]string{q.List, after}, q.Filters...) {
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
 		_, _ = mac.Write(length[:])
@@ -39,38 +39,38 @@ func (q pageQuery) seal(a storage.Applied, after string) []byte {
 	return mac.Sum(nil)[:pageSealBytes]
 }
 
-// token returns the page token that goes on after an item.
-func (q pageQuery) token(a storage.Applied, after string) string {
+// Token returns the page token that goes on after an item.
+func (q PageQuery) Token(a storage.Applied, after string) string {
 	token := append([]byte{pageTokenVersion}, q.seal(a, after)...)
 	return base64.RawURLEncoding.EncodeToString(append(token, after...))
 }
 
-// after returns the item after which a page begins; empty for the first page.
-func (q pageQuery) after(a storage.Applied, token string) (string, error) {
+// After returns the item after which a page begins; empty for the first page.
+func (q PageQuery) After(a storage.Applied, token string) (string, error) {
 	if token == "" {
 		return "", nil
 	}
-	data, err := decodeToken(token)
+	data, err := DecodeToken(token)
 	if err != nil || len(data) < 1+pageSealBytes || data[0] != pageTokenVersion {
-		return "", errPageToken()
+		return "", PageTokenInvalid()
 	}
 	after := string(data[1+pageSealBytes:])
 	if !hmac.Equal(data[1:1+pageSealBytes], q.seal(a, after)) {
-		return "", errPageToken()
+		return "", PageTokenInvalid()
 	}
 	return after, nil
 }
 
-// decodeToken reads the text of a token. Each token has one text only: the decoder would pass over line ends.
-func decodeToken(text string) ([]byte, error) {
+// DecodeToken reads the text of a token. Each token has one text only: the decoder would pass over line ends.
+func DecodeToken(text string) ([]byte, error) {
 	if at := strings.IndexAny(text, "\r\n"); at >= 0 {
 		return nil, base64.CorruptInputError(at)
 	}
 	return base64.RawURLEncoding.Strict().DecodeString(text)
 }
 
-// errPageToken returns the error for a token that is none of this listing.
-func errPageToken() error {
+// PageTokenInvalid returns the error for a token that is none of this listing.
+func PageTokenInvalid() error {
 	return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID, "page_token",
 		"is not a token of this listing; start again without it")
 }

@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"crypto/sha256"
@@ -17,42 +17,42 @@ import (
 
 // Limits of requests. They bound what a member proposes; those that apply looks at are replicated state.
 const (
-	keyBytesMax             = 1024
+	KeyBytesMax             = 1024
 	valueBytesMax           = 512 << 10
-	sequentialSuffixBytes   = 23
-	nameBytesMax            = 256
-	ownerBytesMax           = 256
-	reasonBytesMax          = 1024
-	metadataBytesMax        = 4096
-	instanceIDBytesMax      = 64
-	secretBytes             = 32
-	guardsMax               = 16
-	idempotencyKeyBytesMin  = 16
-	idempotencyKeyBytesMax  = 64
-	pageItemsMax            = 1000
-	pageBytesMax            = 1<<20 - 128<<10 // and one more item of at most 512 KiB
+	SequentialSuffixBytes   = 23
+	NameBytesMax            = 256
+	OwnerBytesMax           = 256
+	ReasonBytesMax          = 1024
+	MetadataBytesMax        = 4096
+	InstanceIDBytesMax      = 64
+	SecretBytes             = 32
+	GuardsMax               = 16
+	IdempotencyKeyBytesMin  = 16
+	IdempotencyKeyBytesMax  = 64
+	PageItemsMax            = 1000
+	PageBytesMax            = 1<<20 - 128<<10 // and one more item of at most 512 KiB
 	ttlMax                  = 24 * time.Hour
 	lockDelayMax            = 60 * time.Second
 	lockDelayDefault        = 15 * time.Second
-	keepaliveIntervalMax    = 10 * time.Second
-	tryWaitMax              = 60 * time.Second
-	waitMax                 = 100 * 365 * 24 * time.Hour // clamped, so that clocks can be added to it
+	KeepaliveIntervalMax    = 10 * time.Second
+	TryWaitMax              = 60 * time.Second
+	WaitMax                 = 100 * 365 * 24 * time.Hour // clamped, so that clocks can be added to it
 	historyIDHexDigits      = 32
-	lockHoldsShown          = 100
-	scannedItemsMax         = 10_000
-	staleWaitWithoutTimeout = 30 * time.Second
+	LockHoldsShown          = 100
+	ScannedItemsMax         = 10_000
+	StaleWaitWithoutTimeout = 30 * time.Second
 )
 
-// checkKey refuses what cannot be a key.
-func checkKey(field, key string) error {
+// CheckKey refuses what cannot be a key.
+func CheckKey(field, key string) error {
 	if key == "" {
 		return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_KEY_EMPTY, field, "must not be empty")
 	}
-	return checkPrefix(field, key, keyBytesMax)
+	return CheckPrefix(field, key, KeyBytesMax)
 }
 
-// checkPrefix refuses what cannot be the beginning of a key of at most bytesMax bytes.
-func checkPrefix(field, prefix string, bytesMax int) error {
+// CheckPrefix refuses what cannot be the beginning of a key of at most bytesMax bytes.
+func CheckPrefix(field, prefix string, bytesMax int) error {
 	if len(prefix) > bytesMax {
 		return reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_KEY_TOO_LONG, field, "is %d bytes long; at most %d are allowed",
 			len(prefix), bytesMax).With("limit", "key_bytes_max").With("limit_value", strconv.Itoa(bytesMax))
@@ -63,8 +63,8 @@ func checkPrefix(field, prefix string, bytesMax int) error {
 	return nil
 }
 
-// checkValue refuses a value that is too large.
-func checkValue(field string, value []byte) error {
+// CheckValue refuses a value that is too large.
+func CheckValue(field string, value []byte) error {
 	if len(value) > valueBytesMax {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "%s: is %d bytes long; at most %d are allowed",
 			field, len(value), valueBytesMax).With("limit", "value_bytes_max").With("limit_value", strconv.Itoa(valueBytesMax))
@@ -72,16 +72,16 @@ func checkValue(field string, value []byte) error {
 	return nil
 }
 
-// checkText refuses a text that is too long.
-func checkText(field, text string, bytesMax int) error {
+// CheckText refuses a text that is too long.
+func CheckText(field, text string, bytesMax int) error {
 	if len(text) > bytesMax {
 		return reason.Invalid(field, "is %d bytes long; at most %d are allowed", len(text), bytesMax)
 	}
 	return nil
 }
 
-// parseSession reads a session id that must be given.
-func parseSession(field, text string) (storage.SessionID, error) {
+// ParseSession reads a session id that must be given.
+func ParseSession(field, text string) (storage.SessionID, error) {
 	id, err := storage.ParseSessionID(text)
 	if err != nil {
 		what := "is not a UUID"
@@ -93,8 +93,8 @@ func parseSession(field, text string) (storage.SessionID, error) {
 	return id, nil
 }
 
-// checkDuration refuses what is no duration, or a negative one.
-func checkDuration(field string, d *durationpb.Duration) (time.Duration, error) {
+// CheckDuration refuses what is no duration, or a negative one.
+func CheckDuration(field string, d *durationpb.Duration) (time.Duration, error) {
 	if d == nil {
 		return 0, nil
 	}
@@ -107,8 +107,8 @@ func checkDuration(field string, d *durationpb.Duration) (time.Duration, error) 
 	return d.AsDuration(), nil
 }
 
-// grantedTTL returns the TTL that a request gets.
-func grantedTTL(d *durationpb.Duration, ttlMin time.Duration) (time.Duration, error) {
+// GrantedTTL returns the TTL that a request gets.
+func GrantedTTL(d *durationpb.Duration, ttlMin time.Duration) (time.Duration, error) {
 	if d == nil {
 		return 0, nil
 	}
@@ -119,11 +119,11 @@ func grantedTTL(d *durationpb.Duration, ttlMin time.Duration) (time.Duration, er
 	if ttl == 0 {
 		return 0, nil
 	}
-	return roundUp(min(max(ttl, ttlMin), ttlMax)), nil
+	return RoundUp(min(max(ttl, ttlMin), ttlMax)), nil
 }
 
-// grantedLockDelay returns the lock-delay that a request gets. Unset and zero are different.
-func grantedLockDelay(d *durationpb.Duration) (time.Duration, error) {
+// GrantedLockDelay returns the lock-delay that a request gets. Unset and zero are different.
+func GrantedLockDelay(d *durationpb.Duration) (time.Duration, error) {
 	if d == nil {
 		return lockDelayDefault, nil
 	}
@@ -131,21 +131,21 @@ func grantedLockDelay(d *durationpb.Duration) (time.Duration, error) {
 		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE, "lock_delay",
 			"must be between 0 and %v", lockDelayMax)
 	}
-	return roundUp(d.AsDuration()), nil
+	return RoundUp(d.AsDuration()), nil
 }
 
-// roundUp makes whole milliseconds of a duration, so that nothing ends earlier than was asked.
-func roundUp(d time.Duration) time.Duration {
+// RoundUp makes whole milliseconds of a duration, so that nothing ends earlier than was asked.
+func RoundUp(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// pageSize returns how many items a page may hold.
-func pageSize(asked uint32) (int, error) {
+// PageSize returns how many items a page may hold.
+func PageSize(asked uint32) (int, error) {
 	if asked == 0 {
-		return pageItemsMax, nil
+		return PageItemsMax, nil
 	}
-	if asked > pageItemsMax {
-		return 0, reason.Invalid("page_size", "is %d; at most %d is allowed", asked, pageItemsMax)
+	if asked > PageItemsMax {
+		return 0, reason.Invalid("page_size", "is %d; at most %d is allowed", asked, PageItemsMax)
 	}
 	return int(asked), nil
 }
@@ -164,42 +164,42 @@ func parseHistory(field, text string) (id [16]byte, given bool, err error) {
 	return id, true, nil
 }
 
-// checkHistory refuses a history that is not the cluster's.
-func checkHistory(field, text string, ours [16]byte) error {
+// CheckHistory refuses a history that is not the cluster's.
+func CheckHistory(field, text string, ours [16]byte) error {
 	theirs, given, err := parseHistory(field, text)
 	if err != nil || !given || theirs == ours {
 		return err
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
-		"%s is of another history: the cluster was restored, or it is another cluster", field).With("history_id", hexID(ours))
+		"%s is of another history: the cluster was restored, or it is another cluster", field).With("history_id", HexID(ours))
 }
 
-// checkSecret compares a secret with the hash that the session keeps, in constant time.
-func checkSecret(secret, hash []byte) bool {
+// CheckSecret compares a secret with the hash that the session keeps, in constant time.
+func CheckSecret(secret, hash []byte) bool {
 	sum := sha256.Sum256(secret)
 	return subtle.ConstantTimeCompare(sum[:], hash) == 1
 }
 
-// operator is somebody who acts in the place of a session's user.
-type operator struct {
-	force  bool
-	reason string
+// Operator is somebody who acts in the place of a session's user.
+type Operator struct {
+	Force  bool
+	Reason string
 }
 
-// parseOperator reads force and reason, which some requests carry in two places.
-func parseOperator(force bool, why string, o *tenurev1.CallOptions) (operator, error) {
+// ParseOperator reads force and reason, which some requests carry in two places.
+func ParseOperator(force bool, why string, o *tenurev1.CallOptions) (Operator, error) {
 	if why != "" && o.GetReason() != "" && why != o.GetReason() {
-		return operator{}, reason.Invalid("reason", "differs from options.reason")
+		return Operator{}, reason.Invalid("reason", "differs from options.reason")
 	}
-	op := operator{force: force || o.GetForce(), reason: why}
-	if op.reason == "" {
-		op.reason = o.GetReason()
+	op := Operator{Force: force || o.GetForce(), Reason: why}
+	if op.Reason == "" {
+		op.Reason = o.GetReason()
 	}
-	if err := checkText("reason", op.reason, reasonBytesMax); err != nil {
-		return operator{}, err
+	if err := CheckText("reason", op.Reason, ReasonBytesMax); err != nil {
+		return Operator{}, err
 	}
-	if op.force && op.reason == "" {
-		return operator{}, reason.Invalid("reason", "is required with force; give the reason for the record")
+	if op.Force && op.Reason == "" {
+		return Operator{}, reason.Invalid("reason", "is required with force; give the reason for the record")
 	}
 	return op, nil
 }
