@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/selection"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -17,7 +18,7 @@ func linesFor(request proto.Message) func(proto.Message) iter.Seq[proto.Message]
 	if !ok {
 		return whole
 	}
-	selectors, err := selectorsFromProto(watching)
+	selectors, err := selection.Of(watching)
 	if err != nil {
 		return whole // the service refuses it too, with a better answer
 	}
@@ -78,5 +79,5 @@ func between(
 	if err != nil || len(history) != len([16]byte{}) {
 		return at, "" // then the last line of the message has the next token
 	}
-	return at, newResumer([16]byte(history), selectors).token(place)
+	return at, selection.NewResumer([16]byte(history), selectors).Token(place)
 }

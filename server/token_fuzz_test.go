@@ -7,6 +7,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/selection"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -58,7 +59,7 @@ func FuzzPageToken(f *testing.F) {
 func FuzzResumeToken(f *testing.F) {
 	history := [16]byte{3}
 	f.Add("", "a", "b", "a", "b", uint64(7), uint32(0), uint(2), byte(1))
-	f.Add(newResumer(history, watch.Selectors{Keys: []string{"a"}}.Normal()).token(watch.Position{Revision: 1}),
+	f.Add(selection.NewResumer(history, watch.Selectors{Keys: []string{"a"}}.Normal()).Token(watch.Position{Revision: 1}),
 		"a", "", "", "a", uint64(1), uint32(watch.Whole), uint(50), byte(4))
 	f.Add("AQAA", "\x00", "\x01\x00", "\x00\x01", "", uint64(1<<63), uint32(1), uint(1), byte(0x80))
 	f.Fuzz(func(t *testing.T, forged, key, prefix, otherKey, otherPrefix string, revision uint64, index uint32, place uint, by byte) {
@@ -67,27 +68,27 @@ func FuzzResumeToken(f *testing.F) {
 		if same := reflect.DeepEqual(selectors, others); same != (selectors.Key() == others.Key()) {
 			t.Fatalf("%v and %v: equal is %v, their keys say otherwise", selectors, others, same)
 		}
-		resume := newResumer(history, selectors)
+		resume := selection.NewResumer(history, selectors)
 		position := watch.Position{Revision: revision, Index: index}
-		good := resume.token(position)
-		if got, err := resume.position(good); err != nil || got != position {
+		good := resume.Token(position)
+		if got, err := resume.Position(good); err != nil || got != position {
 			t.Fatalf("own token: got %v, %v, want %v", got, err, position)
 		}
 		for what, text := range map[string]string{
 			"forged": forged, "damaged": damaged(good, place, by), "with more behind": good + forged,
 			"with a line end":        "\r" + good,
-			"made for another watch": newResumer(history, others).token(position),
+			"made for another watch": selection.NewResumer(history, others).Token(position),
 		} {
-			got, err := resume.position(text)
+			got, err := resume.Position(text)
 			if err != nil {
 				if reason.Of(err).Reason != tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID {
 					t.Errorf("%s: got %v, want RESUME_TOKEN_INVALID", what, err)
 				}
-			} else if text != resume.token(got) {
+			} else if text != resume.Token(got) {
 				t.Errorf("%s: %q is taken for %v", what, text, got)
 			}
 		}
-		_, err := newResumer([16]byte{4}, selectors).position(good)
+		_, err := selection.NewResumer([16]byte{4}, selectors).Position(good)
 		if err == nil || reason.Of(err).Reason != tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED {
 			t.Errorf("in another history: got %v, want HISTORY_CHANGED", err)
 		}

@@ -8,6 +8,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/selection"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -30,7 +31,7 @@ type watchPlan struct {
 
 // watchPlanOf validates a request but for what depends on the state.
 func (a *api) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error) {
-	selectors, err := selectorsFromProto(r)
+	selectors, err := selection.Of(r)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 		p.after = watch.Position{Revision: r.GetAfterRevision(), Index: watch.Whole}
 		p.started = true
 	case r.GetResumeToken() != "":
-		after, err := newResumer(a.history(), p.selectors).position(r.GetResumeToken())
+		after, err := selection.NewResumer(a.history(), p.selectors).Position(r.GetResumeToken())
 		if err != nil {
 			return err
 		}

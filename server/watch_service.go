@@ -14,6 +14,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/selection"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -33,7 +34,7 @@ type watchStream struct {
 	api     *api
 	request *tenurev1.WatchRequest
 	stream  grpc.ServerStreamingServer[tenurev1.WatchResponse]
-	resumer resumer
+	resumer selection.Resumer
 	taken   time.Time      // when the request came, or a little later
 	reached watch.Position // everything up to it was sent
 	left    int            // events until the limit; negative: no limit
@@ -56,7 +57,7 @@ func (a *api) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[
 		api:     a,
 		request: r,
 		stream:  stream,
-		resumer: newResumer(a.history(), plan.selectors),
+		resumer: selection.NewResumer(a.history(), plan.selectors),
 		left:    -1,
 	}
 	if r.GetLimit() > 0 {
@@ -89,7 +90,7 @@ func (w *watchStream) started(after watch.Position) *tenurev1.WatchResponse {
 	w.reached = after
 	return &tenurev1.WatchResponse{
 		Header:      w.header(after.Revision),
-		ResumeToken: w.resumer.token(after),
+		ResumeToken: w.resumer.Token(after),
 		Message:     &tenurev1.WatchResponse_Started{Started: &tenurev1.WatchStarted{AfterRevision: after.Revision}},
 	}
 }
@@ -118,7 +119,7 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 			Message: &tenurev1.WatchResponse_Initial{Initial: part},
 		}
 		if part.GetComplete() {
-			response.ResumeToken = w.resumer.token(plan.after)
+			response.ResumeToken = w.resumer.Token(plan.after)
 		}
 		return sender.send(ctx, response)
 	}
@@ -147,7 +148,7 @@ func (w *watchStream) ended(err error) error {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
 			"the watch was at revision %d, but history starts after %d; start again from the current state",
 			w.reached.Revision, at.CompactedRevision).
-			With("resume_token", w.resumer.token(w.reached)).
+			With("resume_token", w.resumer.Token(w.reached)).
 			With("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
 	default:
 		return err
@@ -185,7 +186,7 @@ func (w *watchStream) sendSign(b watch.Batch) error {
 	w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
 	response := &tenurev1.WatchResponse{
 		Header:      w.header(b.Through),
-		ResumeToken: w.resumer.token(w.reached),
+		ResumeToken: w.resumer.Token(w.reached),
 	}
 	if b.Behind {
 		response.Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{}}
@@ -251,7 +252,7 @@ func (w *watchStream) messages(b watch.Batch) ([]*encodedMessage, error) {
 func (w *watchStream) encode(b watch.Batch) (messages []*encodedMessage, err error) {
 	previous, closeReader := w.previousValues()
 	defer func() { err = errors.Join(err, closeReader()) }()
-	c := &eventConverter{history: w.resumer.history, keysOnly: w.request.GetKeysOnly(), previous: previous}
+	c := &eventConverter{history: w.resumer.History, keysOnly: w.request.GetKeysOnly(), previous: previous}
 	var part []*tenurev1.Event
 	bytes := 0
 	for i, e := range b.Events {
@@ -295,7 +296,7 @@ func (w *watchStream) encodePart(events []*tenurev1.Event, reached watch.Positio
 	}
 	data, err := proto.Marshal(&tenurev1.WatchResponse{
 		Header:      w.header(revision),
-		ResumeToken: w.resumer.token(reached),
+		ResumeToken: w.resumer.Token(reached),
 		Message:     &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: events, More: more}},
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package server
+package selection
 
 import (
 	"crypto/hmac"
@@ -21,47 +21,47 @@ const (
 	resumePlainBytes   = 1 + 16 + 8 + 4
 )
 
-// resumer makes and reads the resume tokens of one selection.
-type resumer struct {
-	history   [16]byte
+// Resumer makes and reads the resume tokens of one selection.
+type Resumer struct {
+	History   [16]byte
 	selection [32]byte
 }
 
-// newResumer returns the resumer for watches of normal selectors in a history.
-func newResumer(history [16]byte, s watch.Selectors) resumer {
-	return resumer{history: history, selection: sha256.Sum256([]byte(s.Key()))}
+// NewResumer returns the resumer for watches of normal selectors in a history.
+func NewResumer(history [16]byte, s watch.Selectors) Resumer {
+	return Resumer{History: history, selection: sha256.Sum256([]byte(s.Key()))}
 }
 
 // seal returns what proves that the plain part was made for this selection.
-func (t resumer) seal(plain []byte) []byte {
+func (t Resumer) seal(plain []byte) []byte {
 	key := sha256.Sum256(append([]byte("tenure resume token\x00"), t.selection[:]...))
 	mac := hmac.New(sha256.New, key[:])
 	_, _ = mac.Write(plain)
 	return mac.Sum(nil)[:resumeSealBytes]
 }
 
-// token returns the text for a position.
-func (t resumer) token(p watch.Position) string {
+// Token returns the text for a position.
+func (t Resumer) Token(p watch.Position) string {
 	data := make([]byte, 0, resumePlainBytes+resumeSealBytes)
 	data = append(data, resumeTokenVersion)
-	data = append(data, t.history[:]...)
+	data = append(data, t.History[:]...)
 	data = binary.BigEndian.AppendUint64(data, p.Revision)
 	data = binary.BigEndian.AppendUint32(data, p.Index)
 	return base64.RawURLEncoding.EncodeToString(append(data, t.seal(data)...))
 }
 
-// position reads a token.
-func (t resumer) position(text string) (watch.Position, error) {
+// Position reads a token.
+func (t Resumer) Position(text string) (watch.Position, error) {
 	data, err := call.DecodeToken(text)
 	if err != nil || len(data) != resumePlainBytes+resumeSealBytes || data[0] != resumeTokenVersion ||
 		!hmac.Equal(data[resumePlainBytes:], t.seal(data[:resumePlainBytes])) {
 		return watch.Position{}, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID, "resume_token",
 			"is damaged, or of a watch with other selectors")
 	}
-	if [16]byte(data[1:17]) != t.history {
+	if [16]byte(data[1:17]) != t.History {
 		return watch.Position{}, reason.New(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
 			"resume_token is of another history: the cluster was restored, or it is another cluster").
-			With("history_id", call.HexID(t.history))
+			With("history_id", call.HexID(t.History))
 	}
 	return watch.Position{
 		Revision: binary.BigEndian.Uint64(data[17:25]),

@@ -1,4 +1,4 @@
-package server
+package selection
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // selectorsMax bounds what one watch selects.
 const selectorsMax = 128
 
-// selectorsFromProto returns the selectors in normal form.
-func selectorsFromProto(r *tenurev1.WatchRequest) (watch.Selectors, error) {
+// Of returns the selectors in normal form.
+func Of(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 	s := watch.Selectors{
 		Keys:            r.GetKeys(),
 		Prefixes:        r.GetPrefixes(),
