@@ -12,7 +12,8 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// TestAFullStoreRefusesGrowth lowers the limit of the store below what it has: growth is refused with its own reason and
+// TestAFullStoreRefusesGrowth lowers the limit of the store below what its keys take, so that forgetting history does not
+// help: growth is refused with its own reason and
 // told in the status, deletes and the ends of sessions go on, and it clears by itself.
 func TestAFullStoreRefusesGrowth(t *testing.T) {
 	m := start(t)
@@ -21,7 +22,7 @@ func TestAFullStoreRefusesGrowth(t *testing.T) {
 		_, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: key, Content: text(strings.Repeat("x", 10_000))})
 		return err
 	}
-	for _, key := range []string{"a", "b"} {
+	for _, key := range []string{"a", "b", "d", "e"} {
 		if err := put(key); err != nil {
 			t.Fatal(err)
 		}
@@ -38,8 +39,10 @@ func TestAFullStoreRefusesGrowth(t *testing.T) {
 	if err != nil || status.GetStoreBytes() < limit || status.GetStoreBytesMax() != limit || !hasProblem(status, "store-full") {
 		t.Errorf("status: got %v, %v, want the problem store-full", status, err)
 	}
-	if _, err = m.Delete(t.Context(), &tenurev1.DeleteRequest{Key: "a"}); err != nil {
-		t.Errorf("delete in a full store: %v", err)
+	for _, key := range []string{"a", "b"} {
+		if _, err = m.Delete(t.Context(), &tenurev1.DeleteRequest{Key: key}); err != nil {
+			t.Errorf("delete in a full store: %v", err)
+		}
 	}
 	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: session}); err != nil {
 		t.Errorf("end of a session in a full store: %v", err)
