@@ -174,6 +174,10 @@ mutants: ## change the product in 120 small ways, one at a time, and list those 
 bench: build ## measure one member against raw gRPC and raw fdatasync
 	cd bench && TENURE_BINARY=$(TENURE) $(GO) run . $(BENCH_FLAGS)
 
+.PHONY: costs
+costs: ## name the slowest command that anybody can make
+	cd bench && $(GO) run ./costs $(COSTS_FLAGS)
+
 ## Check and generate
 
 .PHONY: check

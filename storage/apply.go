@@ -31,6 +31,8 @@ type Outcome struct {
 	MembersChanged bool
 	// LimitsChanged says that Reader.Limits may return something else than before.
 	LimitsChanged bool
+	// RowsWritten is how many rows the batch wrote or deleted, BytesWritten what they take in Pebble's batch.
+	RowsWritten, BytesWritten int
 }
 
 // EntryOutcome is what one entry did.
@@ -97,6 +99,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	out.Events = w.events
 	out.Applied = w.state
 	out.MembersChanged, out.LimitsChanged = w.membersChanged, w.limitsChanged
+	out.RowsWritten, out.BytesWritten = w.rows.rowsWritten, w.rows.bytesWritten
 	return out, nil
 }
 
@@ -118,6 +121,7 @@ func (s *Store) commitRows(rows *overlay, more ...pending) error {
 			err = batch.Set(p.row, p.value, nil)
 		}
 	}
+	rows.rowsWritten, rows.bytesWritten = int(batch.Count()), batch.Len()
 	if err == nil {
 		err = batch.Commit(pebble.NoSync)
 	}

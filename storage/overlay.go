@@ -43,6 +43,8 @@ type overlay struct {
 	journal []undo
 	bytes   uint64 // of all rows, as the present command would leave them
 	err     error  // of the first write whose row could not be read; final
+	// rowsWritten and bytesWritten are what the commit gave to Pebble.
+	rowsWritten, bytesWritten int
 }
 
 // newOverlay returns an empty overlay above disk, whose rows are so many bytes.
