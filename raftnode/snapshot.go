@@ -272,11 +272,11 @@ func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
 	}
 	first, err := s.Recv()
 	if err != nil {
-		return fmt.Errorf("receive snapshot: %w", err)
+		return brokenOff(err)
 	}
 	message := &raftpb.Message{}
 	if err = proto.Unmarshal(first.GetMessage(), message); err != nil {
-		return fmt.Errorf("decode snapshot: %w", err)
+		return fmt.Errorf("%w: %w", ErrSnapshotMismatch, err)
 	}
 	manifest, err := checkpoint.DecodeManifest(first.GetManifest())
 	if err != nil {
@@ -352,7 +352,7 @@ func (n *Node) receiveChunks(r *transfer.Reception, s SnapshotSource) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("receive snapshot: %w", err)
+			return brokenOff(err)
 		}
 		if err := n.stopping(); err != nil {
 			return err

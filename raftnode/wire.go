@@ -287,7 +287,7 @@ func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error 
 	if n == nil {
 		return errNotOpen
 	}
-	return n.ReceiveSnapshot(stream)
+	return refusedSnapshot(n.ReceiveSnapshot(stream))
 }
 
 // Compare tells how this member is.

@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -39,6 +40,8 @@ var errSilent = errors.New("peer does not answer")
 var (
 	// ErrTryAgain says that the call comes too early, or that there is no leader; it may succeed later.
 	ErrTryAgain = errors.New("try again")
+	// ErrNotNow says that this member, as it is now, has no use for what the call brings.
+	ErrNotNow = errors.New("not needed now")
 	// ErrMalformed says that the call cannot be understood.
 	ErrMalformed = errors.New("malformed call")
 	// ErrPanicked says that the call met a bug.
@@ -72,26 +75,38 @@ var reasons = []struct {
 	{ErrRefused, "MEMBERSHIP_REFUSED"},
 }
 
+// textBytesMax bounds what a refusal says: it may repeat what the caller sent, and trailers have little room.
+const textBytesMax = 1024
+
+// textOf returns what a caller is told of an error.
+func textOf(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), textBytesMax)], "")
+}
+
 // toStatus makes a status of an error; that of a refusal tells its reason. Statuses stay as they are.
 func toStatus(err error) error {
 	for _, c := range []struct {
 		err  error
 		code codes.Code
 	}{
-		{ErrTryAgain, codes.Unavailable}, {ErrMalformed, codes.InvalidArgument}, {ErrPanicked, codes.Internal},
+		{ErrTryAgain, codes.Unavailable},
+		{ErrNotNow, codes.FailedPrecondition},
+		{ErrMalformed, codes.InvalidArgument},
+		{ErrPanicked, codes.Internal},
 	} {
 		if errors.Is(err, c.err) {
-			return status.Error(c.code, err.Error())
+			return status.Error(c.code, textOf(err))
 		}
 	}
 	for _, r := range reasons {
 		if !errors.Is(err, r.err) {
 			continue
 		}
-		s, detailErr := status.New(codes.FailedPrecondition, err.Error()).
+		s, detailErr := status.New(codes.FailedPrecondition, textOf(err)).
 			WithDetails(&errdetails.ErrorInfo{Domain: reasonDomain, Reason: r.reason})
 		if detailErr != nil {
-			return status.Error(codes.FailedPrecondition, err.Error())
+			return status.Error(codes.FailedPrecondition, textOf(err))
 		}
 		return s.Err()
 	}

@@ -1,0 +1,41 @@
+package raftnode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/transfer"
+	"github.com/tenure-io/tenure/raftnode/transport"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// brokenOff returns why the stream of a snapshot ended. An error of the transport says it itself.
+func brokenOff(err error) error {
+	if errors.Is(err, io.EOF) {
+		return transfer.ErrIncomplete
+	}
+	return err
+}
+
+// refusedSnapshot returns what a sender is told of a snapshot that is not taken. Errors of this member's own disk stay as
+// they are.
+func refusedSnapshot(err error) error {
+	for _, c := range []struct{ err, kind error }{
+		{ErrSnapshotNotNeeded, transport.ErrNotNow},
+		{transfer.ErrSuperseded, transport.ErrNotNow},
+		{ErrNoRoom, transport.ErrTryAgain},
+		{ErrStopped, transport.ErrTryAgain},
+		{ErrSnapshotMismatch, transport.ErrMalformed},
+		{checkpoint.ErrInvalid, transport.ErrMalformed},
+		{transfer.ErrBadChunk, transport.ErrMalformed},
+		{transfer.ErrIncomplete, transport.ErrMalformed},
+		{storage.ErrUnknownFormat, transport.ErrMalformed},
+	} {
+		if errors.Is(err, c.err) {
+			return fmt.Errorf("%w: %w", c.kind, err)
+		}
+	}
+	return err
+}
