@@ -27,7 +27,7 @@ type wire struct {
 
 // wire connects to a listener of gRPC as a client of HTTP/2, and counts what calls are answered. It returns nil when the
 // member hangs up at once.
-func (a *attacker) wire(ctx context.Context, address string) (*wire, error) {
+func (a *attacker) wire(ctx context.Context, address string, settings ...http2.Setting) (*wire, error) {
 	conn, err := dialHostile(ctx, address)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (a *attacker) wire(ctx context.Context, address string) (*wire, error) {
 	a.keep(conn)
 	go a.hear(w) // It ends with the connection.
 	if _, err = io.WriteString(conn, http2.ClientPreface); err == nil {
-		err = w.WriteSettings()
+		err = w.WriteSettings(settings...)
 	}
 	if err != nil {
 		return nil, err

@@ -1,12 +1,14 @@
 package hostile_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -19,6 +21,7 @@ func oddAttacks() []attack {
 		{entry: "S18", name: "names of other hosts", attack: askForOthers, flags: []string{"--debug-http", "127.0.0.1:0"}},
 		{entry: "frames", name: "frames at random", attack: randomFrames},
 		{entry: "frames", name: "messages that are not gRPC", attack: oddMessages},
+		{entry: "frames", name: "floods of frames that ask for answers", attack: floodFrames},
 		{entry: "HTTP", name: "HTTP at random", attack: randomHTTP},
 	}
 }
@@ -80,7 +83,7 @@ func (a *attacker) alternate(n int, act func(r *rand.Rand) error) error {
 // randomFrames sends frames of every type, known and unknown, with lengths, flags, streams and bytes at random.
 func randomFrames(ctx context.Context, a *attacker) error {
 	return a.alternate(a.count(400, 40_000), func(r *rand.Rand) error {
-		w, err := a.wire(ctx, a.Members[0].GRPC)
+		w, err := a.wire(ctx, []string{a.Members[0].GRPC, a.Members[0].Peer}[r.IntN(2)])
 		if err != nil {
 			return err
 		}
@@ -103,6 +106,50 @@ func randomFrames(ctx context.Context, a *attacker) error {
 		_, _ = w.conn.Write([]byte{0xff, 0xff, 0xff, byte(r.IntN(12)), byte(r.Uint32())}) // The member may have hung up.
 		return nil
 	})
+}
+
+// floodFrames sends frames that cost the member an answer, a look or memory each, as many as it takes, and reads no answers.
+func floodFrames(ctx context.Context, a *attacker) error {
+	long := bytes.Repeat([]byte{0x40, 1, 'n', 1, 'v'}, 1000) // A header of HPACK, over and over, which no table keeps.
+	for name, flood := range map[string]func(w *wire, i int) error{
+		"pings": func(w *wire, i int) error { return w.WritePing(false, [8]byte{byte(i)}) },
+		"settings": func(w *wire, _ int) error {
+			return w.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 16 << 10})
+		},
+		"priorities": func(w *wire, i int) error { return w.WritePriority(uint32(2*i+1), http2.PriorityParam{}) },
+		"empty data": func(w *wire, i int) error {
+			if i == 0 {
+				return w.call(1, tenurev1.KVService_Put_FullMethodName)
+			}
+			return w.WriteData(1, false, nil)
+		},
+		"windows": func(w *wire, i int) error {
+			if i == 0 {
+				return w.call(1, tenurev1.KVService_Put_FullMethodName)
+			}
+			return w.WriteWindowUpdate(1, 1)
+		},
+		"continuations": func(w *wire, i int) error {
+			if i == 0 {
+				return w.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: long})
+			}
+			return w.WriteContinuation(1, false, long)
+		},
+	} {
+		for _, address := range []string{a.Members[0].GRPC, a.Members[0].Peer} {
+			w, err := a.wire(ctx, address)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			for i := range a.count(2000, 1_000_000) {
+				_ = w.conn.SetWriteDeadline(time.Now().Add(10 * time.Second)) // The member may stop reading, as it should.
+				if flood(w, i) != nil {
+					break // The member hung up, as it may.
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // oddMessages makes calls that are HTTP/2, and not gRPC.
@@ -189,7 +236,8 @@ func randomHTTP(ctx context.Context, a *attacker) error {
 				text = append(text[:at:at], append(text[max(0, at-r.IntN(20)):at:at], text[at:]...)...)
 			}
 		}
-		conn, err := a.raw(ctx, a.Members[0].HTTP, string(text))
+		at := a.Members[0]
+		conn, err := a.raw(ctx, []string{at.HTTP, at.HTTP, at.HTTP, at.GRPC, at.Peer}[r.IntN(5)], string(text))
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,9 @@ func peerAttacks() []attack {
 	return []attack{
 		{entry: "S1", name: "commands that no member knows", three: true, attack: relayUnknown},
 		{entry: "S2", name: "joining uninvited", three: true, attack: joinUninvited, after: noMemberMore},
+		{entry: "S3", name: "another member that claims more starts", three: true, attack: claimStarts, after: startAgain},
 		{entry: "S4", name: "terms of a far future", three: true, attack: forgeTerms, after: earlyTerm},
+		{entry: "S4", name: "heartbeats that promise entries of a far future", three: true, attack: forgeHeartbeats, after: earlyTerm},
 		{entry: "S5", name: "secrets on the peer port", three: true, attack: actAsQuiet},
 	}
 }
@@ -115,9 +117,6 @@ func relayUnknown(ctx context.Context, a *attacker) error {
 			a.answered("propose", err)
 		}
 		for _, method := range append(methodsOf("tenure.peer.v1"), methodsOf("tenure.v1")...) {
-			if method.Name() == "SendSnapshot" {
-				continue // What it refuses has no code.
-			}
 			for range a.count(3, 200) {
 				data := append([]byte(nil), whole...)
 				for range 1 + r.IntN(4) {
@@ -164,6 +163,30 @@ func noMemberMore(s *scene) {
 	}
 }
 
+// claimStarts says of every member that it was started more often than it was: with that it could never start again.
+func claimStarts(ctx context.Context, a *attacker) error {
+	return a.asEach(ctx, func(ctx context.Context, conn *grpc.ClientConn, _, _ uint64) {
+		for _, starts := range []uint64{1 << 20, 1 << 60, 1<<64 - 1} {
+			md, _ := metadata.FromOutgoingContext(ctx)
+			md = md.Copy()
+			md.Set("tenure-peer-starts", strconv.FormatUint(starts, 10))
+			_, err := peerv1.NewRelayServiceClient(conn).TimesLeft(metadata.NewOutgoingContext(ctx, md), &peerv1.TimesLeftRequest{
+				SessionIds: [][]byte{nil, {1}, make([]byte, 16), make([]byte, 100_000)},
+				Delays:     []*peerv1.HoldName{{Key: strings.Repeat("k", 100_000)}, nil},
+			})
+			a.answered("times left", err)
+		}
+	})
+}
+
+// startAgain demands that every member can be started again.
+func startAgain(s *scene) {
+	for _, m := range s.cluster.Members {
+		m.Kill()
+		m.Restart(s.t.Context())
+	}
+}
+
 // forgeTerms sends messages of raft of every type, in terms of a far future.
 func forgeTerms(ctx context.Context, a *attacker) error {
 	return a.asEach(ctx, func(ctx context.Context, conn *grpc.ClientConn, target, from uint64) {
@@ -173,17 +196,51 @@ func forgeTerms(ctx context.Context, a *attacker) error {
 				if kind == 7 {
 					continue // A snapshot has a call of its own.
 				}
-				// A raftpb.Message: type, to, from, term.
-				var raw []byte
-				for i, value := range []uint64{kind, target, from, term} {
-					raw = protowire.AppendVarint(protowire.AppendTag(raw, protowire.Number(i+1), protowire.VarintType), value)
-				}
-				request.Messages = append(request.Messages, raw)
+				request.Messages = append(request.Messages, raftMessage(kind, target, from, term, 0))
 			}
 			request.Messages = append(request.Messages, nil, []byte{0xff}, make([]byte, 1_000_000))
 			a.answered("exchange", exchange(ctx, conn, request))
 		}
 	})
+}
+
+// raftMessage returns a raftpb.Message that commits up to an index.
+func raftMessage(kind, to, from, term, commit uint64) []byte {
+	const commitField = 8
+	var raw []byte
+	for i, value := range []uint64{kind, to, from, term} {
+		raw = protowire.AppendVarint(protowire.AppendTag(raw, protowire.Number(i+1), protowire.VarintType), value)
+	}
+	return protowire.AppendVarint(protowire.AppendTag(raw, commitField, protowire.VarintType), commit)
+}
+
+// forgeHeartbeats sends heartbeats of the present term, as every member to every member, that commit what no log holds.
+func forgeHeartbeats(ctx context.Context, a *attacker) error {
+	const heartbeat, heartbeatAnswer = 8, 9
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	for range a.count(3, 100) {
+		now, err := tenurev1.NewClusterServiceClient(conn).GetStatus(ctx, &tenurev1.GetStatusRequest{})
+		if err != nil {
+			return err
+		}
+		term := now.GetHeader().GetTerm()
+		err = a.asEach(ctx, func(ctx context.Context, conn *grpc.ClientConn, target, from uint64) {
+			request := &peerv1.ExchangeRequest{Number: 1}
+			for _, commit := range []uint64{1 << 40, 1 << 62, 1<<64 - 1} {
+				for _, kind := range []uint64{heartbeat, heartbeatAnswer} {
+					request.Messages = append(request.Messages, raftMessage(kind, target, from, term, commit))
+				}
+			}
+			a.answered("exchange", exchange(ctx, conn, request))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exchange sends one request on a stream of its own and waits for what the member says to it.

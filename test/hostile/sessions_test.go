@@ -8,10 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -120,4 +123,65 @@ func renewWithoutSecret(ctx context.Context, a *attacker) error {
 		got, err := sessions.GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: id})
 		return got.GetSession().GetEnd() != nil, err
 	})
+}
+
+// renewUnknown renews sessions that nobody has, as fast as the answers come: as clients do, and as members do for theirs.
+func renewUnknown(ctx context.Context, a *attacker) error {
+	const clients, perMessage = 4, 1024
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	a.inBackground(clients, a.count(2, 1<<30), func(client, _ int) {
+		stream, err := tenurev1.NewSessionServiceClient(conn).KeepAlive(ctx)
+		for n := 0; err == nil && n < a.count(5, 100) && !a.over(); n++ {
+			message := &tenurev1.KeepAliveRequest{}
+			for i := range perMessage {
+				message.Renewals = append(message.Renewals, &tenurev1.SessionRenewal{
+					SessionId: uuid.NewString(), Epoch: 1, Number: uint64(i), Secret: make([]byte, 32*(client%2)),
+				})
+			}
+			if err = stream.Send(message); err != nil {
+				break
+			}
+			for verdicts := 0; verdicts < perMessage && err == nil; {
+				var answer *tenurev1.KeepAliveResponse
+				answer, err = stream.Recv()
+				verdicts += len(answer.GetVerdicts())
+			}
+		}
+		if err == nil {
+			err = stream.CloseSend()
+		}
+		a.answered("renewals", err)
+	})
+	return a.asEach(ctx, func(ctx context.Context, conn *grpc.ClientConn, _, _ uint64) {
+		a.answered("relayed renewals", relayRenewals(ctx, conn, a.count(5, 1000), perMessage))
+	})
+}
+
+// relayRenewals sends messages with renewals of sessions that nobody has, as a member does for its clients.
+func relayRenewals(ctx context.Context, conn *grpc.ClientConn, messages, perMessage int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stream, err := peerv1.NewRelayServiceClient(conn).Renew(ctx)
+	if err != nil {
+		return err
+	}
+	for range messages {
+		message := &peerv1.RenewRequest{}
+		for i := range perMessage {
+			id := uuid.New()
+			message.Renewals = append(message.Renewals, &peerv1.Renewal{SessionId: id[:], Epoch: 1, Number: uint64(i), Proven: true})
+		}
+		if stream.Send(message) != nil {
+			break // How the stream ended is read from it.
+		}
+	}
+	_ = stream.CloseSend() // The same.
+	for {
+		if _, err = stream.Recv(); err != nil {
+			return err
+		}
+	}
 }

@@ -84,39 +84,65 @@ func putMuch(s *scene) {
 	}
 }
 
-// streamUnread begins streams of each kind that reads on the member's side, and reads none of them.
-func streamUnread(ctx context.Context, a *attacker) error {
-	const perWire = 4000
+// streamKind is a call that the member answers with a stream.
+type streamKind struct {
+	method  string
+	request func(i int) proto.Message
+}
+
+// streamKinds returns one of each kind. The locks and elections that they are about have the given name.
+func (a *attacker) streamKinds(ctx context.Context, name string) ([]streamKind, error) {
 	conn, err := a.dial(a.Members[0].GRPC)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	session, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx, &tenurev1.CreateSessionRequest{})
+	session, err := tenurev1.NewSessionServiceClient(conn).CreateSession(ctx, newSession())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kinds := []struct {
-		method  string
-		request func(i int) proto.Message
-	}{
+	return []streamKind{
 		{tenurev1.WatchService_Watch_FullMethodName, func(int) proto.Message {
 			return &tenurev1.WatchRequest{Prefixes: []string{"much/"}, Initial: true}
 		}},
 		{tenurev1.LockService_AcquireLock_FullMethodName, func(i int) proto.Message {
 			return &tenurev1.AcquireLockRequest{
-				Key: "unread/lock", SessionId: session.GetSessionId(), Wait: durationpb.New(patience),
+				Key: name + "/lock", SessionId: session.GetSessionId(), Wait: durationpb.New(patience),
 				Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
 			}
 		}},
 		{tenurev1.ElectionService_Campaign_FullMethodName, func(i int) proto.Message {
 			return &tenurev1.CampaignRequest{
-				Key: "unread/election", SessionId: session.GetSessionId(), Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
+				Key: name + "/election", SessionId: session.GetSessionId(), Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
 			}
 		}},
 		{tenurev1.ElectionService_Observe_FullMethodName, func(int) proto.Message {
-			return &tenurev1.ObserveRequest{Key: "unread/election"}
+			return &tenurev1.ObserveRequest{Key: name + "/election"}
 		}},
 		{tenurev1.ClusterService_Backup_FullMethodName, func(int) proto.Message { return &tenurev1.BackupRequest{} }},
+		{tenurev1.SessionService_KeepAlive_FullMethodName, func(i int) proto.Message {
+			return &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: noSession, Number: uint64(i)}}}
+		}},
+	}, nil
+}
+
+// begin begins a call that the member answers with a stream, the i-th of its kind.
+func (w *wire) begin(stream uint32, kind streamKind, i int) error {
+	data, err := proto.Marshal(kind.request(i))
+	if err != nil {
+		return err
+	}
+	if !w.spend(len(data)+5) || w.call(stream, kind.method) != nil || w.WriteData(stream, true, framed(len(data), data)) != nil {
+		return fmt.Errorf("the member hung up at stream %d", i)
+	}
+	return nil
+}
+
+// streamUnread begins streams of each kind that reads on the member's side, and reads none of them.
+func streamUnread(ctx context.Context, a *attacker) error {
+	const perWire = 4000
+	kinds, err := a.streamKinds(ctx, "unread")
+	if err != nil {
+		return err
 	}
 	var w *wire
 	for i := range unreadStreams(a.Long) {
@@ -126,14 +152,8 @@ func streamUnread(ctx context.Context, a *attacker) error {
 			}
 			w.deaf()
 		}
-		kind := kinds[i%len(kinds)]
-		data, err := proto.Marshal(kind.request(i))
-		if err != nil {
+		if err = w.begin(uint32(2*(i%perWire)+1), kinds[i%len(kinds)], i); err != nil {
 			return err
-		}
-		stream := uint32(2*(i%perWire) + 1)
-		if !w.spend(len(data)+5) || w.call(stream, kind.method) != nil || w.WriteData(stream, true, framed(len(data), data)) != nil {
-			return fmt.Errorf("the member hung up at stream %d", i)
 		}
 	}
 	return nil

@@ -24,6 +24,9 @@ func callAttacks() []attack {
 			pins: func(long bool) int { return sessionsMax(long) >> 10 }, // With metadata, for a moment.
 		},
 		{entry: "S14", name: "renewals without the secret", attack: renewWithoutSecret},
+		{entry: "renewals", name: "renewals of sessions that nobody has", three: true, attack: renewUnknown, pins: func(bool) int {
+			return 8 // Two streams for each of four clients.
+		}},
 		{entry: "S8", name: "transactions that list everything", attack: listOften, prepare: putMany},
 		{entry: "S10", name: "sessions with large values queued", attack: queueValues, pins: func(bool) int {
 			return 64 // Pages of the largest answers, and the log's cache.
