@@ -38,6 +38,7 @@ func overBudget(t *testing.T, r *storev1.Result, name string, limit uint64) {
 
 // TestACommandBeyondItsBudgetIsRefusedWhole makes every command dear that anybody can make as dear as he likes.
 func TestACommandBeyondItsBudgetIsRefusedWhole(t *testing.T) {
+	needsNoRaceDetector(t)
 	const rows, bytes = "command_rows_max", "command_bytes_max"
 	prefixOp := &storev1.Op{Kind: &storev1.Op_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: "k"}}}
 	putOp := &storev1.Op{Kind: &storev1.Op_Put{Put: &storev1.Put{Key: "other"}}}
@@ -110,6 +111,7 @@ func failingOp() *storev1.Op {
 // TestTenThousandKeysOfAnyKindAreDeletedByPrefix deletes as many keys as one may, each of the kind that takes the most rows:
 // it belongs to a session, and has a lock that is held.
 func TestTenThousandKeysOfAnyKindAreDeletedByPrefix(t *testing.T) {
+	needsNoRaceDetector(t)
 	const keys, sessions = 10_000, 5
 	r := &rig{t: t, store: newStore(t, storage.NewMemFS(), "sm")}
 	r.sessions(0, sessions)
@@ -130,6 +132,7 @@ func TestTenThousandKeysOfAnyKindAreDeletedByPrefix(t *testing.T) {
 // TestTheBudgetIsTheSameHoweverEntriesAreBatched applies commands around their budget one by one, all in one batch, and with the
 // store opened anew between them.
 func TestTheBudgetIsTheSameHoweverEntriesAreBatched(t *testing.T) {
+	needsNoRaceDetector(t)
 	var entries []storage.Entry
 	add := func(commands ...*storev1.Command) {
 		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: commands})

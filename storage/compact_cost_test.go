@@ -45,6 +45,7 @@ func TestCompactionCopiesNoValues(t *testing.T) {
 
 // TestACompactForgetsSoMuch counts the commands that it takes to forget history: by events, and by bytes, from version 2 on.
 func TestACompactForgetsSoMuch(t *testing.T) {
+	needsNoRaceDetector(t)
 	tests := map[string]struct {
 		version            uint32
 		events, valueBytes int

@@ -35,6 +35,7 @@ func TestHotRowsAreWhatTheDiskHolds(t *testing.T) {
 
 // TestHotRowsAreBounded reads and writes more than there is room for, twice.
 func TestHotRowsAreBounded(t *testing.T) {
+	needsNoRaceDetector(t)
 	store := newStore(t, vfs.NewMem(), "sm")
 	const keys, valueBytes = 4096, 12 << 10
 	largest := 0

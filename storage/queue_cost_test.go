@@ -86,6 +86,7 @@ func (q *costQueue) grow(n int) {
 // TestAChangeInAQueueCostsTheSameInALongOne counts the bytes that one waiter writes who joins, leaves, is granted or loses
 // its place, in a queue of ten and in one of ten thousand.
 func TestAChangeInAQueueCostsTheSameInALongOne(t *testing.T) {
+	needsNoRaceDetector(t)
 	q := newCostQueue(t)
 	leave := func(i int) *storev1.Command {
 		return &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{

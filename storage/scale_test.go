@@ -125,6 +125,7 @@ func (r *rig) checkPositions(key string, stride int) {
 // TestThousandWaitersAreGrantedInOrder hands a lock through 1 000 waiters, every tenth of whose sessions ends while it
 // waits, and crashes half way. Each hand-over is one command.
 func TestThousandWaitersAreGrantedInOrder(t *testing.T) {
+	needsNoRaceDetector(t)
 	const waiters = 1000
 	fs := vfs.NewCrashableMem()
 	r := &rig{t: t, store: newStore(t, fs, "sm")}
