@@ -56,7 +56,8 @@ help: ## list the targets; times are for two cores and filled caches
 
 .PHONY: build
 build: ## build bin/tenure, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(TENURE) ./cmd/tenure
+	@# It takes the place of the old one at once, which may be running, or wanted by another make.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(TENURE).$$$$ ./cmd/tenure && mv $(TENURE).$$$$ $(TENURE)
 
 .PHONY: run
 run: build ## build, then run one member on a temporary store
