@@ -227,7 +227,7 @@ func (t *hintTeller) contend(s *snapshot, key string) error {
 		k := t.hinter.keeperOf(hold.GetSessionId())
 		name := holdName{key: key, lockIndex: hold.GetLockIndex()}
 		last, before := t.told[name]
-		if k == nil || hold.GetDelayed() || before && now.Sub(last) < contendedInterval || len(t.told) >= contendedToldMax {
+		if k == nil || before && now.Sub(last) < contendedInterval || len(t.told) >= contendedToldMax {
 			continue
 		}
 		t.told[name] = now

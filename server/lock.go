@@ -60,26 +60,19 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 
 // addHolds replaces a lock's first holds by as many as an answer may show.
 func (a *api) addHolds(s *snapshot, lock *tenurev1.Lock) error {
-	if int(lock.GetHolders()) <= len(lock.GetHolds()) && int(lock.GetDelayedHolds()) <= len(lock.GetDelayed()) {
-		return nil
-	}
-	lock.Holds, lock.Delayed = nil, nil
-	for after, more := uint64(0), true; more; {
-		page, next, err := s.Holds(lock.GetKey(), after, call.PageItemsMax)
+	if int(lock.GetHolders()) > len(lock.GetHolds()) {
+		holds, _, err := s.Holds(lock.GetKey(), 0, call.LockHoldsShown)
 		if err != nil {
 			return err
 		}
-		for _, h := range page {
-			after = h.GetLockIndex()
-			list := &lock.Holds
-			if h.GetDelayed() {
-				list = &lock.Delayed
-			}
-			if len(*list) < call.LockHoldsShown {
-				*list = append(*list, call.HoldToProto(h, s.at.HistoryID, a.timers))
-			}
+		lock.Holds = call.HoldsToProto(holds, s.at.HistoryID, a.timers)
+	}
+	if int(lock.GetDelayedHolds()) > len(lock.GetDelayed()) {
+		holds, _, err := s.DelayedHolds(lock.GetKey(), 0, call.LockHoldsShown)
+		if err != nil {
+			return err
 		}
-		more = next && (len(lock.GetHolds()) < call.LockHoldsShown || len(lock.GetDelayed()) < call.LockHoldsShown)
+		lock.Delayed = call.HoldsToProto(holds, s.at.HistoryID, a.timers)
 	}
 	return nil
 }
@@ -312,7 +305,7 @@ func (p *lockPage) holdPasses(state *storev1.LockState) (bool, error) {
 		for _, h := range holds {
 			after = h.GetLockIndex()
 			old := p.grantedBeforeMs == 0 || h.GetGrantTimeMs() <= p.grantedBeforeMs
-			if !h.GetDelayed() && old && strings.HasPrefix(h.GetSessionName(), p.request.GetHeldBy()) {
+			if old && strings.HasPrefix(h.GetSessionName(), p.request.GetHeldBy()) {
 				return true, nil
 			}
 		}

@@ -16,16 +16,19 @@ func checkRow(row, value []byte) error {
 	if !rowNamed(row) {
 		return fmt.Errorf("%w: its name", errRow)
 	}
-	if r := recordOf(row[0]); r != nil {
-		if err := decode(value, r); err != nil {
+	r, record := recordOf(row[0]), value
+	if row[0] == rowDelay && len(value) > delayHeadBytes {
+		r, record = &storev1.HoldRecord{}, value[delayHeadBytes:]
+	}
+	switch {
+	case r != nil:
+		if err := decode(record, r); err != nil {
 			return err
 		}
 		if !recordNamed(r) {
 			return fmt.Errorf("%w: the session it names", errRow)
 		}
-		return nil
-	}
-	if !valueSized(row, value) {
+	case !valueSized(row, value):
 		return fmt.Errorf("%w: its %d bytes", errRow, len(value))
 	}
 	return nil
@@ -91,7 +94,9 @@ func valueSized(row, value []byte) bool {
 		return size == len(value) && size > 0
 	case rowEndedIndex:
 		return len(value) == 8
-	case rowDelay, rowQueuePart:
+	case rowDelay:
+		return len(value) == delayHeadBytes
+	case rowQueuePart:
 		return len(value) == 16
 	case rowWait:
 		return len(value) == len(SessionID{})+8

@@ -97,6 +97,14 @@ func readLock(r *storage.Reader) error {
 	return err
 }
 
+// noDelays reads the lock, and fails if a delay of any lock has not ended.
+func noDelays(r *storage.Reader) error {
+	if delays, err := r.Delays(); err != nil || len(delays) > 0 {
+		return fmt.Errorf("got %d delays, %w, want all ended", len(delays), err)
+	}
+	return readLock(r)
+}
+
 // roundsMax is after how many rounds the cost is looked at for the last time.
 func roundsMax() int {
 	if os.Getenv("TENURE_SOAK") == "1" {
@@ -186,9 +194,29 @@ func turns() map[string]turn {
 				}}}
 				return []*storev1.Command{create(i), acquire, destroy(i), try, end}
 			},
+			read: noDelays,
+		},
+		"the older of two holds is delayed": {
+			before: []*storev1.Command{create(0), acquireCommand("k", 10, "", shared)},
+			round: func(i int) []*storev1.Command {
+				token := uint64(4 + 4*i)
+				if i == 0 {
+					token = 6
+				}
+				end := &storev1.Command{Kind: &storev1.Command_EndDelays{EndDelays: &storev1.EndDelays{
+					Term: 1, Delays: []*storev1.DelayRef{{Key: "k", LockIndex: uint64(i + 1), FencingToken: token}},
+				}}}
+				return []*storev1.Command{create(i + 1), acquireCommand("k", uint64(i+11), "", shared), destroy(i), try, end}
+			},
+			read: noDelays,
+		},
+		"a lock whose key goes with its holder": {
+			round: func(i int) []*storev1.Command {
+				return []*storev1.Command{join(i, exclusive), try, release(i)}
+			},
 			read: func(r *storage.Reader) error {
-				if delays, err := r.Delays(); err != nil || len(delays) > 0 {
-					return fmt.Errorf("got %d delays, %w, want all ended", len(delays), err)
+				if _, _, err := r.List(storage.ListQuery{Limit: 1}); err != nil {
+					return err
 				}
 				return readLock(r)
 			},

@@ -53,11 +53,31 @@ func dumpRow(row, value []byte) (string, error) {
 	case rowObjects:
 		n, _ := binary.Uvarint(value)
 		return dumpName(row) + " " + strconv.FormatUint(n, 10), nil
-	case rowBlocked, rowSweep, rowQueuePart, rowDelay, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
+	case rowDelay:
+		text, err := dumpDelayed(value)
+		return dumpName(row) + " " + text, err
+	case rowBlocked, rowSweep, rowQueuePart, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
 		return fmt.Sprintf("%s %x", dumpName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
 	}
+}
+
+// dumpDelayed returns the value of a delayed hold's row as text.
+func dumpDelayed(value []byte) (string, error) {
+	d, err := cutDelayedRow(value)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%x", value[:delayHeadBytes])
+	if len(d.record) == 0 {
+		return text, nil
+	}
+	h := &storev1.HoldRecord{}
+	if err = decode(d.record, h); err != nil {
+		return "", err
+	}
+	return text + " " + formatMessage(h), nil
 }
 
 // recordOf returns an empty record of the kind that a row holds; nil for rows that hold something simpler.

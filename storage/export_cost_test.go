@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -45,4 +46,16 @@ func (s *Store) checkVoid(in *void) error {
 		err = fmt.Errorf("row %x lives in the void from %x to %x", it.Key(), in.from, in.to)
 	}
 	return errors.Join(err, it.Close())
+}
+
+// RowsSeen returns how many rows the commands of a batch of entries would read and write, with their bytes. It applies nothing.
+func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
+	w := newWork(s.db, s.Applied())
+	w.rows.meter = &meter{rowsMax: math.MaxUint64, bytesMax: math.MaxUint64}
+	for _, e := range entries {
+		if _, err = w.entry(e); err != nil {
+			return 0, 0, err
+		}
+	}
+	return w.rows.meter.rows, w.rows.meter.bytes, nil
 }

@@ -92,14 +92,43 @@ func verifyLock(rows rowReader, n name) error {
 }
 
 // verifyHolds counts the holds of a lock, valid and delayed.
-func verifyHolds(rows rowReader, n name, head *storev1.LockHead) (err error) {
-	var holders, delayed, permits, permitsDelayed, exclusive uint32
-	var last, token uint64
+func verifyHolds(rows rowReader, n name, head *storev1.LockHead) error {
+	holders, permits, err := verifyValid(rows, n, head)
+	if err != nil {
+		return err
+	}
+	delayed, permitsDelayed, err := verifyDelayed(rows, n, head)
+	if err != nil {
+		return err
+	}
+	invariants.That(holders == head.GetHolders() && delayed == head.GetDelayed(),
+		"%q has %d holds and %d delayed ones, its head counts %d and %d", n.key, holders, delayed, head.GetHolders(), head.GetDelayed())
+	invariants.That(permits == head.GetPermitsHeld() && permitsDelayed == head.GetPermitsDelayed(),
+		"%q has %d permits held and %d delayed, its head counts %d and %d",
+		n.key, permits, permitsDelayed, head.GetPermitsHeld(), head.GetPermitsDelayed())
+	return nil
+}
+
+// holdOrder checks that the holds of a lock come by lock_index, and that their tokens grow.
+type holdOrder struct {
+	name         name
+	head         *storev1.LockHead
+	index, token uint64
+}
+
+func (o *holdOrder) next(h *storev1.HoldRecord) {
+	invariants.That(h.GetLockIndex() > o.index && h.GetLockIndex() <= o.head.GetLockIndex(),
+		"hold %d of %q follows %d, the newest is %d", h.GetLockIndex(), o.name.key, o.index, o.head.GetLockIndex())
+	invariants.That(h.GetFencingToken() >= o.token, "fencing token %d of %q follows %d", h.GetFencingToken(), o.name.key, o.token)
+	o.index, o.token = h.GetLockIndex(), h.GetFencingToken()
+}
+
+// verifyValid counts the valid holds of a lock. What else stands among them is delayed, and its own row says so.
+func verifyValid(rows rowReader, n name, head *storev1.LockHead) (holders, permits uint32, err error) {
+	exclusive := uint32(0)
+	order := holdOrder{name: n, head: head}
 	scanErr := scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
-		invariants.That(h.GetLockIndex() > last && h.GetLockIndex() <= head.GetLockIndex(),
-			"hold %d of %q follows %d, the newest is %d", h.GetLockIndex(), n.key, last, head.GetLockIndex())
-		invariants.That(h.GetFencingToken() >= token, "fencing token %d of %q follows %d", h.GetFencingToken(), n.key, token)
-		last, token = h.GetLockIndex(), h.GetFencingToken()
+		order.next(h)
 		_, hasDelay, getErr := rows.get(numberedRow(rowDelay, n, h.GetLockIndex()))
 		owner, owned, ownerErr := rows.get(ownerRow(SessionID(h.GetSessionId()), objectHold, n, h.GetOwner()))
 		_, lives, sessionErr := rows.get(sessionRow(rowSession, SessionID(h.GetSessionId())))
@@ -112,8 +141,6 @@ func verifyHolds(rows rowReader, n name, head *storev1.LockHead) (err error) {
 		invariants.That(hasDelay == h.GetDelayed(), "hold %d of %q is delayed %v, its delay is there %v",
 			h.GetLockIndex(), n.key, h.GetDelayed(), hasDelay)
 		if h.GetDelayed() {
-			delayed++
-			permitsDelayed += h.GetPermits()
 			return true
 		}
 		holders++
@@ -128,19 +155,45 @@ func verifyHolds(rows rowReader, n name, head *storev1.LockHead) (err error) {
 		}
 		return true
 	})
+	invariants.That(exclusive == 0 || holders == 1, "%q has %d holders, one of them EXCLUSIVE", n.key, holders)
 	if err == nil {
 		err = scanErr
 	}
-	if err != nil {
-		return err
-	}
-	invariants.That(holders == head.GetHolders() && delayed == head.GetDelayed(),
-		"%q has %d holds and %d delayed ones, its head counts %d and %d", n.key, holders, delayed, head.GetHolders(), head.GetDelayed())
-	invariants.That(permits == head.GetPermitsHeld() && permitsDelayed == head.GetPermitsDelayed(),
-		"%q has %d permits held and %d delayed, its head counts %d and %d",
-		n.key, permits, permitsDelayed, head.GetPermitsHeld(), head.GetPermitsDelayed())
-	invariants.That(exclusive == 0 || holders == 1, "%q has %d holders, one of them EXCLUSIVE", n.key, holders)
-	return nil
+	return holders, permits, err
+}
+
+// verifyDelayed counts the delayed holds of a lock. The record of each is in its own row, or among the valid holds, and not in
+// both; it says what the row begins with.
+func verifyDelayed(rows rowReader, n name, head *storev1.LockHead) (delayed, permits uint32, scanErr error) {
+	order := holdOrder{name: n, head: head}
+	from := nameRows(rowDelay, n)
+	scanErr = rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
+		_, number, ok := cutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: delay row of %q", ErrCorrupt, n.key)
+		}
+		d, err := cutDelayedRow(value)
+		if err != nil {
+			return false, err
+		}
+		h, err := delayedHold(rows, n, number, value)
+		if err != nil {
+			return false, err
+		}
+		_, among, err := rows.get(numberedRow(rowHold, n, number))
+		if err != nil {
+			return false, err
+		}
+		order.next(h)
+		invariants.That(among == (len(d.record) == 0), "delayed hold %d of %q is among the valid ones %v, its row has a record of %d bytes",
+			number, n.key, among, len(d.record))
+		invariants.That(h.GetDelayed() && h.GetLockIndex() == number && h.GetFencingToken() == d.token && h.GetDelayMs() == d.delayMs,
+			"delayed hold %d of %q with token %d and delay %d has the record %v", number, n.key, d.token, d.delayMs, h)
+		delayed++
+		permits += h.GetPermits()
+		return true, nil
+	})
+	return delayed, permits, scanErr
 }
 
 // verifyPlaces counts the waiters of a lock.

@@ -11,12 +11,12 @@ const (
 	rowApplied     byte = 'a' // applied record
 	rowBlocked     byte = 'b' // namespace, key; locks whose first waiter waits only for a higher limit of holders
 	rowObjects     byte = 'c' // session → number of its objects
-	rowDelay       byte = 'd' // namespace, key, lock_index → lock-delay in milliseconds; every delayed hold
+	rowDelay       byte = 'd' // namespace, key, lock_index → token, lock-delay in milliseconds, from version 2 on record; delayed holds
 	rowEnded       byte = 'e' // number → ended session
 	rowEndedIndex  byte = 'x' // session → number of its ended record
 	rowFreeze      byte = 'f' // freeze of grants after a restore
 	rowUngranted   byte = 'g' // namespace, key; locks left for GrantWaiters
-	rowHold        byte = 'h' // namespace, key, lock_index → hold, valid or delayed
+	rowHold        byte = 'h' // namespace, key, lock_index → record of a valid hold, or of one that was delayed under version 1
 	rowIdempotency byte = 'i' // idempotency key → number and remembered request
 	rowKeyed       byte = 'j' // number → idempotency key, oldest first
 	rowKey         byte = 'k' // namespace, key → value

@@ -167,9 +167,21 @@ func (w *work) hold(n name, lockIndex uint64) (*storev1.HoldRecord, error) {
 
 func readHold(rows rowReader, n name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	value, ok, err := rows.get(numberedRow(rowHold, n, lockIndex))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return decodeHold(n, lockIndex, value)
+	}
+	value, ok, err = rows.get(numberedRow(rowDelay, n, lockIndex))
 	if err != nil || !ok {
 		return nil, err
 	}
+	return delayedHold(rows, n, lockIndex, value)
+}
+
+// decodeHold reads the record of a hold.
+func decodeHold(n name, lockIndex uint64, value []byte) (*storev1.HoldRecord, error) {
 	h := &storev1.HoldRecord{}
 	if err := decode(value, h); err != nil {
 		return nil, fmt.Errorf("hold %d of %q: %w", lockIndex, n.key, err)
@@ -322,70 +334,4 @@ func (c *command) remember(l *lock, h *storev1.HoldRecord, how ending) {
 		GrantTimeMs:  h.GetGrantTimeMs(),
 	})
 	l.head.Past = past[max(0, len(past)-pastHoldsMax):]
-}
-
-// beginDelay keeps a lost hold as a delayed one.
-func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
-	h.Delayed = true
-	h.DelayMs = how.delayMs
-	h.Cause = how.cause
-	h.LostTimeMs = c.wallMs
-	l.head.Delayed++
-	l.head.PermitsDelayed += h.GetPermits()
-	if err := c.saveHold(l.name, h); err != nil {
-		return err
-	}
-	c.rows.set(numberedRow(rowDelay, l.name, h.GetLockIndex()), appendUint64s(nil, h.GetFencingToken(), uint64(how.delayMs)))
-	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
-		Key:          l.name.key,
-		LockIndex:    h.GetLockIndex(),
-		FencingToken: h.GetFencingToken(),
-		DelayMs:      how.delayMs,
-		SessionId:    h.GetSessionId(),
-		SessionName:  h.GetSessionName(),
-		Owner:        h.GetOwner(),
-	}}})
-	return nil
-}
-
-// endDelays ends lock-delays that have run, and grants what they stood against.
-func (c *command) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
-	if err := c.checkTerm(e.GetTerm()); err != nil {
-		return nil, err
-	}
-	for _, ref := range e.GetDelays() {
-		n, err := c.name(ref.GetKey())
-		if err != nil {
-			return nil, err
-		}
-		h, err := c.hold(n, ref.GetLockIndex())
-		if err != nil {
-			return nil, err
-		}
-		if !h.GetDelayed() || h.GetFencingToken() != ref.GetFencingToken() {
-			continue
-		}
-		if err := c.endDelay(n, h); err != nil {
-			return nil, err
-		}
-	}
-	return &storev1.Result{}, c.grantTouched()
-}
-
-func (c *command) endDelay(n name, h *storev1.HoldRecord) error {
-	l, err := c.lock(n)
-	if err != nil {
-		return err
-	}
-	c.rows.remove(numberedRow(rowHold, n, h.GetLockIndex()))
-	c.rows.remove(numberedRow(rowDelay, n, h.GetLockIndex()))
-	l.head.Delayed--
-	l.head.PermitsDelayed -= h.GetPermits()
-	c.emitLock(n, &storev1.Event{Kind: &storev1.Event_LockDelayEnded{LockDelayEnded: &storev1.LockDelayEnded{
-		Key:          n.key,
-		LockIndex:    h.GetLockIndex(),
-		FencingToken: h.GetFencingToken(),
-	}}})
-	c.touch(n)
-	return c.saveLock(l)
 }

@@ -9,7 +9,7 @@ const (
 	breakMax = 1024
 	// breakBytesMax is how many bytes of rows it writes before it leaves the rest.
 	breakBytesMax = 4 << 20
-	// breakReadMax is how many holds it looks at: most may be delayed ones, which are broken already.
+	// breakReadMax is how many holds it looks at: most may be delayed ones that were lost under version 1.
 	breakReadMax = 4096
 )
 

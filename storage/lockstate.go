@@ -68,41 +68,21 @@ func firstHolds(rows rowReader, n name, head *storev1.LockHead) (holds []*storev
 	return holds, err
 }
 
-// firstDelayed returns the delayed holds that a LockState names. Rows of their own lead to them, wherever they stand among
-// the others.
-func firstDelayed(rows rowReader, n name, head *storev1.LockHead) ([]*storev1.HoldState, error) {
+// firstDelayed returns the delayed holds that a LockState names.
+func firstDelayed(rows rowReader, n name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
 	shown := min(holdsShown, int(head.GetDelayed()))
 	if shown == 0 {
 		return nil, nil
 	}
-	var numbers []uint64
-	from := nameRows(rowDelay, n)
-	err := rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
-		_, number, ok := cutNumberedRow(row)
-		if !ok {
-			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
-		}
-		numbers = append(numbers, number)
-		return len(numbers) < shown, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	holds := make([]*storev1.HoldState, 0, len(numbers))
-	for _, number := range numbers {
-		h, err := readHold(rows, n, number)
-		if err != nil {
-			return nil, err
-		}
-		if h == nil {
-			return nil, fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.key)
-		}
+	err = scanDelayed(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		holds = append(holds, holdState(n.key, h))
-	}
-	return holds, nil
+		return len(holds) < shown
+	})
+	return holds, err
 }
 
-// scanHolds visits the holds of a lock, valid and delayed, with a higher lock_index than after.
+// scanHolds visits the valid holds of a lock with a higher lock_index than after, and those delayed ones that were lost under
+// version 1.
 func scanHolds(rows rowReader, n name, after uint64, visit func(*storev1.HoldRecord) bool) error {
 	return rows.scan(numberedRow(rowHold, n, after+1), rowsEnd(nameRows(rowHold, n)), func(_, value []byte) (bool, error) {
 		h := &storev1.HoldRecord{}

@@ -1,6 +1,8 @@
 package storage_test
 
 import (
+	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -202,7 +204,7 @@ func stateOf(t *testing.T, s *storage.Store) string {
 	must(err)
 	for _, l := range locks {
 		fmt.Fprintf(&b, "lock %q %d\n", l.State.GetKey(), l.State.GetLockIndex())
-		holds, _, holdsErr := r.Holds(l.State.GetKey(), 0, 0)
+		holds, holdsErr := allHolds(r, l.State.GetKey())
 		must(holdsErr)
 		for _, h := range holds {
 			fmt.Fprintf(&b, "  hold %x %q %s %d %d %d %t\n", h.GetSessionId(), h.GetOwner(), h.GetMode(), h.GetPermits(), h.GetLockIndex(),
@@ -227,6 +229,15 @@ func stateOf(t *testing.T, s *storage.Store) string {
 		fmt.Fprintf(&b, "session %x %d %d\n", e.ID[:], s.GetEpoch(), s.GetObjects())
 	}
 	return b.String()
+}
+
+// allHolds returns the holds of a lock, valid and delayed, by lock_index.
+func allHolds(r *storage.Reader, key string) ([]*storev1.HoldState, error) {
+	valid, _, err := r.Holds(key, 0, 0)
+	delayed, _, delayedErr := r.DelayedHolds(key, 0, 0)
+	holds := slices.Concat(valid, delayed)
+	slices.SortFunc(holds, func(a, b *storev1.HoldState) int { return cmp.Compare(a.GetLockIndex(), b.GetLockIndex()) })
+	return holds, errors.Join(err, delayedErr)
 }
 
 // checkBytes demands that the bytes of all rows are as many as the store says.

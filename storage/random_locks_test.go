@@ -74,7 +74,7 @@ func (g *generator) holder() *storev1.HoldState {
 	r := g.store.NewReader()
 	defer g.close(r)
 	key := g.key()
-	holds, _, err := r.Holds(key, 0, 0)
+	holds, err := allHolds(r, key)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -30,31 +30,46 @@ func (r *Reader) Lock(key string) (LockInfo, bool, error) {
 
 // Hold returns the hold of a key and lock_index, valid or delayed, or false.
 func (r *Reader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, error) {
-	value, ok, err := r.rows.get(numberedRow(rowHold, name{key: key}, lockIndex))
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	h := &storev1.HoldRecord{}
-	if err := decode(value, h); err != nil {
+	h, err := readHold(r.rows, name{key: key}, lockIndex)
+	if err != nil || h == nil {
 		return nil, false, err
 	}
 	return holdState(key, h), true, nil
 }
 
-// Holds returns holds of a lock with a higher lock_index than after, valid and delayed, at most limit, and whether
-// there are more; zero or less is no limit.
+// Holds returns valid holds of a lock with a higher lock_index than after, at most limit, and whether there are more; zero or
+// less is no limit.
 func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
-	var page []*storev1.HoldState
-	more := false
+	page := holdPage{key: key, limit: limit}
 	err := scanHolds(r.rows, name{key: key}, after, func(h *storev1.HoldRecord) bool {
-		if limit > 0 && len(page) >= limit {
-			more = true
-			return false
-		}
-		page = append(page, holdState(key, h))
-		return true
+		return h.GetDelayed() || page.add(h)
 	})
-	return page, more, err
+	return page.holds, page.more, err
+}
+
+// DelayedHolds is Holds of the delayed ones.
+func (r *Reader) DelayedHolds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
+	page := holdPage{key: key, limit: limit}
+	err := scanDelayed(r.rows, name{key: key}, after, page.add)
+	return page.holds, page.more, err
+}
+
+// holdPage collects holds of a lock.
+type holdPage struct {
+	key   string
+	limit int
+	holds []*storev1.HoldState
+	more  bool
+}
+
+// add adds a hold. It returns false once the page is full.
+func (p *holdPage) add(h *storev1.HoldRecord) bool {
+	if p.limit > 0 && len(p.holds) >= p.limit {
+		p.more = true
+		return false
+	}
+	p.holds = append(p.holds, holdState(p.key, h))
+	return true
 }
 
 // waiterValueField is the number of the field that holds what a waiter's grant writes.
@@ -163,11 +178,11 @@ func (r *Reader) Delays() ([]Delay, error) {
 		if !ok {
 			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
 		}
-		v, err := cutUint64s(value, 2)
+		d, err := cutDelayedRow(value)
 		if err != nil {
 			return false, err
 		}
-		delays = append(delays, Delay{Key: n.key, LockIndex: lockIndex, FencingToken: v[0], DelayMs: int64(v[1])})
+		delays = append(delays, Delay{Key: n.key, LockIndex: lockIndex, FencingToken: d.token, DelayMs: d.delayMs})
 		return true, nil
 	})
 	return delays, err

@@ -102,10 +102,10 @@ func HoldToProto(h *storev1.HoldState, history [16]byte, delays delayClock) *ten
 	return hold
 }
 
-// holdsToProto returns at most limit holds.
-func holdsToProto(holds []*storev1.HoldState, history [16]byte, delays delayClock, limit int) []*tenurev1.Hold {
-	shown := make([]*tenurev1.Hold, 0, min(len(holds), limit))
-	for _, h := range holds[:min(len(holds), limit)] {
+// HoldsToProto returns as many holds as an answer may show.
+func HoldsToProto(holds []*storev1.HoldState, history [16]byte, delays delayClock) []*tenurev1.Hold {
+	shown := make([]*tenurev1.Hold, 0, min(len(holds), LockHoldsShown))
+	for _, h := range holds[:min(len(holds), LockHoldsShown)] {
 		shown = append(shown, HoldToProto(h, history, delays))
 	}
 	return shown
@@ -121,8 +121,8 @@ func LockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *ten
 		Mode:         ModeToProto(l.GetMode()),
 		Limit:        l.GetLimit(),
 		LockIndex:    l.GetLockIndex(),
-		Holds:        holdsToProto(l.GetHolds(), history, delays, LockHoldsShown),
-		Delayed:      holdsToProto(l.GetDelayed(), history, delays, LockHoldsShown),
+		Holds:        HoldsToProto(l.GetHolds(), history, delays),
+		Delayed:      HoldsToProto(l.GetDelayed(), history, delays),
 		Holders:      l.GetHolders(),
 		Waiters:      l.GetWaiters(),
 		DelayedHolds: l.GetDelayedHolds(),

@@ -1,0 +1,157 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// delayHeadBytes is the length of what each row of a delayed hold begins with: its fencing token, and the milliseconds of its
+// lock-delay. From version 2 on its record follows, so that delayed holds do not stand among the valid ones, nor those among
+// them. A hold that was lost before the raise keeps its record among the valid holds until its delay ends.
+const delayHeadBytes = 16
+
+// delayedRow is the value of a delayed hold's row.
+type delayedRow struct {
+	token   uint64
+	delayMs int64
+	record  []byte // part of the value; empty where the record stands among the valid holds
+}
+
+// cutDelayedRow reads the value of a delayed hold's row.
+func cutDelayedRow(value []byte) (delayedRow, error) {
+	if len(value) < delayHeadBytes {
+		return delayedRow{}, fmt.Errorf("%w: %d bytes of a delayed hold", ErrCorrupt, len(value))
+	}
+	return delayedRow{
+		token:   binary.BigEndian.Uint64(value),
+		delayMs: int64(binary.BigEndian.Uint64(value[8:])),
+		record:  value[delayHeadBytes:],
+	}, nil
+}
+
+// delayedHold returns the delayed hold of a number whose row has the given value.
+func delayedHold(rows rowReader, n name, number uint64, value []byte) (*storev1.HoldRecord, error) {
+	d, err := cutDelayedRow(value)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.record) > 0 {
+		return decodeHold(n, number, d.record)
+	}
+	among, ok, err := rows.get(numberedRow(rowHold, n, number))
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeHold(n, number, among)
+}
+
+// scanDelayed visits the delayed holds of a lock with a higher lock_index than after, by lock_index.
+func scanDelayed(rows rowReader, n name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+	return rows.scan(numberedRow(rowDelay, n, after+1), rowsEnd(nameRows(rowDelay, n)), func(row, value []byte) (bool, error) {
+		_, number, ok := cutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
+		}
+		h, err := delayedHold(rows, n, number, value)
+		if err != nil {
+			return false, err
+		}
+		return visit(h), nil
+	})
+}
+
+// beginDelay keeps a lost hold as a delayed one.
+func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
+	h.Delayed = true
+	h.DelayMs = how.delayMs
+	h.Cause = how.cause
+	h.LostTimeMs = c.wallMs
+	l.head.Delayed++
+	l.head.PermitsDelayed += h.GetPermits()
+	if err := c.saveDelayed(l.name, h); err != nil {
+		return err
+	}
+	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
+		Key:          l.name.key,
+		LockIndex:    h.GetLockIndex(),
+		FencingToken: h.GetFencingToken(),
+		DelayMs:      how.delayMs,
+		SessionId:    h.GetSessionId(),
+		SessionName:  h.GetSessionName(),
+		Owner:        h.GetOwner(),
+	}}})
+	return nil
+}
+
+// saveDelayed moves a hold from the valid ones to the delayed ones. Under version 1 its record stayed where it was.
+func (c *command) saveDelayed(n name, h *storev1.HoldRecord) error {
+	value := appendUint64s(nil, h.GetFencingToken(), uint64(h.GetDelayMs()))
+	if c.state.ClusterVersion < version2 {
+		if err := c.saveHold(n, h); err != nil {
+			return err
+		}
+	} else {
+		record, err := encode(h)
+		if err != nil {
+			return err
+		}
+		value = append(value, record...)
+		c.rows.remove(numberedRow(rowHold, n, h.GetLockIndex()))
+	}
+	c.rows.set(numberedRow(rowDelay, n, h.GetLockIndex()), value)
+	return nil
+}
+
+// endDelays ends lock-delays that have run, and grants what they stood against.
+func (c *command) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
+	if err := c.checkTerm(e.GetTerm()); err != nil {
+		return nil, err
+	}
+	for _, ref := range e.GetDelays() {
+		n, err := c.name(ref.GetKey())
+		if err != nil {
+			return nil, err
+		}
+		h, err := c.hold(n, ref.GetLockIndex())
+		if err != nil {
+			return nil, err
+		}
+		if !h.GetDelayed() || h.GetFencingToken() != ref.GetFencingToken() {
+			continue
+		}
+		if err := c.endDelay(n, h); err != nil {
+			return nil, err
+		}
+	}
+	return &storev1.Result{}, c.grantTouched()
+}
+
+func (c *command) endDelay(n name, h *storev1.HoldRecord) error {
+	l, err := c.lock(n)
+	if err != nil {
+		return err
+	}
+	record := numberedRow(rowHold, n, h.GetLockIndex())
+	_, among, err := c.rows.get(record)
+	if err != nil {
+		return err
+	}
+	if among {
+		c.rows.remove(record)
+	}
+	c.rows.remove(numberedRow(rowDelay, n, h.GetLockIndex()))
+	l.head.Delayed--
+	l.head.PermitsDelayed -= h.GetPermits()
+	c.emitLock(n, &storev1.Event{Kind: &storev1.Event_LockDelayEnded{LockDelayEnded: &storev1.LockDelayEnded{
+		Key:          n.key,
+		LockIndex:    h.GetLockIndex(),
+		FencingToken: h.GetFencingToken(),
+	}}})
+	c.touch(n)
+	return c.saveLock(l)
+}
