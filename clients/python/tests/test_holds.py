@@ -9,7 +9,7 @@ import pytest
 from fake import FakeMember, at_once, lost, refuse, run
 
 from tenure import EndCause, _rpc, errors
-from tenure.v1 import election_pb2, session_pb2, types_pb2
+from tenure.v1 import election_pb2, lock_pb2, session_pb2, types_pb2
 
 ACQUIRE, RELEASE = _rpc.ACQUIRE_LOCK, _rpc.RELEASE_LOCK
 
@@ -212,5 +212,70 @@ def test_a_refusal_for_want_of_room_says_nothing_of_an_attempt_before(member: Fa
         with pytest.raises(errors.QuotaExceeded) as certain:
             await session.kv.put("k", "1")
         assert (doubted.value.applied, certain.value.applied) == (None, False)
+
+    run(member, work)
+
+
+# Answers that come late.
+
+# How many holds come and go while one answer is on its way.
+MANY = 1500
+
+
+def test_a_loss_that_was_told_before_its_grant_is_known_however_many_are_told_after_it(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        taken = member.hold("k", "o")
+        told = asyncio.Event()
+
+        async def grant_late(request: Any) -> Any:
+            await told.wait()
+            yield lock_pb2.AcquireLockResponse(granted=taken)
+
+        member.streams[ACQUIRE.path] = grant_late
+        waiting = asyncio.ensure_future(session.lock("k", owner="o").acquire())
+        await member.asked_for(ACQUIRE)
+        session._hint(session_pb2.SessionHint(session_id=session.id, lost=taken))
+        for i in range(MANY):
+            session._hint(session_pb2.SessionHint(session_id=session.id, lost=member.hold(f"other-{i}", "o")))
+        told.set()
+        held = await waiting
+        assert held.token == taken.sequencer.fencing_token
+        assert held.cause is EndCause.TAKEN_AWAY
+
+    run(member, work)
+
+
+def test_a_hold_that_was_given_back_is_not_taken_up_again_however_many_are_given_back_after_it(
+    member: FakeMember,
+) -> None:
+    async def work(client: Any, session: Any) -> None:
+        grant = at_once(member)
+        given = asyncio.Event()
+        tokens: list[int] = []
+
+        async def serve(request: Any) -> Any:
+            if request.key == "k":
+                yield member.queued(request)  # Both calls have one place, and both are told what becomes of it.
+            async for answer in grant(request):
+                if request.key == "k":
+                    tokens.append(answer.granted.sequencer.fencing_token)
+                    if len(tokens) == 2:
+                        await given.wait()
+                yield answer
+
+        member.streams[ACQUIRE.path] = serve
+        lock = session.lock("k", owner="o")
+        first = await lock.acquire()
+        waiting = asyncio.ensure_future(lock.acquire())
+        await member.until(lambda: len(tokens) == 2)
+        await first.release()
+        for i in range(MANY):
+            await (await session.lock(f"other-{i}").acquire()).release()
+        given.set()
+        second = await waiting
+        assert tokens[:2] == [first.token, first.token]
+        assert second.token == tokens[2] > first.token
+        assert second.safe
+        assert not session._holdings._late  # Nobody asks any more.
 
     run(member, work)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tenure.aio._lock import Held
     from tenure.aio._session import Session
 
-REMEMBERED_MAX = 1024
 LOOK_SECONDS = 0.25
 
 # A hold: its full key, lock_index and token. A lock_index comes again when a lock was forgotten, a token never.
@@ -43,6 +42,18 @@ class _Orphan:
     not_before: float  # When it may be given back.
 
 
+@dataclass
+class _Late:
+    """Up to which tokens the holds under one name are gone: an answer that names one of them comes too late.
+
+    Under one name the cluster gives a session one thing at most, and each hold there has a larger token than the one
+    before. It is kept while a call is under way that may get such an answer, and no longer.
+    """
+
+    given: int = 0  # Given up here; such a hold is not taken up again.
+    lost: int = 0  # Lost before their grant came; of the last of them the caller is told.
+
+
 class Leaving:
     """A place that is being given up, or the hold that it became."""
 
@@ -59,8 +70,7 @@ class Holdings:
         self._session = session
         self._helds: dict[HoldName, list[Held]] = {}  # Several of one hold share its state.
         self._orphans: dict[HoldName, _Orphan] = {}
-        self._lost: dict[HoldName, None] = {}  # Of which was told before their grant came.
-        self._given: dict[HoldName, None] = {}  # Which were given up; they are not taken up again.
+        self._late: dict[OwnName, _Late] = {}
         self._waits: Counter[OwnName] = Counter()  # Of calls that wait for a lock or try it.
         self._leaving: Counter[OwnName] = Counter()  # Of calls that give something back.
         self._moved = asyncio.Event()  # Set when one of the last three shrinks; the next has another.
@@ -90,7 +100,8 @@ class Holdings:
         state = same[0]._state if same else HoldState(session._client._clock, session._machine.lease, safe_from)
         made = kind(session, session._client._converter.hold(hold), state)
         same.append(made)
-        if self._lost.pop(made._name, False) is None:
+        late = self._late.get((made._name[0], made.owner))
+        if late is not None and made.token == late.lost:
             made._end(EndCause.TAKEN_AWAY)
         elif not session.safe:  # The lease ran out since it was granted, and that may have been told already.
             made._end(EndCause.LEASE_RAN_OUT, give_back=True)
@@ -102,7 +113,7 @@ class Holdings:
         same = self._helds.pop(name, [])
         if held not in same:
             same.append(held)
-        _remember(self._given, name)
+        self._note_given((name[0], held.owner), held.token)
         if give_back:
             self._orphans[name] = _Orphan(held.owner, held.token, held._state.safe_from)
         return same
@@ -114,12 +125,19 @@ class Holdings:
 
     def lost(self, hold: session_pb2.Hold) -> None:
         """Takes a hint that a hold was lost."""
-        name = name_of(hold)
-        if same := self._helds.get(name):
+        own = (hold.sequencer.key, hold.owner)
+        if same := self._helds.get(name_of(hold)):
             same[0]._end(EndCause.TAKEN_AWAY)
             self.settle()
-        else:
-            _remember(self._lost, name)  # Perhaps its grant is still on the way.
+        elif self._waits[own]:  # Perhaps its grant is still on the way.
+            late = self._late.setdefault(own, _Late())
+            late.lost = max(late.lost, hold.sequencer.fencing_token)
+
+    def _note_given(self, own: OwnName, token: int) -> None:
+        """Notes that a hold was given up, if somebody may yet be told of it."""
+        if self._waits[own]:
+            late = self._late.setdefault(own, _Late())
+            late.given = max(late.given, token)
 
     def compare(self, names: set[HoldName], revision: int) -> None:
         """Takes the truth as of a revision: what was granted later may not be in it."""
@@ -133,7 +151,8 @@ class Holdings:
 
     def goes_back(self, hold: session_pb2.Hold) -> bool:
         """Whether a hold was given up here: then it is on its way back, and must be acquired anew."""
-        return name_of(hold) in self._given
+        late = self._late.get((hold.sequencer.key, hold.owner))
+        return late is not None and hold.sequencer.fencing_token <= max(late.given, late.lost - 1)
 
     async def until_believed(self, hold: session_pb2.Hold, limits: Limits | None = None) -> None:
         """Waits until nobody else can believe in a hold, and the session is certainly alive."""
@@ -153,6 +172,8 @@ class Holdings:
             yield
         finally:
             _less(self._waits, own)
+            if not self._waits[own]:
+                self._late.pop(own, None)
             self._move()
 
     def _used(self, own: OwnName, waits: int = 0) -> bool:
@@ -243,7 +264,7 @@ class Holdings:
         answer = await session._change(CANCEL_WAIT, request, owner=own[1])
         if answer.HasField("hold"):
             leaving.granted = True
-            _remember(self._given, name_of(answer.hold))
+            self._note_given(own, answer.hold.sequencer.fencing_token)
             back = lock_pb2.ReleaseLockRequest(
                 key=own[0], session_id=session.id, lock_index=answer.hold.sequencer.lock_index
             )
@@ -296,13 +317,6 @@ class Holdings:
 def name_of(hold: session_pb2.Hold) -> HoldName:
     """Returns the name of a hold."""
     return hold.sequencer.key, hold.sequencer.lock_index, hold.sequencer.fencing_token
-
-
-def _remember(names: dict[HoldName, None], name: HoldName) -> None:
-    """Adds a name, and forgets the oldest when there are too many."""
-    names[name] = None
-    if len(names) > REMEMBERED_MAX:
-        del names[next(iter(names))]
 
 
 def _less(counter: Counter[OwnName], own: OwnName) -> None:

@@ -3,8 +3,6 @@ package io.tenure;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Sequencer;
 import java.util.HashSet;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -18,16 +16,11 @@ import java.util.function.Consumer;
  * cannot believe in it any more, and unless it was lost meanwhile.
  */
 final class Holds {
-  private static final int NAMES_MAX = 4096;
-
   private final SessionCore session;
   private final Set<Held> held = new HashSet<>();
   private final Set<Acquisition> acquisitions = new HashSet<>();
   private final Set<Pending> pending = new HashSet<>();
-  /** Holds whose loss was told before they were known here: the hint came before the grant. */
-  private final Set<String> lostEarly = new LinkedHashSet<>();
-  /** Holds that ended here or are given back: an answer that names one is older than that, and nobody may believe in it. */
-  private final Set<String> ended = new LinkedHashSet<>();
+  final LateAnswers late = new LateAnswers();
 
   Holds(SessionCore session) {
     this.session = session;
@@ -61,8 +54,7 @@ final class Holds {
 
   void remove(Held h) {
     held.remove(h);
-    remember(ended, name(h.sequencer().wire()));
-    session.inheritance.ended(h);
+    end(h.sequencer().wire(), h.owner());
     if (session.returns.isOwed(h.fullKey(), h.owner())) {
       // Whoever ended it gives it back first, if it is to be.
       session.client.loop.execute(() -> session.returns.settle(h.fullKey(), h.owner()));
@@ -71,11 +63,14 @@ final class Holds {
 
   void add(Acquisition a) {
     acquisitions.add(a);
+    late.ask(a.fullKey(), a.owner());
     session.inheritance.takeUp(a.fullKey(), a.owner());
   }
 
   void remove(Acquisition a) {
-    acquisitions.remove(a);
+    if (acquisitions.remove(a)) {
+      late.asked(a.fullKey(), a.owner());
+    }
   }
 
   /** Whether somebody else here has or waits for the lock under this owner. */
@@ -123,34 +118,21 @@ final class Holds {
   }
 
   /** The cluster hints that a hold was lost. */
-  void lost(Sequencer s) {
+  void lost(Hold lost) {
+    Sequencer s = lost.getSequencer();
     for (Held h : List.copyOf(held)) {
       if (isSame(h, s)) {
         h.end(EndCause.TAKEN_AWAY);
       }
     }
-    remember(lostEarly, name(s));
+    late.lost(s, lost.getOwner());
+    session.inheritance.ended(s);
   }
 
-  /** Says that a hold is given back: an answer that names it is believed no more. */
-  void end(Sequencer hold) {
-    remember(ended, name(hold));
-  }
-
-  /** Whether the hold ended here, is on its way back, or was lost as the cluster hints. */
-  boolean isOver(Hold h) {
-    String name = name(h.getSequencer());
-    return ended.contains(name) || lostEarly.contains(name)
-        || session.returns.isLeaving(h.getSequencer().getKey(), h.getOwner());
-  }
-
-  private static void remember(Set<String> names, String name) {
-    names.add(name);
-    if (names.size() > NAMES_MAX) {
-      Iterator<String> oldest = names.iterator();
-      oldest.next();
-      oldest.remove();
-    }
+  /** Says that a hold ended here or is given back: an answer that names it is believed no more. */
+  void end(Sequencer hold, String owner) {
+    late.ended(hold, owner);
+    session.inheritance.ended(hold);
   }
 
   // What is granted.
@@ -170,12 +152,12 @@ final class Holds {
     pending.add(p);
     session.whenSafe(session.inheritance.believedFrom(hold), () -> {
       pending.remove(p);
-      if (p.lost || lostEarly.contains(name(hold.getSequencer()))) {
+      if (p.lost || late.isLost(hold)) {
         fail.accept(TenureException.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
             + session.client.namespace.strip(hold.getSequencer().getKey()) + " was lost while it was acquired"));
       } else if (!wanted.getAsBoolean()) {
         return;
-      } else if (ended.contains(name(hold.getSequencer()))) {
+      } else if (late.isEnded(hold)) {
         anew.run();
       } else {
         take.accept(adopt(hold));

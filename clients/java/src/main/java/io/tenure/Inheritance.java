@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Place;
+import io.tenure.v1.Sequencer;
 import io.tenure.v1.SessionServiceGrpc;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -64,12 +65,18 @@ final class Inheritance {
     places.remove(Holds.place(fullKey, owner));
   }
 
-  /** Says that a hold ended here: who asks again is not told of it. */
-  void ended(Held h) {
-    String name = Holds.name(h.sequencer().wire());
-    if (isInherited(name, h.token())) {
+  /** Says that a hold ended here, is given back or was lost: who asks again is not told of it. */
+  void ended(Sequencer hold) {
+    String name = Holds.name(hold);
+    if (isInherited(name, hold.getFencingToken())) {
       gone.add(name);
     }
+  }
+
+  /** Whether a hold of before has ended here, is on its way back, or was lost as the cluster hints. */
+  private boolean isOver(Hold h) {
+    return gone.contains(Holds.name(h.getSequencer()))
+        || session.returns.isLeaving(h.getSequencer().getKey(), h.getOwner());
   }
 
   private boolean isInherited(String name, long token) {
@@ -177,8 +184,7 @@ final class Inheritance {
       List<Held> all = new ArrayList<>();
       for (Hold h : truth.holds()) {
         String name = Holds.name(h.getSequencer());
-        boolean over = gone.contains(name) || session.holds.isOver(h);
-        if (isInherited(name, h.getSequencer().getFencingToken()) && !over && !isDoubted(h)) {
+        if (isInherited(name, h.getSequencer().getFencingToken()) && !isOver(h) && !isDoubted(h)) {
           all.add(session.holds.adopt(h));
         }
       }
@@ -198,7 +204,7 @@ final class Inheritance {
       giveUp(p);
     }
     for (Hold h : List.copyOf(granted.values())) {
-      if (!isUsed(h.getSequencer().getKey(), h.getOwner()) && !session.holds.isOver(h) && !isDoubted(h)) {
+      if (!isUsed(h.getSequencer().getKey(), h.getOwner()) && !isOver(h) && !isDoubted(h)) {
         session.returns.giveBack(h.getSequencer(), h.getOwner());
       }
     }

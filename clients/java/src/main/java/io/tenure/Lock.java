@@ -186,8 +186,13 @@ public final class Lock {
 
   private CompletableFuture<TryResult> tryInner() {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
-    return session.client.onLoop(
-        result, () -> tryWhenFree(session.client.namespace.key(key), owner(), session.client.clock.nanos(), result));
+    return session.client.onLoop(result, () -> {
+      String fullKey = session.client.namespace.key(key);
+      String owner = owner();
+      session.holds.late.ask(fullKey, owner);
+      result.whenComplete((r, e) -> session.client.loop.run(() -> session.holds.late.asked(fullKey, owner)));
+      tryWhenFree(fullKey, owner, session.client.clock.nanos(), result);
+    });
   }
 
   private void tryWhenFree(String fullKey, String owner, long begun, CompletableFuture<TryResult> result) {

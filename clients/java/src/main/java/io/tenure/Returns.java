@@ -121,7 +121,7 @@ final class Returns {
    * is asked for a little later, tells whether the hold is to be given back still.
    */
   CompletableFuture<Boolean> giveBack(Sequencer hold, String owner) {
-    session.holds.end(hold);
+    session.holds.end(hold, owner);
     CompletableFuture<Boolean> released = new CompletableFuture<>();
     session.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
         .setKey(hold.getKey()).setSessionId(session.id()).setLockIndex(hold.getLockIndex())

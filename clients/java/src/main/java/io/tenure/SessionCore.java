@@ -207,7 +207,7 @@ final class SessionCore {
   void hint(SessionHint hint) {
     if (hint.hasLost()) {
       look(client.clock.nanos());
-      holds.lost(hint.getLost().getSequencer());
+      holds.lost(hint.getLost());
     }
   }
 

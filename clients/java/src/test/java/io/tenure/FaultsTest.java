@@ -265,6 +265,25 @@ final class FaultsTest extends WithFakeMember {
   }
 
   @Test
+  void aLossThatWasToldBeforeItsGrantIsKnownHoweverManyAreToldAfterIt() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    Hold hold = stream.hold(7);
+    member.hint(SessionHint.newBuilder().setSessionId(session.id()).setLost(hold).build());
+    for (int i = 8; i < 6_000; i++) {
+      Hold other = hold.toBuilder().setSequencer(
+          hold.getSequencer().toBuilder().setKey("other").setLockIndex(i).setFencingToken(i)).build();
+      member.hint(SessionHint.newBuilder().setSessionId(session.id()).setLost(other).build());
+    }
+    for (int i = 0; i < 3; i++) {
+      member.next(FakeMember.Renewal.class);
+    }
+    stream.grant(hold);
+    assertEquals(ErrorKind.NOT_HELD, failure(wait).kind());
+  }
+
+  @Test
   void aNewSessionIsRenewedAtOnceSoThatItIsToldWhatHappens() throws Exception {
     member.renewEvery = Duration.ofHours(1);
     for (int i = 0; i < 2; i++) {

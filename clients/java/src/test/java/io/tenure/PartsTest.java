@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tenure.v1.ErrorReason;
+import io.tenure.v1.Hold;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -260,5 +261,35 @@ final class PartsTest {
     gate.check(second);
     assertThrows(TenureException.StaleToken.class, () -> gate.check(first));
     gate.check(new Sequencer("other", 1, "5f0c1d5e-8d7a-4a5b-9a39-0d3a5a3f2b11", 3, ""));
+  }
+
+  private static Hold hold(long token) {
+    return Hold.newBuilder().setOwner("o").setSequencer(
+        io.tenure.v1.Sequencer.newBuilder().setKey("k").setLockIndex(1).setFencingToken(token)).build();
+  }
+
+  @Test
+  void aLateAnswerIsKnownForAsLongAsItMayCome() {
+    LateAnswers late = new LateAnswers();
+    late.lost(hold(7).getSequencer(), "o");
+    late.ended(hold(7).getSequencer(), "o");
+    assertTrue(late.isEmpty()); // Nobody asks.
+    late.ask("k", "o");
+    late.ask("k", "o");
+    late.ended(hold(7).getSequencer(), "o");
+    late.lost(hold(9).getSequencer(), "o");
+    late.lost(hold(8).getSequencer(), "o");
+    late.asked("k", "o");
+    for (long token : new long[] {5, 7, 8}) {
+      assertTrue(late.isEnded(hold(token)));
+      assertFalse(late.isLost(hold(token)));
+    }
+    assertTrue(late.isLost(hold(9)));
+    for (long token : new long[] {10, -1}) {
+      assertFalse(late.isEnded(hold(token)) || late.isLost(hold(token))); // A token has no sign.
+    }
+    late.asked("k", "o");
+    assertTrue(late.isEmpty());
+    assertFalse(late.isEnded(hold(7)));
   }
 }

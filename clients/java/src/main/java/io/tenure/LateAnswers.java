@@ -1,0 +1,71 @@
+package io.tenure;
+
+import io.tenure.v1.Hold;
+import io.tenure.v1.Sequencer;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Which answers come too late to be believed: they name a hold that ended while they were on their way. Under one name, a key and
+ * an owner, the cluster gives a session one thing at most, and each hold there has a larger token than the one before; so for each
+ * name one number says which holds are gone. It is kept while a call is under way that may be told of one, and no longer: a request
+ * that is made later finds what the cluster has then. Only the loop touches it.
+ */
+final class LateAnswers {
+  private final Map<String, Name> names = new HashMap<>();
+
+  /** What is known under one name; tokens up to those numbers are gone. */
+  private static final class Name {
+    int asking;
+    long ended;
+    long lost;
+  }
+
+  /** Says that a call may be told of a hold from now on. */
+  void ask(String fullKey, String owner) {
+    names.computeIfAbsent(Holds.place(fullKey, owner), n -> new Name()).asking++;
+  }
+
+  /** Says that it cannot any more. */
+  void asked(String fullKey, String owner) {
+    names.computeIfPresent(Holds.place(fullKey, owner), (name, n) -> --n.asking == 0 ? null : n);
+  }
+
+  /** Says that a hold ended here or is given back. */
+  void ended(Sequencer hold, String owner) {
+    Name n = names.get(Holds.place(hold.getKey(), owner));
+    if (n != null) {
+      n.ended = later(n.ended, hold.getFencingToken());
+    }
+  }
+
+  /** Says that a hold was lost, perhaps before its grant came. */
+  void lost(Sequencer hold, String owner) {
+    Name n = names.get(Holds.place(hold.getKey(), owner));
+    if (n != null) {
+      n.ended = later(n.ended, hold.getFencingToken() - 1);
+      n.lost = later(n.lost, hold.getFencingToken());
+    }
+  }
+
+  /** Whether a hold, or one that came after it, ended here, is given back, or was lost. */
+  boolean isEnded(Hold hold) {
+    Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
+    return n != null && Long.compareUnsigned(hold.getSequencer().getFencingToken(), n.ended) <= 0;
+  }
+
+  /** Whether a hold is the last one under its name that was lost, as the cluster hints. */
+  boolean isLost(Hold hold) {
+    Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
+    return n != null && n.lost != 0 && hold.getSequencer().getFencingToken() == n.lost;
+  }
+
+  private static long later(long a, long b) {
+    return Long.compareUnsigned(a, b) < 0 ? b : a;
+  }
+
+  /** Whether nothing is known of any name. */
+  boolean isEmpty() {
+    return names.isEmpty();
+  }
+}
