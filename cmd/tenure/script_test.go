@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +44,12 @@ func TestScripts(t *testing.T) {
 			e.Values[backgroundKey{}] = map[string]*background{}
 			e.Setenv("TENURE_TIMEOUT", scriptPatience.String())
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "race" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return raceDetector, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve":  scriptServe,
