@@ -37,7 +37,7 @@ const (
 // backupKinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
 // moment is left out: members, join tokens, events, the applied record and a freeze.
 var backupKinds = [...]byte{
-	rowBlocked, rowObjects, rowDelay, rowEnded, rowUngranted, rowHold, rowIdempotency, rowKeyed, rowKey, rowLock, rowLimits,
+	rowUnmoved, rowBlocked, rowObjects, rowDelay, rowEnded, rowUngranted, rowHold, rowIdempotency, rowKeyed, rowKey, rowLock, rowLimits,
 	rowObject, rowQueuePart, rowPlace, rowRequest, rowSession, rowTombstone, rowWait, rowEndedIndex, rowSweep, rowWindow,
 }
 

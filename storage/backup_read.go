@@ -239,7 +239,7 @@ func (b *backupReader) count(row, value []byte) error {
 			return err
 		}
 		b.info.Keys++
-		b.info.LiveBytes += keySize(n, k)
+		b.info.LiveBytes += uint64(len(n.key) + len(k.GetValue()))
 	case rowSession:
 		s := &storev1.SessionRecord{}
 		if err := decode(value, s); err != nil {

@@ -40,7 +40,7 @@ func rowNamed(row []byte) bool {
 	behind := len(row) - 1
 	ok := false
 	switch row[0] {
-	case rowKey, rowLock, rowUngranted, rowBlocked:
+	case rowKey, rowLock, rowUngranted, rowBlocked, rowUnmoved:
 		var n name
 		n, ok = cutNameRow(row)
 		ok = ok && n.key != ""
@@ -105,6 +105,8 @@ func valueSized(row, value []byte) bool {
 		return o.kind == objectEphemeral && len(value) == 0 || o.kind != objectEphemeral && len(value) == 8
 	case rowUngranted, rowBlocked, rowTombstone:
 		return len(value) == 0
+	case rowUnmoved:
+		return len(value) == 1
 	default:
 		return true
 	}

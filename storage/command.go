@@ -33,6 +33,7 @@ type command struct {
 	isTouched map[name]bool
 	granted   int
 	readBytes uint64 // of waiters to be granted
+	moved     int    // bytes of keys
 	idle      []name // locks that nobody used at some time of the command, in order
 	isIdle    map[name]bool
 	// prefixDeleted is how many keys were deleted by prefix.

@@ -56,7 +56,8 @@ func dumpRow(row, value []byte) (string, error) {
 	case rowDelay:
 		text, err := dumpDelayed(value)
 		return dumpName(row) + " " + text, err
-	case rowBlocked, rowSweep, rowQueuePart, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone:
+	case rowBlocked, rowSweep, rowQueuePart, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone,
+		rowUnmoved:
 		return fmt.Sprintf("%s %x", dumpName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -122,7 +123,7 @@ func recordOf(kind byte) record {
 func dumpName(row []byte) string {
 	kind := string(row[:1])
 	switch row[0] {
-	case rowKey, rowLock, rowUngranted, rowBlocked:
+	case rowKey, rowLock, rowUngranted, rowBlocked, rowUnmoved:
 		if n, ok := cutNameRow(row); ok {
 			return fmt.Sprintf("%s %d %q", kind, n.ns, n.key)
 		}

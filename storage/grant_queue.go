@@ -165,24 +165,32 @@ func (c *command) grantPlace(l *lock, p *place) error {
 // keyGranted does to a key what a grant from AcquireLock does: a missing one is made, a given value is written, and an
 // EXCLUSIVE grant moves an existing one. A key that a lock made stays from the first grant on that wants it to.
 func (c *command) keyGranted(l *lock, mode storev1.LockMode, w write) error {
-	k, err := c.keyRecord(l.name)
+	k, err := c.keyFacts(l.name)
 	if err != nil {
 		return err
 	}
-	if k.GetMadeByLock() && !w.byLock {
-		k.MadeByLock = false
-		if err = c.saveKey(l.name, k, k); err != nil {
+	if k.record.GetMadeByLock() && !w.byLock {
+		if k, err = c.keepKey(l.name, k); err != nil {
 			return err
 		}
 	}
 	switch {
-	case w.value != nil || k == nil:
+	case w.value != nil || k.record == nil:
 		w.byLock = w.byLock && w.value == nil
 		_, err = c.writeKey(l.name, l.head, k, w)
 	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
 		err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 	}
 	return err
+}
+
+// keepKey has a key stay that a lock made. Such a key has no value.
+func (c *command) keepKey(n name, k keyFacts) (keyFacts, error) {
+	k.record.MadeByLock = false
+	if err := c.saveKey(n, k, k.record); err != nil {
+		return k, err
+	}
+	return c.keyFacts(n)
 }
 
 // markUngranted notes whether a lock's waiters are left to GrantWaiters.
@@ -217,8 +225,11 @@ func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error)
 	return &storev1.Result{}, c.grantLeft()
 }
 
-// grantLeft grants to the waiters of locks that were left ungranted, by key, as many as one command may.
+// grantLeft moves keys, and grants to the waiters of locks, that were left, by key, as many as one command may.
 func (c *command) grantLeft() error {
+	if err := c.moveLeft(); err != nil {
+		return err
+	}
 	if err := c.sweepBlocked(); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ const (
 	rowSweep       byte = 'y' // last blocked lock that was looked at since the limit of holders was raised
 	rowWindow      byte = 'z' // session, epoch → head of a request window
 	rowJoinToken   byte = 'W' // name of a member → join token
+	rowUnmoved     byte = 'X' // namespace, key → change of a key that is to be moved by GrantWaiters
 )
 
 // Kinds of objects that a session owns.

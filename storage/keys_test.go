@@ -26,6 +26,7 @@ func TestRowsNeverChange(t *testing.T) {
 		"ended session":                 {numberRow(rowEnded, 258), "65" + "0000000000000102"},
 		"freeze":                        {[]byte{rowFreeze}, "66"},
 		"lock left ungranted":           {nameRow(rowUngranted, n), "67" + "00" + "610062"},
+		"key left to be moved":          {nameRow(rowUnmoved, n), "58" + "00" + "610062"},
 		"hold":                          {numberedRow(rowHold, n, 7), "68" + "00" + "6100ff620001" + "0000000000000007"},
 		"key":                           {nameRow(rowKey, n), "6b" + "00" + "610062"},
 		"key of another namespace":      {nameRow(rowKey, far), "6b" + "021234" + "6b"},

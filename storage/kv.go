@@ -31,7 +31,7 @@ func (w *work) keyRecord(n name) (*storev1.KeyRecord, error) {
 // keyValueField is the number of the field that holds a key's value.
 const keyValueField = 2
 
-// keyFacts is what a deletion or a guard has to know of a key. The value, which may be large, is not among it.
+// keyFacts is what all who do not show the value have to know of a key. The value, which may be large, is not among it.
 type keyFacts struct {
 	record     *storev1.KeyRecord // without the value; nil if the key is missing
 	valueBytes int
@@ -70,25 +70,28 @@ func previousValue(k *storev1.KeyRecord) *storev1.PreviousValue {
 	return &storev1.PreviousValue{Revision: k.GetValueRevision(), Index: k.GetValueEventIndex()}
 }
 
-// keySize is what a key counts in LiveBytes.
-func keySize(n name, k *storev1.KeyRecord) uint64 {
-	if k == nil {
+// liveBytes is what a key counts in LiveBytes.
+func (k keyFacts) liveBytes(n name) uint64 {
+	if k.record == nil {
 		return 0
 	}
-	return uint64(len(n.key) + len(k.GetValue()))
+	return uint64(len(n.key) + k.valueBytes)
 }
 
-// saveKey replaces old, nil if the key was missing, by k.
-func (c *command) saveKey(n name, old, k *storev1.KeyRecord) error {
+// saveKey replaces old, which may be missing, by k.
+func (c *command) saveKey(n name, old keyFacts, k *storev1.KeyRecord) error {
 	value, err := encode(k)
 	if err != nil {
 		return err
 	}
-	if old == nil {
+	row := nameRow(rowKey, n)
+	c.state.LiveBytes += uint64(len(n.key)+len(k.GetValue())) - old.liveBytes(n)
+	if old.record == nil {
 		c.state.Keys++
+		c.rows.insert(row, value)
+		return nil
 	}
-	c.state.LiveBytes += keySize(n, k) - keySize(n, old)
-	c.rows.set(nameRow(rowKey, n), value)
+	c.rows.replace(row, value, uint64(old.rowBytes))
 	return nil
 }
 
@@ -101,9 +104,9 @@ type write struct {
 	byLock bool
 }
 
-// writeKey gives a key a value and tells of it. The head is the key's lock as it is now; old is its record, nil if the
-// key is missing.
-func (c *command) writeKey(n name, head *storev1.LockHead, old *storev1.KeyRecord, w write) (*storev1.KeyRecord, error) {
+// writeKey gives a key a value and tells of it. The head is the key's lock as it is now; before is the key, which may be missing.
+func (c *command) writeKey(n name, head *storev1.LockHead, before keyFacts, w write) (*storev1.KeyRecord, error) {
+	old := before.record
 	k := &storev1.KeyRecord{
 		FormatVersion:  recordFormat,
 		Value:          w.value,
@@ -132,7 +135,10 @@ func (c *command) writeKey(n name, head *storev1.LockHead, old *storev1.KeyRecor
 		return nil, err
 	}
 	k.ValueEventIndex = c.emitPut(n, k, head, storev1.KeyChange_KEY_CHANGE_PUT, previousValue(old))
-	return k, c.saveKey(n, old, k)
+	if err := c.settleMove(n); err != nil {
+		return nil, err
+	}
+	return k, c.saveKey(n, before, k)
 }
 
 // rebind moves an ephemeral key from one session's objects to another's; empty is no session.
@@ -155,17 +161,6 @@ func (c *command) rebind(n name, from, to []byte) error {
 	return nil
 }
 
-// moveKey moves the mod_revision of an existing key because its EXCLUSIVE holder changed; a missing key stays so.
-func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChange) error {
-	k, err := c.keyRecord(n)
-	if err != nil || k == nil {
-		return err
-	}
-	k.ModRevision, k.ModTimeMs = c.revision, c.wallMs
-	c.emitPut(n, k, head, change, previousValue(k))
-	return c.saveKey(n, k, k)
-}
-
 // deleteKey takes a key's value away, if there is one; its lock stays.
 func (c *command) deleteKey(n name, endedSession []byte) error {
 	k, err := c.keyFacts(n)
@@ -182,7 +177,10 @@ func (c *command) deleteRecord(n name, k keyFacts, why *storev1.KeyDeleted) erro
 	}
 	c.rows.removeSized(nameRow(rowKey, n), uint64(k.rowBytes))
 	c.state.Keys--
-	c.state.LiveBytes -= uint64(len(n.key) + k.valueBytes)
+	c.state.LiveBytes -= k.liveBytes(n)
+	if err := c.settleMove(n); err != nil {
+		return err
+	}
 	why.Key, why.Previous = n.key, previousValue(k.record)
 	c.emitDeleted(n, why)
 	return c.noteKeyGone(n)
@@ -222,11 +220,11 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	if p.GetAcquire() != nil && p.GetRelease() != nil {
 		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_AND_RELEASE)
 	}
-	k, err := c.keyRecord(n)
+	k, err := c.keyFacts(n)
 	if err != nil {
 		return nil, err
 	}
-	if err = c.checkRevision(n, k, p.IfRevision); err != nil {
+	if err = c.checkRevision(n, k.record, p.IfRevision); err != nil {
 		return nil, err
 	}
 	w := write{value: p.GetValue(), flags: p.GetFlags()}
@@ -252,7 +250,7 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 }
 
 // putResult writes the key and answers with its state.
-func (c *command) putResult(l *lock, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
+func (c *command) putResult(l *lock, old keyFacts, w write) (*storev1.PutResult, error) {
 	if err := c.needSpace(); err != nil {
 		return nil, err
 	}
@@ -266,7 +264,7 @@ func (c *command) putResult(l *lock, old *storev1.KeyRecord, w write) (*storev1.
 }
 
 // putAcquire is Consul's acquire: EXCLUSIVE, without owner, now or not at all.
-func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
+func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w write) (*storev1.PutResult, error) {
 	s, err := c.session(ref)
 	if err != nil {
 		return nil, err
@@ -308,7 +306,7 @@ func (c *command) putRefused(l *lock) (*storev1.PutResult, error) {
 }
 
 // putRelease is Consul's release, which with force frees all holds of the session on the key.
-func (c *command) putRelease(l *lock, p *storev1.Put, old *storev1.KeyRecord, w write) (*storev1.PutResult, error) {
+func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*storev1.PutResult, error) {
 	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true, keyFollows: true}
 	ref := p.GetRelease()
 	if p.GetForce() {
@@ -356,10 +354,10 @@ func (c *command) afterRelease(n name, k *storev1.KeyRecord) (*storev1.PutResult
 	if err != nil {
 		return nil, err
 	}
-	if now, err := c.keyRecord(n); err != nil {
+	if now, err := c.keyFacts(n); err != nil {
 		return nil, err
-	} else if now != nil {
-		k = now
+	} else if now.record != nil {
+		k = now.record
 	}
 	state := keyState(n.key, k, l.head)
 	state.Value = nil

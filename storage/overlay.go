@@ -170,6 +170,17 @@ func (o *overlay) insert(row, value []byte) {
 	o.voids.wrote(row, true)
 }
 
+// replace writes over a row that is there and counts so many bytes, which it need not read. Row and value belong to the overlay
+// from then on.
+func (o *overlay) replace(row, value []byte, size uint64) {
+	p := &pending{row: row, value: value}
+	_ = o.meter.spend(row, value)
+	before, _ := o.tree.ReplaceOrInsert(p)
+	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.bytes})
+	o.bytes += p.size() - size
+	o.voids.wrote(row, true)
+}
+
 func (o *overlay) write(p *pending) {
 	if p.value == nil {
 		_ = o.meter.spendNone()

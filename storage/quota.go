@@ -47,8 +47,8 @@ func (c *command) needSpace() error {
 
 // needSpaceFor is needSpace for a value that comes with the release of a lock, which goes on in a full store: a value
 // that is no longer than the one before needs no space.
-func (c *command) needSpaceFor(old *storev1.KeyRecord, value []byte) error {
-	if len(value) <= len(old.GetValue()) {
+func (c *command) needSpaceFor(old keyFacts, value []byte) error {
+	if len(value) <= old.valueBytes {
 		return nil
 	}
 	return c.needSpace()

@@ -125,7 +125,7 @@ type Applied struct {
 	Sessions, EndedSessions uint64
 	// HistoryBytes counts the bytes of kept history.
 	HistoryBytes uint64
-	// GrantsLeft counts locks whose waiters wait for GrantWaiters, or for the end of a freeze.
+	// GrantsLeft counts locks whose waiters wait for GrantWaiters, or for the end of a freeze, and keys that are to be moved.
 	GrantsLeft uint64
 	// EndedForgotten is the number of the first record of an ended session that is kept.
 	EndedForgotten uint64

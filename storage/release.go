@@ -70,14 +70,14 @@ func (c *command) notReleased(l *lock) (*storev1.ReleaseLockResult, error) {
 func (c *command) releaseKey(l *lock, r *storev1.ReleaseLock) error {
 	switch op := r.GetValueOp().(type) {
 	case *storev1.ReleaseLock_Put:
-		k, err := c.keyRecord(l.name)
+		k, err := c.keyFacts(l.name)
 		if err != nil {
 			return err
 		}
 		if err = c.needSpaceFor(k, op.Put); err != nil {
 			return err
 		}
-		_, err = c.writeKey(l.name, l.head, k, write{value: op.Put, flags: k.GetFlags()})
+		_, err = c.writeKey(l.name, l.head, k, write{value: op.Put, flags: k.record.GetFlags()})
 		return err
 	case *storev1.ReleaseLock_Delete:
 		return c.deleteKey(l.name, nil)

@@ -262,16 +262,15 @@ func (c *command) compare(m *storev1.Compare) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	k, err := c.keyRecord(n)
+	if operand, ok := m.GetOperand().(*storev1.Compare_Value); ok {
+		return c.compareValue(n, m.GetOperator(), operand.Value)
+	}
+	facts, err := c.keyFacts(n)
 	if err != nil {
 		return false, err
 	}
+	k := facts.record
 	switch operand := m.GetOperand().(type) {
-	case *storev1.Compare_Value:
-		if k == nil {
-			return m.GetOperator() == storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL, nil
-		}
-		return relates(m.GetOperator(), bytes.Compare(k.GetValue(), operand.Value))
 	case *storev1.Compare_ModRevision:
 		return relates(m.GetOperator(), cmp.Compare(k.GetModRevision(), operand.ModRevision))
 	case *storev1.Compare_CreateRevision:
@@ -288,6 +287,24 @@ func (c *command) compare(m *storev1.Compare) (bool, error) {
 		return relates(m.GetOperator(), bytes.Compare(head.GetExclusiveSessionId(), operand.HeldBySessionId))
 	default:
 		return false, invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND)
+	}
+}
+
+// compareValue says whether the value of a key relates to another as it must. The value of a missing key differs from all.
+func (c *command) compareValue(n name, operator storev1.CompareOperator, other []byte) (bool, error) {
+	order := 0
+	found, err := c.rows.view(nameRow(rowKey, n), func(value []byte) error {
+		content, err := bytesField(value, keyValueField)
+		order = bytes.Compare(content, other)
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("key %q: %w", n.key, err)
+	case !found:
+		return operator == storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL, nil
+	default:
+		return relates(operator, order)
 	}
 }
 

@@ -1,0 +1,127 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+const (
+	// moveBytesMax is how many bytes of keys one command moves before it leaves the rest, but for the first key: with its row and its
+	// event a value is written twice. Version 1 had no bound.
+	moveBytesMax = 4 << 20
+	// movesMax is how many keys one command moves that earlier ones left.
+	movesMax = 256
+)
+
+// moveKey moves the mod_revision of an existing key because its EXCLUSIVE holder changed; a missing key stays so. Where
+// the command has moved too many bytes already, the key is left to GrantWaiters.
+func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChange) error {
+	if c.movesLater(n, 0) {
+		return c.leaveMove(n, change)
+	}
+	row := nameRow(rowKey, n)
+	var k keyFacts
+	later := false
+	_, err := c.rows.view(row, func(value []byte) error {
+		k.rowBytes = len(row) + len(value)
+		if later = c.movesLater(n, k.rowBytes); later {
+			return nil
+		}
+		k.record = &storev1.KeyRecord{}
+		if err := decode(value, k.record); err != nil {
+			return fmt.Errorf("key %q: %w", n.key, err)
+		}
+		k.valueBytes = len(k.record.GetValue())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if later {
+		c.moved = moveBytesMax // Whoever comes behind need not look.
+		return c.leaveMove(n, change)
+	}
+	if k.record == nil {
+		return c.settleMove(n)
+	}
+	c.moved += k.rowBytes
+	previous := previousValue(k.record)
+	k.record.ModRevision, k.record.ModTimeMs = c.revision, c.wallMs
+	c.emitPut(n, k.record, head, change, previous)
+	if err := c.settleMove(n); err != nil {
+		return err
+	}
+	return c.saveKey(n, k, k.record)
+}
+
+// movesLater reports whether a key of so many bytes is left to another command. One that this command told of already is not.
+func (c *command) movesLater(n name, size int) bool {
+	if c.state.ClusterVersion < version2 || c.moved == 0 || c.moved < moveBytesMax && c.moved+size <= moveBytesMax {
+		return false
+	}
+	_, told := c.toldPut(n)
+	return told == nil
+}
+
+// leaveMove notes that a key is to be moved, and why.
+func (c *command) leaveMove(n name, change storev1.KeyChange) error {
+	row := nameRow(rowUnmoved, n)
+	_, marked, err := c.rows.get(row)
+	if err != nil {
+		return err
+	}
+	if !marked {
+		c.state.GrantsLeft++
+	}
+	c.rows.set(row, []byte{byte(change)})
+	return nil
+}
+
+// settleMove forgets that a key is to be moved: it was moved, written or deleted.
+func (c *command) settleMove(n name) error {
+	if c.state.GrantsLeft == 0 {
+		return nil
+	}
+	row := nameRow(rowUnmoved, n)
+	_, marked, err := c.rows.get(row)
+	if err != nil || !marked {
+		return err
+	}
+	c.rows.remove(row)
+	c.state.GrantsLeft--
+	return nil
+}
+
+// moveLeft moves the keys that earlier commands left, by key, as many as one command may.
+func (c *command) moveLeft() error {
+	type move struct {
+		name   name
+		change storev1.KeyChange
+	}
+	var moves []move
+	err := c.rows.scan([]byte{rowUnmoved}, []byte{rowUnmoved + 1}, func(row, value []byte) (bool, error) {
+		n, ok := cutNameRow(row)
+		if !ok || len(value) != 1 {
+			return false, fmt.Errorf("%w: key left to be moved", ErrCorrupt)
+		}
+		moves = append(moves, move{name: n, change: storev1.KeyChange(value[0])})
+		return len(moves) < movesMax, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range moves {
+		if c.moved >= moveBytesMax {
+			return nil
+		}
+		l, err := c.lock(m.name)
+		if err != nil {
+			return err
+		}
+		if err = c.moveKey(m.name, l.head, m.change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
