@@ -95,7 +95,10 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	}
 	_, err = a.propose(ctx, change{
 		request: r,
-		command: &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: limits}}},
+		command: &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{
+			Limits: limits,
+			Force:  r.GetForce() && storage.HasLimitBounds(a.node.Store().Applied().ClusterVersion),
+		}}},
 	})
 	if err != nil {
 		return nil, err
@@ -109,7 +112,7 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	if err != nil {
 		return nil, reason.AfterChange(err)
 	}
-	a.log.Info("limits set", zap.Stringer("limits", limits), zap.String("by", callAddress(ctx)))
+	a.log.Info("limits set", zap.Stringer("limits", limits), zap.Bool("force", r.GetForce()), zap.String("by", callAddress(ctx)))
 	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: call.LimitsToProto(limits)}, nil
 }
 

@@ -230,6 +230,7 @@ func TestRequestsBecomeCalls(t *testing.T) {
 		"a check of a sequencer":     {"GET", "/v1/sequencers/t1.abc-_", "", &tenurev1.CheckSequencerRequest{Proof: &tenurev1.CheckSequencerRequest_Text{Text: "t1.abc-_"}}},
 		"the removal of a member":    {"DELETE", "/v1/admin/members/18446744073709551615?force", "", &tenurev1.RemoveMemberRequest{MemberId: 1<<64 - 1, Force: true}},
 		"limits":                     {"PATCH", "/v1/admin/limits", `{"limits":{"waitersMax":3}}`, &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{WaitersMax: proto.Uint32(3)}}},
+		"limits with force":          {"PATCH", "/v1/admin/limits", `{"limits":{"waitersMax":3},"force":true}`, &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{WaitersMax: proto.Uint32(3)}, Force: true}},
 		"a break of a lock":          {"POST", "/v1/admin/break/a/b", `{"reason":"stuck"}`, &tenurev1.BreakLockRequest{Key: "a/b", Reason: "stuck"}},
 		"the absolute form of a URL": {"GET", "http://localhost/v1/kv/a%2Fb", "", &tenurev1.GetRequest{Key: "a/b"}},
 	}

@@ -8,10 +8,6 @@ const (
 	commandRowsMax = 100_000
 	// commandBytesMax is how many bytes those rows may have.
 	commandBytesMax = 16 << 20
-	// commandRowsMin and commandBytesMin are the least that the limits can be set to: enough for any transaction as large as
-	// one may be that neither lists nor deletes by prefix, and reads and writes values of as many bytes as a request has.
-	commandRowsMin  = 4_096
-	commandBytesMin = 4 << 20
 )
 
 // HasCommandBudget reports whether commands have a budget under a cluster version. Older programs do not know its limits.
@@ -82,28 +78,4 @@ func (c *command) withinBudget(do func() error) error {
 		return over
 	}
 	return err
-}
-
-// checkBudgetLimits refuses limits of the budget that are too low for what has to be possible, and under a cluster version
-// that does not know them.
-func (c *command) checkBudgetLimits(l *storev1.Limits) error {
-	if l.CommandRowsMax == nil && l.CommandBytesMax == nil {
-		return nil
-	}
-	if !HasCommandBudget(c.state.ClusterVersion) {
-		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
-			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, version2)
-	}
-	for _, limit := range []struct {
-		name       string
-		set, least uint64
-	}{
-		{"command_rows_max", uint64(l.GetCommandRowsMax()), commandRowsMin},
-		{"command_bytes_max", l.GetCommandBytesMax(), commandBytesMin},
-	} {
-		if limit.set != 0 && limit.set < limit.least {
-			return invalid(storev1.FailureDetail_FAILURE_DETAIL_LIMIT_TOO_LOW, limit.name, limit.least)
-		}
-	}
-	return nil
 }

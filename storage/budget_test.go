@@ -207,7 +207,7 @@ func TestLimitsOfCommandsHaveBounds(t *testing.T) {
 	store := newStore(t, storage.NewMemFS(), "sm")
 	for _, limits := range low {
 		if f := applyEach(t, store, limitsCommand(limits))[0].GetFailure(); f.GetReason() !=
-			storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND || f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_LIMIT_TOO_LOW {
+			storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND || f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS {
 			t.Errorf("%v: got %v, want that it is too low", limits, f)
 		}
 	}

@@ -275,7 +275,7 @@ func TestForgettingManyRequestWindowsIsNotQuadratic(t *testing.T) {
 	last.RequestDigest = make([]byte, 32)
 	last.RequestId = &storev1.RequestID{SessionId: numberedID(windows), Epoch: 1, Sequence: 1}
 	r.applyMany(append(ends, last, &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{
-		Limits: &storev1.Limits{TombstoneBytesMax: new(uint64(1))},
+		Limits: &storev1.Limits{TombstoneBytesMax: new(uint64(1))}, Force: true,
 	}}}))
 	kept := r.store.Applied().TombstoneBytes
 	before := r.store.DeadRows()

@@ -13,6 +13,21 @@ var (
 // CountBytes counts the bytes of all rows, one by one.
 func (r *Reader) CountBytes() (uint64, error) { return countBytes(r.rows) }
 
+// LimitBounds are the bounds of one limit.
+type LimitBounds struct {
+	Name        string
+	Least, Most uint64
+}
+
+// BoundsOfLimits returns the bounds of all limits.
+func BoundsOfLimits() []LimitBounds {
+	var all []LimitBounds
+	for _, b := range boundsOfLimits() {
+		all = append(all, LimitBounds{b.name, b.least, b.most})
+	}
+	return all
+}
+
 // CheckRow checks a row as it is checked in a backup.
 var CheckRow = checkRow
 

@@ -14,7 +14,7 @@ import (
 func limitMemory() *storev1.Command {
 	return &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: &storev1.Limits{
 		TombstoneBytesMax: new(uint64(1)), EndedSessionsMax: new(uint32(1)), IdempotencyKeysMax: new(uint32(1)),
-	}}}}
+	}, Force: true}}}
 }
 
 // request returns a request of a session.

@@ -50,18 +50,32 @@ type rowReader interface {
 
 // readLimits returns the limits in force: those that were set, and the defaults for the others.
 func readLimits(rows rowReader) (*storev1.Limits, error) {
-	limits := defaultLimits()
+	set, err := readLimitsSet(rows)
+	if err != nil {
+		return nil, err
+	}
+	return inForce(set), nil
+}
+
+// readLimitsSet returns the limits that were set.
+func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
 	value, ok, err := rows.get([]byte{rowLimits})
 	if err != nil || !ok {
-		return limits, err
+		return nil, err
 	}
 	r := &storev1.LimitsRecord{}
 	if err := decode(value, r); err != nil {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
-	proto.Merge(limits, r.GetLimits())
+	return r.GetLimits(), nil
+}
+
+// inForce returns the limits in force where some were set.
+func inForce(set *storev1.Limits) *storev1.Limits {
+	limits := defaultLimits()
+	proto.Merge(limits, set)
 	boundParts(limits)
-	return limits, nil
+	return limits
 }
 
 // isFrozen says whether grants are frozen after a restore.

@@ -156,6 +156,10 @@ func (m *model) run(cmd *storev1.Command) string {
 		m.compact(c.Compact)
 		return ""
 	case *storev1.Command_SetLimits:
+		if limit := orDefault(c.SetLimits.GetLimits().GetIdempotencyKeysMax(), 100_000); m.version >= 2 && !c.SetLimits.GetForce() &&
+			limit < len(m.keyedAge) && limit < orDefault(m.limits.GetIdempotencyKeysMax(), 100_000) {
+			refuse("LIMIT_IN_USE")
+		}
 		m.limits = c.SetLimits.GetLimits()
 		for key := range m.locks { // More holders may be allowed.
 			m.touch(key)

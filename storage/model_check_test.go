@@ -89,7 +89,7 @@ func checkFloors(t *testing.T, commands int, answers map[string]int) {
 		"CreateSession ok", "DestroySession ok", "ExpireSessions ok", "TakeOverSession ok", "Put ok", "Delete ok", "DeletePrefix ok",
 		"Txn ok", "AcquireLock ok", "CancelWait ok", "EndWaits ok", "ReleaseLock ok", "Resign ok", "BreakLock ok", "EndDelays ok",
 		"Compact ok", "SetLimits ok", "REQUEST_ID_REUSED", "SESSION_EXPIRED", "SESSION_SUPERSEDED", "LOCK_MODE_MISMATCH",
-		"REVISION_COMPACTED", "FENCING_TOKEN_STALE", "TERM_MISMATCH", "COMPARE_FAILED", "LOCK_HELD", "LOCK_NOT_HELD", "INVALID_COMMAND",
+		"REVISION_COMPACTED", "FENCING_TOKEN_STALE", "TERM_MISMATCH", "COMPARE_FAILED", "LOCK_HELD", "LOCK_NOT_HELD", "INVALID_COMMAND", "LIMIT_IN_USE",
 		"a break goes on",
 	} {
 		if answers[what] == 0 {

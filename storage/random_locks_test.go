@@ -32,8 +32,9 @@ func (g *generator) lockCommand(cmd *storev1.Command) {
 	case n < 93:
 		cmd.Kind = &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Term: g.decidedIn()}}
 	default:
-		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: &storev1.Limits{
-			WaitersMax:        new(uint32(g.rng.IntN(3) * 3)),
+		waiters := uint32(g.rng.IntN(3) * 3)
+		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Force: waiters > 0, Limits: &storev1.Limits{
+			WaitersMax:        new(waiters),
 			HoldersMax:        new(uint32(g.rng.IntN(4))),
 			SessionObjectsMax: new(uint32(g.rng.IntN(3) * 4)),
 

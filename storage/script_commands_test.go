@@ -48,7 +48,7 @@ func parseCommand(t *testing.T, line string) *storev1.Command {
 	case "end-freeze":
 		cmd.Kind = &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Term: w.num("term"), Reason: w.str("reason")}}
 	case "set-limits":
-		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: parseLimits(w)}}
+		cmd.Kind = &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: parseLimits(w), Force: w.flag("force")}}
 	case "set-cluster-version":
 		cmd.Kind = &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{
 			Version: uint32(parseNumber(t, w.next())),

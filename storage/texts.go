@@ -103,7 +103,9 @@ var texts = map[storev1.FailureDetail]string{
 		"and nothing was done; do it in several, or delete by longer prefixes",
 	storev1.FailureDetail_FAILURE_DETAIL_BYTES_OVER_BUDGET: "the command reads and writes more than %d bytes of keys and values (command_bytes_max): it was " +
 		"refused at %d and nothing was done; do it in several, or delete by longer prefixes",
-	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_TOO_LOW: "%s is less than %d",
+	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS: "%s must be at least %d and at most %d, not %d",
+	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE: "%s of %d is too low: %d is in use, which needs a limit of at least %d; " +
+		"with force it is set anyway",
 }
 
 // reworded are texts that replace those of version 1 when a failure is shown. They have the same arguments in the same order.

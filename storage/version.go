@@ -11,9 +11,9 @@ import (
 const (
 	// version1 is that of the first program.
 	version1 = 1
-	// version2 bounds what a command may cost, removes the keys that only locks had made, knows join tokens, tells the
-	// position of who joins a queue, keeps delayed holds apart from valid ones, and holds codes and arguments where
-	// version 1 held texts.
+	// version2 bounds what a command may cost and what limits can be set to, removes the keys that only locks had made, knows
+	// join tokens, tells the position of who joins a queue, keeps delayed holds apart from valid ones, and holds codes and
+	// arguments where version 1 held texts.
 	version2 = 2
 
 	clusterVersionMin, clusterVersionMax = version1, version2

@@ -360,8 +360,15 @@ func addFacts(e *Error, f *storev1.Failure) {
 	case storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
 		storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED:
 		e.Add("epoch", strconv.FormatUint(f.GetActual(), 10))
-	case storev1.FailureReason_FAILURE_REASON_OVER_BUDGET:
+	case storev1.FailureReason_FAILURE_REASON_OVER_BUDGET, storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE:
 		e.Add("amount", strconv.FormatUint(f.GetActual(), 10))
+	case storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND:
+		if f.GetLimitName() != "" {
+			e.Add("amount", strconv.FormatUint(f.GetActual(), 10))
+			e.Violations = []*errdetails.BadRequest_FieldViolation{{
+				Field: limitField(f.GetLimitName()), Description: e.Message, Reason: Name(e.Reason),
+			}}
+		}
 	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
 		e.Add("cause", "exists")
 	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:
@@ -394,4 +401,12 @@ func addFacts(e *Error, f *storev1.Failure) {
 		e.Add("holder_name", holds[0].GetSessionName())
 		e.Add("holder_since_ms", strconv.FormatInt(holds[0].GetGrantTimeMs(), 10))
 	}
+}
+
+// limitField returns the field of SetLimits for a limit as the state machine names it.
+func limitField(name string) string {
+	if name == "history_ms" {
+		name = "history_duration"
+	}
+	return "limits." + name
 }

@@ -163,6 +163,10 @@ var rows = map[tenurev1.ErrorReason]row{
 	},
 	tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW: {code: codes.Aborted, http: http.StatusGone},
 	tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED: {code: codes.FailedPrecondition, http: http.StatusConflict},
+	tenurev1.ErrorReason_ERROR_REASON_LIMIT_IN_USE: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE},
+	},
 }
 
 // rowOf returns what a reason means; one that is not in the table means what INTERNAL does.

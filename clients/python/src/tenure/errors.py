@@ -266,6 +266,12 @@ class MembershipRefused(ConditionFailed):
     reason = "MEMBERSHIP_REFUSED"
 
 
+class LimitInUse(ConditionFailed):
+    """A limit would be lowered below what is in use, without force."""
+
+    reason = "LIMIT_IN_USE"
+
+
 class RequestIDReused(ConditionFailed):
     """A request id was used for another request."""
 

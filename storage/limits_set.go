@@ -1,0 +1,185 @@
+package storage
+
+import (
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// HasLimitBounds reports whether limits have bounds under a cluster version, and are lowered below what is in use only with
+// force. Older programs take any limit, and do not know the word.
+func HasLimitBounds(version uint32) bool { return version >= version2 }
+
+// limitBounds are what a limit can be set to. With any limits within their bounds every verb works once, and an operator can set
+// others: neither that nor a change of members needs anything that a limit refuses.
+type limitBounds struct {
+	name        string // of the limit's field
+	least, most uint64
+}
+
+const (
+	mib   = 1 << 20
+	tib   = 1 << 40
+	dayMs = 24 * 60 * 60 * 1000
+)
+
+// boundsOfLimits returns the bounds of all limits.
+func boundsOfLimits() []limitBounds {
+	return []limitBounds{
+		{"waiters_max", 1, mib},
+		{"holders_max", 1, mib},
+		{"session_objects_max", 2, sessionObjectsMax},
+		{"ended_sessions_max", 1, 1_000_000},
+		// What a session remembers is removed by one command, once the client says that it is done.
+		{"request_window_max", 2, 16_384},
+		{"request_window_bytes_max", 1 << 10, 16 * mib},
+		{"idempotency_keys_max", 1, 10_000_000},
+		{"tombstone_bytes_max", 1, tib},
+		// With less history a watch that is interrupted for a moment could not be resumed.
+		{"history_revisions", 1_000, 1_000_000_000},
+		{"history_ms", 1_000, 365 * dayMs},
+		{"history_bytes_max", 64 << 10, tib},
+		// The leader has a timer for every session.
+		{"sessions_max", 16, 10_000_000},
+		{"store_bytes_max", mib, tib},
+		{"idempotency_bytes_max", 1, tib},
+		// Enough for any transaction as large as one may be that neither lists nor deletes by prefix, and reads and writes values
+		// of as many bytes as a request has.
+		{"command_rows_max", 4_096, 1_000_000},
+		{"command_bytes_max", 4 * mib, 1024 * mib},
+	}
+}
+
+// check refuses a limit that is set to something beyond its bounds. Zero sets it back to its default.
+func (b limitBounds) check(set *storev1.Limits) error {
+	value := limitOf(set, b.name)
+	if value == 0 || value >= b.least && value <= b.most {
+		return nil
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND,
+		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS, b.name, b.least, b.most, value)
+	f.failure.LimitName, f.failure.Limit, f.failure.Actual = b.name, b.most, value
+	if value < b.least {
+		f.failure.Limit = b.least
+	}
+	return f
+}
+
+// limitOf returns a limit by the name of its field; zero if it is not set.
+func limitOf(limits *storev1.Limits, name string) uint64 {
+	m := limits.ProtoReflect()
+	f := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+	if f.Kind() == protoreflect.Int64Kind {
+		return uint64(m.Get(f).Int())
+	}
+	return m.Get(f).Uint()
+}
+
+// limitUse is what is in use of what a limit bounds.
+type limitUse struct {
+	name  string // of the limit's field
+	used  uint64
+	needs uint64 // the lowest limit under which what is in use stays, and the state can grow
+}
+
+// usesOfLimits returns what is in use, where the state counts it. Waiters, holders, objects and open requests that are above their
+// limit stay, and nobody waits long for them to become fewer.
+func usesOfLimits(a *Applied, storeBytes uint64) []limitUse {
+	use := func(name string, used uint64) limitUse { return limitUse{name, used, used} }
+	return []limitUse{
+		{"store_bytes_max", storeBytes, storeBytes + storeBytes/(reservePart-1) + 1},
+		use("sessions_max", a.Sessions),
+		use("history_bytes_max", a.HistoryBytes),
+		use("ended_sessions_max", a.EndedSessions-a.EndedForgotten),
+		use("tombstone_bytes_max", a.TombstoneBytes),
+		use("idempotency_keys_max", a.KeyedRequests-a.KeyedForgotten),
+		use("idempotency_bytes_max", a.KeyedBytes),
+	}
+}
+
+// check refuses a limit that is lowered below what is in use.
+func (u limitUse) check(before, after *storev1.Limits) error {
+	value := limitOf(after, u.name)
+	if value >= u.needs || value >= limitOf(before, u.name) {
+		return nil
+	}
+	f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE,
+		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE, u.name, value, u.used, u.needs)
+	f.failure.LimitName, f.failure.Limit, f.failure.Actual = u.name, value, u.used
+	return f
+}
+
+// setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
+// lets waiters in at once.
+func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
+	if err := checkLimits(s.GetLimits(), c.state.ClusterVersion); err != nil {
+		return nil, err
+	}
+	before, err := c.effectiveLimits()
+	if err != nil {
+		return nil, err
+	}
+	set, err := readLimitsSet(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	if set == nil {
+		set = &storev1.Limits{}
+	}
+	proto.Merge(set, s.GetLimits())
+	dropZeros(set.ProtoReflect())
+	after := inForce(set)
+	if HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
+		for _, u := range usesOfLimits(&c.state, c.rows.bytes) {
+			if err = u.check(before, after); err != nil {
+				return nil, err
+			}
+		}
+	}
+	value, err := encode(&storev1.LimitsRecord{FormatVersion: recordFormat, Limits: set})
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set([]byte{rowLimits}, value)
+	c.limits = nil
+	c.limitsChanged = true
+	if after.GetHoldersMax() <= before.GetHoldersMax() {
+		return &storev1.Result{}, nil
+	}
+	return &storev1.Result{}, c.holdersRaised()
+}
+
+// checkLimits refuses limits that cannot be set under a cluster version.
+func checkLimits(l *storev1.Limits, version uint32) error {
+	if l.GetSessionObjectsMax() > sessionObjectsMax {
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, sessionObjectsMax)
+	}
+	if l.GetHistoryMs() < 0 {
+		return invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY)
+	}
+	if l != nil && (l.CommandRowsMax != nil || l.CommandBytesMax != nil) && !HasCommandBudget(version) {
+		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, version2)
+	}
+	if !HasLimitBounds(version) {
+		return nil
+	}
+	for _, b := range boundsOfLimits() {
+		if err := b.check(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropZeros unsets all limits that are zero.
+func dropZeros(m protoreflect.Message) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		if m.Has(f) && m.Get(f).Equal(f.Default()) {
+			m.Clear(f)
+		}
+	}
+}
