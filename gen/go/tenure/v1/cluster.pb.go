@@ -1196,42 +1196,43 @@ func (x *TransferLeadershipResponse) GetLeader() string {
 // Limits are the replicated limits. In a request, an unset limit is not changed. In a response, all are set.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Waiters of one lock; default 65 536.
+	// Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
 	WaitersMax *uint32 `protobuf:"varint,1,opt,name=waiters_max,json=waitersMax,proto3,oneof" json:"waiters_max,omitempty"`
-	// Holders of one lock; default 16 384.
+	// Holders of one lock; default 16 384, at least 1, at most 1 048 576.
 	HoldersMax *uint32 `protobuf:"varint,2,opt,name=holders_max,json=holdersMax,proto3,oneof" json:"holders_max,omitempty"`
-	// Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+	// Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+	// least 2.
 	SessionObjectsMax *uint32 `protobuf:"varint,3,opt,name=session_objects_max,json=sessionObjectsMax,proto3,oneof" json:"session_objects_max,omitempty"`
-	// Ended sessions that stay readable; default 10 000.
+	// Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
 	EndedSessionsMax *uint32 `protobuf:"varint,4,opt,name=ended_sessions_max,json=endedSessionsMax,proto3,oneof" json:"ended_sessions_max,omitempty"`
-	// Remembered open requests of a session; default 1 024.
+	// Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
 	RequestWindowMax *uint32 `protobuf:"varint,5,opt,name=request_window_max,json=requestWindowMax,proto3,oneof" json:"request_window_max,omitempty"`
-	// Bytes of remembered results of a session; default 1 MiB.
+	// Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
 	RequestWindowBytesMax *uint64 `protobuf:"varint,6,opt,name=request_window_bytes_max,json=requestWindowBytesMax,proto3,oneof" json:"request_window_bytes_max,omitempty"`
-	// Remembered idempotency keys; default 100 000.
+	// Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
 	IdempotencyKeysMax *uint32 `protobuf:"varint,7,opt,name=idempotency_keys_max,json=idempotencyKeysMax,proto3,oneof" json:"idempotency_keys_max,omitempty"`
-	// Bytes of remembered requests of ended sessions; default 256 MiB.
+	// Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
 	TombstoneBytesMax *uint64 `protobuf:"varint,8,opt,name=tombstone_bytes_max,json=tombstoneBytesMax,proto3,oneof" json:"tombstone_bytes_max,omitempty"`
-	// Revisions of history to keep; default 1 000 000.
+	// Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
 	HistoryRevisions *uint64 `protobuf:"varint,9,opt,name=history_revisions,json=historyRevisions,proto3,oneof" json:"history_revisions,omitempty"`
-	// Time for which history is kept; default 10 min.
+	// Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
 	HistoryDuration *durationpb.Duration `protobuf:"bytes,10,opt,name=history_duration,json=historyDuration,proto3" json:"history_duration,omitempty"`
-	// Maximum bytes of history to keep; default 2 GiB.
+	// Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
 	HistoryBytesMax *uint64 `protobuf:"varint,11,opt,name=history_bytes_max,json=historyBytesMax,proto3,oneof" json:"history_bytes_max,omitempty"`
-	// Live sessions; default 1 000 000.
+	// Live sessions; default 1 000 000, at least 16, at most 10 000 000.
 	SessionsMax *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
-	// Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-	// QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-	// quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+	// Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+	// are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+	// most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
 	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
-	// Bytes of remembered idempotency keys with their results; default 256 MiB.
+	// Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
 	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
 	// Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-	// 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-	// once every member follows cluster version 2.
+	// 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+	// It can be set once every member follows cluster version 2.
 	CommandRowsMax *uint32 `protobuf:"varint,15,opt,name=command_rows_max,json=commandRowsMax,proto3,oneof" json:"command_rows_max,omitempty"`
-	// Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-	// TOO_LARGE. It can be set once every member follows cluster version 2.
+	// Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+	// refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
 	CommandBytesMax *uint64 `protobuf:"varint,16,opt,name=command_bytes_max,json=commandBytesMax,proto3,oneof" json:"command_bytes_max,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1474,8 +1475,12 @@ func (x *GetLimitsResponse) GetLimits() *Limits {
 // SetLimitsRequest contains the limits to change.
 type SetLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new limits.
-	Limits        *Limits `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	// The new limits. Those that are unset stay; zero sets one back to its default.
+	Limits *Limits `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	// Lowers limits even below what is in use now. What counts as in use is the size of the state, live sessions, history,
+	// ended sessions, and remembered requests and idempotency keys: a state or a number of sessions above its limit does not
+	// grow, and of the rest what is above the limit is forgotten. Bounds are kept in any case.
+	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1515,6 +1520,13 @@ func (x *SetLimitsRequest) GetLimits() *Limits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *SetLimitsRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 // SetLimitsResponse returns the limits.
@@ -2003,9 +2015,10 @@ const file_tenure_v1_cluster_proto_rawDesc = "" +
 	"\x10GetLimitsRequest\"q\n" +
 	"\x11GetLimitsResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12)\n" +
-	"\x06limits\x18\x02 \x01(\v2\x11.tenure.v1.LimitsR\x06limits\"=\n" +
+	"\x06limits\x18\x02 \x01(\v2\x11.tenure.v1.LimitsR\x06limits\"S\n" +
 	"\x10SetLimitsRequest\x12)\n" +
-	"\x06limits\x18\x01 \x01(\v2\x11.tenure.v1.LimitsR\x06limits\"q\n" +
+	"\x06limits\x18\x01 \x01(\v2\x11.tenure.v1.LimitsR\x06limits\x12\x14\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\"q\n" +
 	"\x11SetLimitsResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12)\n" +
 	"\x06limits\x18\x02 \x01(\v2\x11.tenure.v1.LimitsR\x06limits\",\n" +

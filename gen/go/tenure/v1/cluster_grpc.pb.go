@@ -60,7 +60,8 @@ type ClusterServiceClient interface {
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
 	// GetLimits returns the replicated limits in force.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
-	// SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+	// SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+	// is lowered below what is in use now, unless the request says force.
 	SetLimits(ctx context.Context, in *SetLimitsRequest, opts ...grpc.CallOption) (*SetLimitsResponse, error)
 	// Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
@@ -235,7 +236,8 @@ type ClusterServiceServer interface {
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
 	// GetLimits returns the replicated limits in force.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
-	// SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+	// SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+	// is lowered below what is in use now, unless the request says force.
 	SetLimits(context.Context, *SetLimitsRequest) (*SetLimitsResponse, error)
 	// Compact discards history. Errors: REVISION_COMPACTED, REVISION_FUTURE.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)

@@ -94,7 +94,8 @@ type ErrorReason int32
 const (
 	// Never sent.
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
-	// INVALID_ARGUMENT: a field is missing or has a value that is not allowed; google.rpc.BadRequest names each.
+	// INVALID_ARGUMENT: a field is missing or has a value that is not allowed; google.rpc.BadRequest names each. Of a limit
+	// outside its bounds, metadata "limit", "limit_value": the bound, and "amount": the refused value.
 	ErrorReason_ERROR_REASON_INVALID_ARGUMENT ErrorReason = 1
 	// INVALID_ARGUMENT: a key is empty.
 	ErrorReason_ERROR_REASON_KEY_EMPTY ErrorReason = 2
@@ -202,6 +203,9 @@ const (
 	// FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
 	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
+	// FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
+	// "limit_value" name the limit and the refused value, "amount" is how much is in use.
+	ErrorReason_ERROR_REASON_LIMIT_IN_USE ErrorReason = 64
 )
 
 // Enum value maps for ErrorReason.
@@ -260,6 +264,7 @@ var (
 		50: "ERROR_REASON_MEMBERSHIP_REFUSED",
 		51: "ERROR_REASON_WATCHER_TOO_SLOW",
 		52: "ERROR_REASON_ATTEMPT_OUTDATED",
+		64: "ERROR_REASON_LIMIT_IN_USE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":             0,
@@ -315,6 +320,7 @@ var (
 		"ERROR_REASON_MEMBERSHIP_REFUSED":      50,
 		"ERROR_REASON_WATCHER_TOO_SLOW":        51,
 		"ERROR_REASON_ATTEMPT_OUTDATED":        52,
+		"ERROR_REASON_LIMIT_IN_USE":            64,
 	}
 )
 
@@ -1161,7 +1167,7 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n" +
 	"\x10LOCK_MODE_SHARED\x10\x02\x12\x17\n" +
-	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\x8e\x0e\n" +
+	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xad\x0e\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -1216,7 +1222,8 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x1aERROR_REASON_TOO_MANY_KEYS\x101\x12#\n" +
 	"\x1fERROR_REASON_MEMBERSHIP_REFUSED\x102\x12!\n" +
 	"\x1dERROR_REASON_WATCHER_TOO_SLOW\x103\x12!\n" +
-	"\x1dERROR_REASON_ATTEMPT_OUTDATED\x104B\x96\x01\n" +
+	"\x1dERROR_REASON_ATTEMPT_OUTDATED\x104\x12\x1d\n" +
+	"\x19ERROR_REASON_LIMIT_IN_USE\x10@B\x96\x01\n" +
 	"\fio.tenure.v1B\n" +
 	"TypesProtoP\x01Z5github.com/tenure-io/tenure/gen/go/tenure/v1;tenurev1\xa2\x02\x03TXX\xaa\x02\tTenure.V1\xca\x02\tTenure\\V1\xe2\x02\x15Tenure\\V1\\GPBMetadata\xea\x02\n" +
 	"Tenure::V1b\x06proto3"

@@ -249,10 +249,12 @@ class GetLimitsResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
 
 class SetLimitsRequest(_message.Message):
-    __slots__ = ("limits",)
+    __slots__ = ("limits", "force")
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
     limits: Limits
-    def __init__(self, limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
+    force: bool
+    def __init__(self, limits: _Optional[_Union[Limits, _Mapping]] = ..., force: bool = ...) -> None: ...
 
 class SetLimitsResponse(_message.Message):
     __slots__ = ("header", "limits")

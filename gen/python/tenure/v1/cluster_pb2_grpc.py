@@ -163,7 +163,8 @@ class ClusterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetLimits(self, request, context):
-        """SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+        """SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+        is lowered below what is in use now, unless the request says force.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -70,6 +70,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_MEMBERSHIP_REFUSED: _ClassVar[ErrorReason]
     ERROR_REASON_WATCHER_TOO_SLOW: _ClassVar[ErrorReason]
     ERROR_REASON_ATTEMPT_OUTDATED: _ClassVar[ErrorReason]
+    ERROR_REASON_LIMIT_IN_USE: _ClassVar[ErrorReason]
 LOCK_MODE_UNSPECIFIED: LockMode
 LOCK_MODE_EXCLUSIVE: LockMode
 LOCK_MODE_SHARED: LockMode
@@ -127,6 +128,7 @@ ERROR_REASON_TOO_MANY_KEYS: ErrorReason
 ERROR_REASON_MEMBERSHIP_REFUSED: ErrorReason
 ERROR_REASON_WATCHER_TOO_SLOW: ErrorReason
 ERROR_REASON_ATTEMPT_OUTDATED: ErrorReason
+ERROR_REASON_LIMIT_IN_USE: ErrorReason
 
 class ResponseHeader(_message.Message):
     __slots__ = ("cluster_id", "history_id", "member_id", "revision", "term")

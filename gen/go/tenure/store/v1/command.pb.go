@@ -3396,7 +3396,9 @@ func (x *Compact) GetEventsMax() uint32 {
 type SetLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new limits.
-	Limits        *Limits `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits *Limits `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	// Lowers limits even below what is in use. From cluster version 2 on; before, nothing asks for it.
+	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3436,6 +3438,13 @@ func (x *SetLimits) GetLimits() *Limits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *SetLimits) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 // Limits are those that apply looks at. Zero in storage means the built-in default of the cluster version.
@@ -4482,9 +4491,10 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\aCompact\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x1d\n" +
 	"\n" +
-	"events_max\x18\x02 \x01(\rR\teventsMax\"<\n" +
+	"events_max\x18\x02 \x01(\rR\teventsMax\"R\n" +
 	"\tSetLimits\x12/\n" +
-	"\x06limits\x18\x01 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\"\xe7\b\n" +
+	"\x06limits\x18\x01 \x01(\v2\x17.tenure.store.v1.LimitsR\x06limits\x12\x14\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\"\xe7\b\n" +
 	"\x06Limits\x12$\n" +
 	"\vwaiters_max\x18\x01 \x01(\rH\x00R\n" +
 	"waitersMax\x88\x01\x01\x12$\n" +

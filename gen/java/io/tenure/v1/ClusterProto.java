@@ -258,49 +258,50 @@ public final class ClusterProto {
       "ommand_bytes_max\"\022\n\020GetLimitsRequest\"q\n\021" +
       "GetLimitsResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
       "re.v1.ResponseHeaderR\006header\022)\n\006limits\030\002" +
-      " \001(\0132\021.tenure.v1.LimitsR\006limits\"=\n\020SetLi" +
+      " \001(\0132\021.tenure.v1.LimitsR\006limits\"S\n\020SetLi" +
       "mitsRequest\022)\n\006limits\030\001 \001(\0132\021.tenure.v1." +
-      "LimitsR\006limits\"q\n\021SetLimitsResponse\0221\n\006h" +
-      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
-      "header\022)\n\006limits\030\002 \001(\0132\021.tenure.v1.Limit" +
-      "sR\006limits\",\n\016CompactRequest\022\032\n\010revision\030" +
-      "\001 \001(\004R\010revision\"s\n\017CompactResponse\0221\n\006he" +
-      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
-      "eader\022-\n\022compacted_revision\030\002 \001(\004R\021compa" +
-      "ctedRevision\"*\n\020EndFreezeRequest\022\026\n\006reas" +
-      "on\030\001 \001(\tR\006reason\"\\\n\021EndFreezeResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022\024\n\005ended\030\002 \001(\010R\005ended\"\017\n\rBackup" +
-      "Request\"W\n\016BackupResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\022\022\n\004" +
-      "data\030\002 \001(\014R\004data2\245\007\n\016ClusterService\022F\n\tG" +
-      "etStatus\022\033.tenure.v1.GetStatusRequest\032\034." +
-      "tenure.v1.GetStatusResponse\022L\n\013ListMembe" +
-      "rs\022\035.tenure.v1.ListMembersRequest\032\036.tenu" +
-      "re.v1.ListMembersResponse\022F\n\tAddMember\022\033" +
-      ".tenure.v1.AddMemberRequest\032\034.tenure.v1." +
-      "AddMemberResponse\022R\n\rPromoteMember\022\037.ten" +
-      "ure.v1.PromoteMemberRequest\032 .tenure.v1." +
-      "PromoteMemberResponse\022O\n\014RemoveMember\022\036." +
-      "tenure.v1.RemoveMemberRequest\032\037.tenure.v" +
-      "1.RemoveMemberResponse\022R\n\rReplaceMember\022" +
-      "\037.tenure.v1.ReplaceMemberRequest\032 .tenur" +
-      "e.v1.ReplaceMemberResponse\022a\n\022TransferLe" +
-      "adership\022$.tenure.v1.TransferLeadershipR" +
-      "equest\032%.tenure.v1.TransferLeadershipRes" +
-      "ponse\022F\n\tGetLimits\022\033.tenure.v1.GetLimits" +
-      "Request\032\034.tenure.v1.GetLimitsResponse\022F\n" +
-      "\tSetLimits\022\033.tenure.v1.SetLimitsRequest\032" +
-      "\034.tenure.v1.SetLimitsResponse\022@\n\007Compact" +
-      "\022\031.tenure.v1.CompactRequest\032\032.tenure.v1." +
-      "CompactResponse\022F\n\tEndFreeze\022\033.tenure.v1" +
-      ".EndFreezeRequest\032\034.tenure.v1.EndFreezeR" +
-      "esponse\022?\n\006Backup\022\030.tenure.v1.BackupRequ" +
-      "est\032\031.tenure.v1.BackupResponse0\001B\230\001\n\014io." +
-      "tenure.v1B\014ClusterProtoP\001Z5github.com/te" +
-      "nure-io/tenure/gen/go/tenure/v1;tenurev1" +
-      "\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\" +
-      "V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
+      "LimitsR\006limits\022\024\n\005force\030\002 \001(\010R\005force\"q\n\021" +
+      "SetLimitsResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\022)\n\006limits\030\002" +
+      " \001(\0132\021.tenure.v1.LimitsR\006limits\",\n\016Compa" +
+      "ctRequest\022\032\n\010revision\030\001 \001(\004R\010revision\"s\n" +
+      "\017CompactResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
+      "e.v1.ResponseHeaderR\006header\022-\n\022compacted" +
+      "_revision\030\002 \001(\004R\021compactedRevision\"*\n\020En" +
+      "dFreezeRequest\022\026\n\006reason\030\001 \001(\tR\006reason\"\\" +
+      "\n\021EndFreezeResponse\0221\n\006header\030\001 \001(\0132\031.te" +
+      "nure.v1.ResponseHeaderR\006header\022\024\n\005ended\030" +
+      "\002 \001(\010R\005ended\"\017\n\rBackupRequest\"W\n\016BackupR" +
+      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
+      "onseHeaderR\006header\022\022\n\004data\030\002 \001(\014R\004data2\245" +
+      "\007\n\016ClusterService\022F\n\tGetStatus\022\033.tenure." +
+      "v1.GetStatusRequest\032\034.tenure.v1.GetStatu" +
+      "sResponse\022L\n\013ListMembers\022\035.tenure.v1.Lis" +
+      "tMembersRequest\032\036.tenure.v1.ListMembersR" +
+      "esponse\022F\n\tAddMember\022\033.tenure.v1.AddMemb" +
+      "erRequest\032\034.tenure.v1.AddMemberResponse\022" +
+      "R\n\rPromoteMember\022\037.tenure.v1.PromoteMemb" +
+      "erRequest\032 .tenure.v1.PromoteMemberRespo" +
+      "nse\022O\n\014RemoveMember\022\036.tenure.v1.RemoveMe" +
+      "mberRequest\032\037.tenure.v1.RemoveMemberResp" +
+      "onse\022R\n\rReplaceMember\022\037.tenure.v1.Replac" +
+      "eMemberRequest\032 .tenure.v1.ReplaceMember" +
+      "Response\022a\n\022TransferLeadership\022$.tenure." +
+      "v1.TransferLeadershipRequest\032%.tenure.v1" +
+      ".TransferLeadershipResponse\022F\n\tGetLimits" +
+      "\022\033.tenure.v1.GetLimitsRequest\032\034.tenure.v" +
+      "1.GetLimitsResponse\022F\n\tSetLimits\022\033.tenur" +
+      "e.v1.SetLimitsRequest\032\034.tenure.v1.SetLim" +
+      "itsResponse\022@\n\007Compact\022\031.tenure.v1.Compa" +
+      "ctRequest\032\032.tenure.v1.CompactResponse\022F\n" +
+      "\tEndFreeze\022\033.tenure.v1.EndFreezeRequest\032" +
+      "\034.tenure.v1.EndFreezeResponse\022?\n\006Backup\022" +
+      "\030.tenure.v1.BackupRequest\032\031.tenure.v1.Ba" +
+      "ckupResponse0\001B\230\001\n\014io.tenure.v1B\014Cluster" +
+      "ProtoP\001Z5github.com/tenure-io/tenure/gen" +
+      "/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1" +
+      "\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nT" +
+      "enure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -427,7 +428,7 @@ public final class ClusterProto {
     internal_static_tenure_v1_SetLimitsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_SetLimitsRequest_descriptor,
-        new java.lang.String[] { "Limits", });
+        new java.lang.String[] { "Limits", "Force", });
     internal_static_tenure_v1_SetLimitsResponse_descriptor =
       getDescriptor().getMessageTypes().get(20);
     internal_static_tenure_v1_SetLimitsResponse_fieldAccessorTable = new

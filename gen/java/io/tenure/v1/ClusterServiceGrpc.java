@@ -540,7 +540,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+     * is lowered below what is in use now, unless the request says force.
      * </pre>
      */
     default void setLimits(io.tenure.v1.SetLimitsRequest request,
@@ -708,7 +709,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+     * is lowered below what is in use now, unless the request says force.
      * </pre>
      */
     public void setLimits(io.tenure.v1.SetLimitsRequest request,
@@ -858,7 +860,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+     * is lowered below what is in use now, unless the request says force.
      * </pre>
      */
     public io.tenure.v1.SetLimitsResponse setLimits(io.tenure.v1.SetLimitsRequest request) throws io.grpc.StatusException {
@@ -1006,7 +1009,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+     * is lowered below what is in use now, unless the request says force.
      * </pre>
      */
     public io.tenure.v1.SetLimitsResponse setLimits(io.tenure.v1.SetLimitsRequest request) {
@@ -1161,7 +1165,8 @@ public final class ClusterServiceGrpc {
 
     /**
      * <pre>
-     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT.
+     * SetLimits changes replicated limits. Errors: INVALID_ARGUMENT for a limit outside its bounds; LIMIT_IN_USE for one that
+     * is lowered below what is in use now, unless the request says force.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.SetLimitsResponse> setLimits(

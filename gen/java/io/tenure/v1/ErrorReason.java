@@ -24,7 +24,8 @@ public enum ErrorReason
   ERROR_REASON_UNSPECIFIED(0),
   /**
    * <pre>
-   * INVALID_ARGUMENT: a field is missing or has a value that is not allowed; google.rpc.BadRequest names each.
+   * INVALID_ARGUMENT: a field is missing or has a value that is not allowed; google.rpc.BadRequest names each. Of a limit
+   * outside its bounds, metadata "limit", "limit_value": the bound, and "amount": the refused value.
    * </pre>
    *
    * <code>ERROR_REASON_INVALID_ARGUMENT = 1;</code>
@@ -442,6 +443,15 @@ public enum ErrorReason
    * <code>ERROR_REASON_ATTEMPT_OUTDATED = 52;</code>
    */
   ERROR_REASON_ATTEMPT_OUTDATED(52),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
+   * "limit_value" name the limit and the refused value, "amount" is how much is in use.
+   * </pre>
+   *
+   * <code>ERROR_REASON_LIMIT_IN_USE = 64;</code>
+   */
+  ERROR_REASON_LIMIT_IN_USE(64),
   UNRECOGNIZED(-1),
   ;
 
@@ -455,7 +465,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * INVALID_ARGUMENT: a field is missing or has a value that is not allowed; google.rpc.BadRequest names each.
+   * INVALID_ARGUMENT: a field is missing or has a value that is not allowed; google.rpc.BadRequest names each. Of a limit
+   * outside its bounds, metadata "limit", "limit_value": the bound, and "amount": the refused value.
    * </pre>
    *
    * <code>ERROR_REASON_INVALID_ARGUMENT = 1;</code>
@@ -873,6 +884,15 @@ public enum ErrorReason
    * <code>ERROR_REASON_ATTEMPT_OUTDATED = 52;</code>
    */
   public static final int ERROR_REASON_ATTEMPT_OUTDATED_VALUE = 52;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
+   * "limit_value" name the limit and the refused value, "amount" is how much is in use.
+   * </pre>
+   *
+   * <code>ERROR_REASON_LIMIT_IN_USE = 64;</code>
+   */
+  public static final int ERROR_REASON_LIMIT_IN_USE_VALUE = 64;
 
 
   public final int getNumber() {
@@ -952,6 +972,7 @@ public enum ErrorReason
       case 50: return ERROR_REASON_MEMBERSHIP_REFUSED;
       case 51: return ERROR_REASON_WATCHER_TOO_SLOW;
       case 52: return ERROR_REASON_ATTEMPT_OUTDATED;
+      case 64: return ERROR_REASON_LIMIT_IN_USE;
       default: return null;
     }
   }

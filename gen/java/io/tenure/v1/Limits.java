@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private int waitersMax_ = 0;
   /**
    * <pre>
-   * Waiters of one lock; default 65 536.
+   * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiters of one lock; default 65 536.
+   * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   private int holdersMax_ = 0;
   /**
    * <pre>
-   * Holders of one lock; default 16 384.
+   * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holders of one lock; default 16 384.
+   * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -102,7 +102,8 @@ private static final long serialVersionUID = 0L;
   private int sessionObjectsMax_ = 0;
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+   * least 2.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -114,7 +115,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+   * least 2.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -129,7 +131,7 @@ private static final long serialVersionUID = 0L;
   private int endedSessionsMax_ = 0;
   /**
    * <pre>
-   * Ended sessions that stay readable; default 10 000.
+   * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -141,7 +143,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ended sessions that stay readable; default 10 000.
+   * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -156,7 +158,7 @@ private static final long serialVersionUID = 0L;
   private int requestWindowMax_ = 0;
   /**
    * <pre>
-   * Remembered open requests of a session; default 1 024.
+   * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -168,7 +170,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Remembered open requests of a session; default 1 024.
+   * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -183,7 +185,7 @@ private static final long serialVersionUID = 0L;
   private long requestWindowBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of remembered results of a session; default 1 MiB.
+   * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -195,7 +197,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of remembered results of a session; default 1 MiB.
+   * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -210,7 +212,7 @@ private static final long serialVersionUID = 0L;
   private int idempotencyKeysMax_ = 0;
   /**
    * <pre>
-   * Remembered idempotency keys; default 100 000.
+   * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -222,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Remembered idempotency keys; default 100 000.
+   * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -237,7 +239,7 @@ private static final long serialVersionUID = 0L;
   private long tombstoneBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; default 256 MiB.
+   * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -249,7 +251,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; default 256 MiB.
+   * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -264,7 +266,7 @@ private static final long serialVersionUID = 0L;
   private long historyRevisions_ = 0L;
   /**
    * <pre>
-   * Revisions of history to keep; default 1 000 000.
+   * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -276,7 +278,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Revisions of history to keep; default 1 000 000.
+   * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -291,7 +293,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration historyDuration_;
   /**
    * <pre>
-   * Time for which history is kept; default 10 min.
+   * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -303,7 +305,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time for which history is kept; default 10 min.
+   * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -315,7 +317,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time for which history is kept; default 10 min.
+   * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -329,7 +331,7 @@ private static final long serialVersionUID = 0L;
   private long historyBytesMax_ = 0L;
   /**
    * <pre>
-   * Maximum bytes of history to keep; default 2 GiB.
+   * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -341,7 +343,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum bytes of history to keep; default 2 GiB.
+   * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -356,7 +358,7 @@ private static final long serialVersionUID = 0L;
   private long sessionsMax_ = 0L;
   /**
    * <pre>
-   * Live sessions; default 1 000 000.
+   * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -368,7 +370,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Live sessions; default 1 000 000.
+   * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -383,9 +385,9 @@ private static final long serialVersionUID = 0L;
   private long storeBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+   * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+   * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+   * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -397,9 +399,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+   * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+   * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+   * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -414,7 +416,7 @@ private static final long serialVersionUID = 0L;
   private long idempotencyBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; default 256 MiB.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -426,7 +428,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; default 256 MiB.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -442,8 +444,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-   * once every member follows cluster version 2.
+   * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+   * It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -456,8 +458,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-   * once every member follows cluster version 2.
+   * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+   * It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -472,8 +474,8 @@ private static final long serialVersionUID = 0L;
   private long commandBytesMax_ = 0L;
   /**
    * <pre>
-   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+   * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
@@ -485,8 +487,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+   * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
@@ -1294,7 +1296,7 @@ private static final long serialVersionUID = 0L;
     private int waitersMax_ ;
     /**
      * <pre>
-     * Waiters of one lock; default 65 536.
+     * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1306,7 +1308,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters of one lock; default 65 536.
+     * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1318,7 +1320,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters of one lock; default 65 536.
+     * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1334,7 +1336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters of one lock; default 65 536.
+     * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -1350,7 +1352,7 @@ private static final long serialVersionUID = 0L;
     private int holdersMax_ ;
     /**
      * <pre>
-     * Holders of one lock; default 16 384.
+     * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1362,7 +1364,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of one lock; default 16 384.
+     * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1374,7 +1376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of one lock; default 16 384.
+     * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1390,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of one lock; default 16 384.
+     * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
      * </pre>
      *
      * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -1406,7 +1408,8 @@ private static final long serialVersionUID = 0L;
     private int sessionObjectsMax_ ;
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+     * least 2.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1418,7 +1421,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+     * least 2.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1430,7 +1434,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+     * least 2.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1446,7 +1451,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+     * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+     * least 2.
      * </pre>
      *
      * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -1462,7 +1468,7 @@ private static final long serialVersionUID = 0L;
     private int endedSessionsMax_ ;
     /**
      * <pre>
-     * Ended sessions that stay readable; default 10 000.
+     * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1474,7 +1480,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ended sessions that stay readable; default 10 000.
+     * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1486,7 +1492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ended sessions that stay readable; default 10 000.
+     * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1502,7 +1508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ended sessions that stay readable; default 10 000.
+     * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
      * </pre>
      *
      * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -1518,7 +1524,7 @@ private static final long serialVersionUID = 0L;
     private int requestWindowMax_ ;
     /**
      * <pre>
-     * Remembered open requests of a session; default 1 024.
+     * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1530,7 +1536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered open requests of a session; default 1 024.
+     * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1542,7 +1548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered open requests of a session; default 1 024.
+     * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1558,7 +1564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered open requests of a session; default 1 024.
+     * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
      * </pre>
      *
      * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -1574,7 +1580,7 @@ private static final long serialVersionUID = 0L;
     private long requestWindowBytesMax_ ;
     /**
      * <pre>
-     * Bytes of remembered results of a session; default 1 MiB.
+     * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1586,7 +1592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered results of a session; default 1 MiB.
+     * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1598,7 +1604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered results of a session; default 1 MiB.
+     * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1614,7 +1620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered results of a session; default 1 MiB.
+     * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
      * </pre>
      *
      * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -1630,7 +1636,7 @@ private static final long serialVersionUID = 0L;
     private int idempotencyKeysMax_ ;
     /**
      * <pre>
-     * Remembered idempotency keys; default 100 000.
+     * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1642,7 +1648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered idempotency keys; default 100 000.
+     * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1654,7 +1660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered idempotency keys; default 100 000.
+     * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1670,7 +1676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remembered idempotency keys; default 100 000.
+     * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -1686,7 +1692,7 @@ private static final long serialVersionUID = 0L;
     private long tombstoneBytesMax_ ;
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; default 256 MiB.
+     * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1698,7 +1704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; default 256 MiB.
+     * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1710,7 +1716,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; default 256 MiB.
+     * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1726,7 +1732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered requests of ended sessions; default 256 MiB.
+     * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -1742,7 +1748,7 @@ private static final long serialVersionUID = 0L;
     private long historyRevisions_ ;
     /**
      * <pre>
-     * Revisions of history to keep; default 1 000 000.
+     * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1754,7 +1760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revisions of history to keep; default 1 000 000.
+     * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1766,7 +1772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revisions of history to keep; default 1 000 000.
+     * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1782,7 +1788,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Revisions of history to keep; default 1 000 000.
+     * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
      * </pre>
      *
      * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -1800,7 +1806,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> historyDurationBuilder_;
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1811,7 +1817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1826,7 +1832,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1846,7 +1852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1864,7 +1870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1889,7 +1895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1906,7 +1912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1918,7 +1924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1933,7 +1939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time for which history is kept; default 10 min.
+     * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -1955,7 +1961,7 @@ private static final long serialVersionUID = 0L;
     private long historyBytesMax_ ;
     /**
      * <pre>
-     * Maximum bytes of history to keep; default 2 GiB.
+     * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1967,7 +1973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum bytes of history to keep; default 2 GiB.
+     * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1979,7 +1985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum bytes of history to keep; default 2 GiB.
+     * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -1995,7 +2001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum bytes of history to keep; default 2 GiB.
+     * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -2011,7 +2017,7 @@ private static final long serialVersionUID = 0L;
     private long sessionsMax_ ;
     /**
      * <pre>
-     * Live sessions; default 1 000 000.
+     * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -2023,7 +2029,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions; default 1 000 000.
+     * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -2035,7 +2041,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions; default 1 000 000.
+     * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -2051,7 +2057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Live sessions; default 1 000 000.
+     * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
      * </pre>
      *
      * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -2067,9 +2073,9 @@ private static final long serialVersionUID = 0L;
     private long storeBytesMax_ ;
     /**
      * <pre>
-     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+     * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+     * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+     * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -2081,9 +2087,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+     * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+     * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+     * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -2095,9 +2101,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+     * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+     * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+     * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -2113,9 +2119,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-     * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-     * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+     * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+     * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+     * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
      * </pre>
      *
      * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -2131,7 +2137,7 @@ private static final long serialVersionUID = 0L;
     private long idempotencyBytesMax_ ;
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; default 256 MiB.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2143,7 +2149,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; default 256 MiB.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2155,7 +2161,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; default 256 MiB.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2171,7 +2177,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of remembered idempotency keys with their results; default 256 MiB.
+     * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
      * </pre>
      *
      * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -2188,8 +2194,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-     * once every member follows cluster version 2.
+     * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+     * It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -2202,8 +2208,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-     * once every member follows cluster version 2.
+     * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+     * It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -2216,8 +2222,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-     * once every member follows cluster version 2.
+     * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+     * It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -2234,8 +2240,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-     * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-     * once every member follows cluster version 2.
+     * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+     * It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -2251,8 +2257,8 @@ private static final long serialVersionUID = 0L;
     private long commandBytesMax_ ;
     /**
      * <pre>
-     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+     * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
@@ -2264,8 +2270,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+     * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
@@ -2277,8 +2283,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+     * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
@@ -2294,8 +2300,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-     * TOO_LARGE. It can be set once every member follows cluster version 2.
+     * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+     * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
      * </pre>
      *
      * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>

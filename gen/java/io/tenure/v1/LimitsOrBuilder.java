@@ -10,7 +10,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Waiters of one lock; default 65 536.
+   * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -19,7 +19,7 @@ public interface LimitsOrBuilder extends
   boolean hasWaitersMax();
   /**
    * <pre>
-   * Waiters of one lock; default 65 536.
+   * Waiters of one lock; default 65 536, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 waiters_max = 1 [json_name = "waitersMax"];</code>
@@ -29,7 +29,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Holders of one lock; default 16 384.
+   * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -38,7 +38,7 @@ public interface LimitsOrBuilder extends
   boolean hasHoldersMax();
   /**
    * <pre>
-   * Holders of one lock; default 16 384.
+   * Holders of one lock; default 16 384, at least 1, at most 1 048 576.
    * </pre>
    *
    * <code>optional uint32 holders_max = 2 [json_name = "holdersMax"];</code>
@@ -48,7 +48,8 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+   * least 2.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -57,7 +58,8 @@ public interface LimitsOrBuilder extends
   boolean hasSessionObjectsMax();
   /**
    * <pre>
-   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096.
+   * Holds, places and ephemeral keys of one session, plus one for the session itself; default and maximum 4 096, at
+   * least 2.
    * </pre>
    *
    * <code>optional uint32 session_objects_max = 3 [json_name = "sessionObjectsMax"];</code>
@@ -67,7 +69,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Ended sessions that stay readable; default 10 000.
+   * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -76,7 +78,7 @@ public interface LimitsOrBuilder extends
   boolean hasEndedSessionsMax();
   /**
    * <pre>
-   * Ended sessions that stay readable; default 10 000.
+   * Ended sessions that stay readable; default 10 000, at least 1, at most 1 000 000.
    * </pre>
    *
    * <code>optional uint32 ended_sessions_max = 4 [json_name = "endedSessionsMax"];</code>
@@ -86,7 +88,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Remembered open requests of a session; default 1 024.
+   * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -95,7 +97,7 @@ public interface LimitsOrBuilder extends
   boolean hasRequestWindowMax();
   /**
    * <pre>
-   * Remembered open requests of a session; default 1 024.
+   * Remembered open requests of a session; default 1 024, at least 2, at most 16 384.
    * </pre>
    *
    * <code>optional uint32 request_window_max = 5 [json_name = "requestWindowMax"];</code>
@@ -105,7 +107,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of remembered results of a session; default 1 MiB.
+   * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -114,7 +116,7 @@ public interface LimitsOrBuilder extends
   boolean hasRequestWindowBytesMax();
   /**
    * <pre>
-   * Bytes of remembered results of a session; default 1 MiB.
+   * Bytes of remembered results of a session; default 1 MiB, at least 1 KiB, at most 16 MiB.
    * </pre>
    *
    * <code>optional uint64 request_window_bytes_max = 6 [json_name = "requestWindowBytesMax"];</code>
@@ -124,7 +126,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Remembered idempotency keys; default 100 000.
+   * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -133,7 +135,7 @@ public interface LimitsOrBuilder extends
   boolean hasIdempotencyKeysMax();
   /**
    * <pre>
-   * Remembered idempotency keys; default 100 000.
+   * Remembered idempotency keys; default 100 000, at least 1, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint32 idempotency_keys_max = 7 [json_name = "idempotencyKeysMax"];</code>
@@ -143,7 +145,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; default 256 MiB.
+   * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -152,7 +154,7 @@ public interface LimitsOrBuilder extends
   boolean hasTombstoneBytesMax();
   /**
    * <pre>
-   * Bytes of remembered requests of ended sessions; default 256 MiB.
+   * Bytes of remembered requests of ended sessions; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 tombstone_bytes_max = 8 [json_name = "tombstoneBytesMax"];</code>
@@ -162,7 +164,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Revisions of history to keep; default 1 000 000.
+   * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -171,7 +173,7 @@ public interface LimitsOrBuilder extends
   boolean hasHistoryRevisions();
   /**
    * <pre>
-   * Revisions of history to keep; default 1 000 000.
+   * Revisions of history to keep; default 1 000 000, at least 1 000, at most 1 000 000 000.
    * </pre>
    *
    * <code>optional uint64 history_revisions = 9 [json_name = "historyRevisions"];</code>
@@ -181,7 +183,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Time for which history is kept; default 10 min.
+   * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -190,7 +192,7 @@ public interface LimitsOrBuilder extends
   boolean hasHistoryDuration();
   /**
    * <pre>
-   * Time for which history is kept; default 10 min.
+   * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -199,7 +201,7 @@ public interface LimitsOrBuilder extends
   com.google.protobuf.Duration getHistoryDuration();
   /**
    * <pre>
-   * Time for which history is kept; default 10 min.
+   * Time for which history is kept; default 10 min, at least 1 s, at most 365 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration history_duration = 10 [json_name = "historyDuration"];</code>
@@ -208,7 +210,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Maximum bytes of history to keep; default 2 GiB.
+   * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -217,7 +219,7 @@ public interface LimitsOrBuilder extends
   boolean hasHistoryBytesMax();
   /**
    * <pre>
-   * Maximum bytes of history to keep; default 2 GiB.
+   * Maximum bytes of history to keep; default 2 GiB, at least 64 KiB, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 history_bytes_max = 11 [json_name = "historyBytesMax"];</code>
@@ -227,7 +229,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Live sessions; default 1 000 000.
+   * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -236,7 +238,7 @@ public interface LimitsOrBuilder extends
   boolean hasSessionsMax();
   /**
    * <pre>
-   * Live sessions; default 1 000 000.
+   * Live sessions; default 1 000 000, at least 16, at most 10 000 000.
    * </pre>
    *
    * <code>optional uint64 sessions_max = 12 [json_name = "sessionsMax"];</code>
@@ -246,9 +248,9 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+   * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+   * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+   * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -257,9 +259,9 @@ public interface LimitsOrBuilder extends
   boolean hasStoreBytesMax();
   /**
    * <pre>
-   * Bytes of the whole state; default 8 GiB. From 95 % on, changes that make the state grow are refused with
-   * QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at most a
-   * quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
+   * Bytes of the whole state; default 8 GiB, at least 1 MiB, at most 1 TiB. From 95 % on, changes that make the state grow
+   * are refused with QUOTA_EXCEEDED; deletes, releases and ends of sessions still work. Regardless of their own limits, at
+   * most a quarter is history, a 32nd is remembered requests of ended sessions, and a 32nd is idempotency keys.
    * </pre>
    *
    * <code>optional uint64 store_bytes_max = 13 [json_name = "storeBytesMax"];</code>
@@ -269,7 +271,7 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; default 256 MiB.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -278,7 +280,7 @@ public interface LimitsOrBuilder extends
   boolean hasIdempotencyBytesMax();
   /**
    * <pre>
-   * Bytes of remembered idempotency keys with their results; default 256 MiB.
+   * Bytes of remembered idempotency keys with their results; default 256 MiB, at least 1, at most 1 TiB.
    * </pre>
    *
    * <code>optional uint64 idempotency_bytes_max = 14 [json_name = "idempotencyBytesMax"];</code>
@@ -289,8 +291,8 @@ public interface LimitsOrBuilder extends
   /**
    * <pre>
    * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-   * once every member follows cluster version 2.
+   * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+   * It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -300,8 +302,8 @@ public interface LimitsOrBuilder extends
   /**
    * <pre>
    * Rows that a transaction, a delete by prefix, or the guards of any call may read and write; 100 000 at first, at least
-   * 4 096. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows. It can be set
-   * once every member follows cluster version 2.
+   * 4 096, at most 1 000 000. More is refused whole as TOO_LARGE. A key that is deleted by prefix takes three to nine rows.
+   * It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint32 command_rows_max = 15 [json_name = "commandRowsMax"];</code>
@@ -311,8 +313,8 @@ public interface LimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+   * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>
@@ -321,8 +323,8 @@ public interface LimitsOrBuilder extends
   boolean hasCommandBytesMax();
   /**
    * <pre>
-   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB. More is refused whole as
-   * TOO_LARGE. It can be set once every member follows cluster version 2.
+   * Bytes of those rows, with the keys and values in them; 16 MiB at first, at least 4 MiB, at most 1 GiB. More is
+   * refused whole as TOO_LARGE. It can be set once every member follows cluster version 2.
    * </pre>
    *
    * <code>optional uint64 command_bytes_max = 16 [json_name = "commandBytesMax"];</code>

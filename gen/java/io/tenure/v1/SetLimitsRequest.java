@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Limits limits_;
   /**
    * <pre>
-   * The new limits.
+   * The new limits. Those that are unset stay; zero sets one back to its default.
    * </pre>
    *
    * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new limits.
+   * The new limits. Those that are unset stay; zero sets one back to its default.
    * </pre>
    *
    * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new limits.
+   * The new limits. Those that are unset stay; zero sets one back to its default.
    * </pre>
    *
    * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -80,6 +80,23 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public io.tenure.v1.LimitsOrBuilder getLimitsOrBuilder() {
     return limits_ == null ? io.tenure.v1.Limits.getDefaultInstance() : limits_;
+  }
+
+  public static final int FORCE_FIELD_NUMBER = 2;
+  private boolean force_ = false;
+  /**
+   * <pre>
+   * Lowers limits even below what is in use now. What counts as in use is the size of the state, live sessions, history,
+   * ended sessions, and remembered requests and idempotency keys: a state or a number of sessions above its limit does not
+   * grow, and of the rest what is above the limit is forgotten. Bounds are kept in any case.
+   * </pre>
+   *
+   * <code>bool force = 2 [json_name = "force"];</code>
+   * @return The force.
+   */
+  @java.lang.Override
+  public boolean getForce() {
+    return force_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -99,6 +116,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(1, getLimits());
     }
+    if (force_ != false) {
+      output.writeBool(2, force_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -111,6 +131,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(1, getLimits());
+    }
+    if (force_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(2, force_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -132,6 +156,8 @@ private static final long serialVersionUID = 0L;
       if (!getLimits()
           .equals(other.getLimits())) return false;
     }
+    if (getForce()
+        != other.getForce()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -147,6 +173,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + LIMITS_FIELD_NUMBER;
       hash = (53 * hash) + getLimits().hashCode();
     }
+    hash = (37 * hash) + FORCE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getForce());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -293,6 +322,7 @@ private static final long serialVersionUID = 0L;
         limitsBuilder_.dispose();
         limitsBuilder_ = null;
       }
+      force_ = false;
       return this;
     }
 
@@ -332,6 +362,9 @@ private static final long serialVersionUID = 0L;
             ? limits_
             : limitsBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.force_ = force_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -383,6 +416,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasLimits()) {
         mergeLimits(other.getLimits());
       }
+      if (other.getForce() != false) {
+        setForce(other.getForce());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -416,6 +452,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 10
+            case 16: {
+              force_ = input.readBool();
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 16
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -438,7 +479,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Limits, io.tenure.v1.Limits.Builder, io.tenure.v1.LimitsOrBuilder> limitsBuilder_;
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -449,7 +490,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -464,7 +505,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -484,7 +525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -502,7 +543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -527,7 +568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -544,7 +585,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -556,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -571,7 +612,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The new limits.
+     * The new limits. Those that are unset stay; zero sets one back to its default.
      * </pre>
      *
      * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -588,6 +629,56 @@ private static final long serialVersionUID = 0L;
         limits_ = null;
       }
       return limitsBuilder_;
+    }
+
+    private boolean force_ ;
+    /**
+     * <pre>
+     * Lowers limits even below what is in use now. What counts as in use is the size of the state, live sessions, history,
+     * ended sessions, and remembered requests and idempotency keys: a state or a number of sessions above its limit does not
+     * grow, and of the rest what is above the limit is forgotten. Bounds are kept in any case.
+     * </pre>
+     *
+     * <code>bool force = 2 [json_name = "force"];</code>
+     * @return The force.
+     */
+    @java.lang.Override
+    public boolean getForce() {
+      return force_;
+    }
+    /**
+     * <pre>
+     * Lowers limits even below what is in use now. What counts as in use is the size of the state, live sessions, history,
+     * ended sessions, and remembered requests and idempotency keys: a state or a number of sessions above its limit does not
+     * grow, and of the rest what is above the limit is forgotten. Bounds are kept in any case.
+     * </pre>
+     *
+     * <code>bool force = 2 [json_name = "force"];</code>
+     * @param value The force to set.
+     * @return This builder for chaining.
+     */
+    public Builder setForce(boolean value) {
+
+      force_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lowers limits even below what is in use now. What counts as in use is the size of the state, live sessions, history,
+     * ended sessions, and remembered requests and idempotency keys: a state or a number of sessions above its limit does not
+     * grow, and of the rest what is above the limit is forgotten. Bounds are kept in any case.
+     * </pre>
+     *
+     * <code>bool force = 2 [json_name = "force"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearForce() {
+      bitField0_ = (bitField0_ & ~0x00000002);
+      force_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

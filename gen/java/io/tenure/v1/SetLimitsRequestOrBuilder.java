@@ -10,7 +10,7 @@ public interface SetLimitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The new limits.
+   * The new limits. Those that are unset stay; zero sets one back to its default.
    * </pre>
    *
    * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -19,7 +19,7 @@ public interface SetLimitsRequestOrBuilder extends
   boolean hasLimits();
   /**
    * <pre>
-   * The new limits.
+   * The new limits. Those that are unset stay; zero sets one back to its default.
    * </pre>
    *
    * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
@@ -28,10 +28,22 @@ public interface SetLimitsRequestOrBuilder extends
   io.tenure.v1.Limits getLimits();
   /**
    * <pre>
-   * The new limits.
+   * The new limits. Those that are unset stay; zero sets one back to its default.
    * </pre>
    *
    * <code>.tenure.v1.Limits limits = 1 [json_name = "limits"];</code>
    */
   io.tenure.v1.LimitsOrBuilder getLimitsOrBuilder();
+
+  /**
+   * <pre>
+   * Lowers limits even below what is in use now. What counts as in use is the size of the state, live sessions, history,
+   * ended sessions, and remembered requests and idempotency keys: a state or a number of sessions above its limit does not
+   * grow, and of the rest what is above the limit is forgotten. Bounds are kept in any case.
+   * </pre>
+   *
+   * <code>bool force = 2 [json_name = "force"];</code>
+   * @return The force.
+   */
+  boolean getForce();
 }

@@ -108,7 +108,7 @@ public final class TypesProto {
       "obuf.TimestampR\007modTime*m\n\010LockMode\022\031\n\025L" +
       "OCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MODE_EXCL" +
       "USIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002\022\027\n\023LOCK_MO" +
-      "DE_SEMAPHORE\020\003*\216\016\n\013ErrorReason\022\034\n\030ERROR_" +
+      "DE_SEMAPHORE\020\003*\255\016\n\013ErrorReason\022\034\n\030ERROR_" +
       "REASON_UNSPECIFIED\020\000\022!\n\035ERROR_REASON_INV" +
       "ALID_ARGUMENT\020\001\022\032\n\026ERROR_REASON_KEY_EMPT" +
       "Y\020\002\022\035\n\031ERROR_REASON_KEY_TOO_LONG\020\003\022\"\n\036ER" +
@@ -153,11 +153,12 @@ public final class TypesProto {
       "ND\0200\022\036\n\032ERROR_REASON_TOO_MANY_KEYS\0201\022#\n\037" +
       "ERROR_REASON_MEMBERSHIP_REFUSED\0202\022!\n\035ERR" +
       "OR_REASON_WATCHER_TOO_SLOW\0203\022!\n\035ERROR_RE" +
-      "ASON_ATTEMPT_OUTDATED\0204B\226\001\n\014io.tenure.v1" +
-      "B\nTypesProtoP\001Z5github.com/tenure-io/ten" +
-      "ure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTe" +
-      "nure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetad" +
-      "ata\352\002\nTenure::V1b\006proto3"
+      "ASON_ATTEMPT_OUTDATED\0204\022\035\n\031ERROR_REASON_" +
+      "LIMIT_IN_USE\020@B\226\001\n\014io.tenure.v1B\nTypesPr" +
+      "otoP\001Z5github.com/tenure-io/tenure/gen/g" +
+      "o/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002" +
+      "\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTen" +
+      "ure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
