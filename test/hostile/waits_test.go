@@ -27,6 +27,8 @@ func callAttacks() []attack {
 		{entry: "renewals", name: "renewals of sessions that nobody has", three: true, attack: renewUnknown, pins: func(bool) int {
 			return 8 // Two streams for each of four clients.
 		}},
+		{entry: "S15", name: "a key that is overwritten", attack: overwrite, prepare: limitStore, pins: func(bool) int { return writeMiB }},
+		{entry: "S16", name: "limits that are odd", attack: limitAll},
 		{entry: "S8", name: "transactions that list everything", attack: listOften, prepare: putMany},
 		{entry: "S10", name: "sessions with large values queued", attack: queueValues, pins: func(bool) int {
 			return 64 // Pages of the largest answers, and the log's cache.
