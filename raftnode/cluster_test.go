@@ -109,7 +109,11 @@ func TestThreeMembersAgree(t *testing.T) {
 		for p := range 6 {
 			proposers.Go(func() { c.run(loadCtx, t, p) })
 		}
-		for range 30 {
+		cuts := 30
+		if raceDetector {
+			cuts = 10
+		}
+		for range cuts {
 			<-time.After(4 * time.Second)
 			for id, n := range w.nodes {
 				if n.Status().Role == "leader" {

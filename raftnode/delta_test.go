@@ -26,6 +26,9 @@ func noise(rng *rand.Rand, size int) string {
 func TestSnapshotsOfANewerStateGoOnWithWhatIsThere(t *testing.T) {
 	for name, restarts := range map[string]bool{"streams break": false, "and the member restarts": true} {
 		t.Run(name, func(t *testing.T) {
+			if raceDetector && restarts {
+				t.Skip("long, and much the same goroutines as the other case")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				var registry *prometheus.Registry
 				reused := 0.0
@@ -88,6 +91,9 @@ func TestSnapshotsOfANewerStateGoOnWithWhatIsThere(t *testing.T) {
 func TestTheLogBehindASnapshotIsKept(t *testing.T) {
 	for name, room := range map[string]bool{"with room on the disk": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
+			if raceDetector && !room {
+				t.Skip("long, and the same goroutines as in the other case")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				const logBytesMax, diskFreeMin = 512 << 10, 1 << 20
 				f := newFleet(t, func(_ uint64, o *raftnode.Options) {
