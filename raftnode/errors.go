@@ -52,8 +52,6 @@ var (
 	ErrLogCutPastState = errors.New("raft log begins after the end of the state machine")
 	// ErrWrongCluster says that state machine and data directory belong to different clusters.
 	ErrWrongCluster = errors.New("state machine belongs to another cluster")
-	// ErrSnapshotMismatch says that a snapshot does not hold what it was announced to hold.
-	ErrSnapshotMismatch = errors.New("snapshot does not hold what it says")
 )
 
 // NotLeaderError is ErrNotLeader with a hint.

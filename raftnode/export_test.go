@@ -72,7 +72,7 @@ func ReportRemoved(n *Node) { n.fail(ErrRemoved) }
 // CutLog cuts the log as the janitor does.
 func CutLog(t testing.TB, n *Node) {
 	t.Helper()
-	if err := n.cutLog(); err != nil {
+	if err := n.janitor.CutLog(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -87,3 +87,9 @@ func Promised(n *Node, id uint64) (index, term uint64) {
 func Compare(n *Node, req *peerv1.CompareRequest) *peerv1.CompareResponse {
 	return n.health.Answer(req)
 }
+
+// Checkpoint makes a checkpoint now and cuts the log behind it.
+func (n *Node) Checkpoint() error { return n.janitor.Checkpoint() }
+
+// ReceiveSnapshot takes a snapshot that a peer sends.
+func (n *Node) ReceiveSnapshot(s SnapshotSource) error { return n.receiver.Receive(s) }

@@ -162,7 +162,7 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	if n.o.Snapshots.OnInstalled != nil {
 		n.o.Snapshots.OnInstalled(next.Applied())
 	}
-	n.janitor.ring()
+	n.janitor.Ring()
 	return nil
 }
 

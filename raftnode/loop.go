@@ -97,7 +97,7 @@ func (t *turn) wait(ended <-chan struct{}) bool {
 		t.ticked++
 		t.events = append(t.events, core.Tick{})
 		if t.n.peers.Tick(t.n.core, t.n.o.ElectionTicks) {
-			t.n.janitor.ring()
+			t.n.janitor.Ring()
 		}
 	case c := <-t.n.confApplies:
 		c.answer <- t.n.core.ApplyConfChange(c.change)
@@ -139,7 +139,7 @@ func (n *Node) perform(fx *core.Effects) {
 	n.appendQ.push(fx.Append)
 	n.applyQ.push(fx.Apply)
 	n.peers.Sends(fx.Send)
-	if msgs := n.couriers.take(fx.Send); len(msgs) > 0 {
+	if msgs := n.couriers.Take(fx.Send); len(msgs) > 0 {
 		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}
 	for _, d := range fx.Reads {
@@ -164,7 +164,7 @@ func (n *Node) leadershipChanged(l core.Leadership) {
 	n.tasks.lead(0)
 	if l.Role != core.RoleLeader {
 		// Raft does not take a snapshot of an earlier term.
-		n.couriers.recall(ErrNotLeader)
+		n.couriers.Recall(ErrNotLeader)
 	}
 	fields := []zap.Field{zap.Uint64("term", l.Term), zap.Uint64("leader", l.Leader)}
 	switch {

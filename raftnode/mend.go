@@ -323,18 +323,11 @@ func (n *Node) reseed(caller *peerv1.PeerHeader) {
 	// Raft takes nothing back that it believes: the snapshot has to reach that far.
 	_, index := n.witnesses.of(id, lead)
 	n.background.Go(func() {
-		if m := n.snaps.Newest(); m == nil || m.Index < index {
-			if n.Store().Applied().Index < index {
-				return // It asks again.
-			}
-			if err := n.makeCheckpoint(); err != nil {
-				n.fail(fmt.Errorf("checkpoint: %w", err))
-				return
-			}
-		}
-		n.log.Info("re-seeds a member that lost the end of its log", zap.Uint64("member_id", id))
-		n.couriers.take([]*raftpb.Message{{
+		err := n.couriers.Reseed(&raftpb.Message{
 			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.identity.MemberID), Term: new(lead.Term),
-		}})
+		}, index)
+		if err != nil {
+			n.fail(err)
+		}
 	})
 }

@@ -147,7 +147,7 @@ func (m *metrics) gauges(n *Node) {
 			}
 			return float64(lag)
 		})
-	gauge("tenure_snapshot_sending", "Snapshots being sent.", func() float64 { return float64(n.couriers.sending()) })
+	gauge("tenure_snapshot_sending", "Snapshots being sent.", func() float64 { return float64(n.couriers.Sending()) })
 	gauge("tenure_snapshot_missing_bytes", "Bytes that are still to come of the snapshot that is being received.",
 		func() float64 { return float64(n.inbox.MissingBytes()) })
 	gauge("tenure_raft_checkpoint_index", "Index of the newest checkpoint.", func() float64 {

@@ -50,6 +50,7 @@ type Node struct {
 	tasks     *leaderTasks
 	janitor   *janitor
 	couriers  *couriers
+	receiver  *receiver
 	health    *health.Watch
 	inbox     *transfer.Inbox
 	roster    *roster
@@ -189,8 +190,6 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 		n.seed()
 	}
 	changeMembers(n)
-	n.janitor = newJanitor(n)
-	n.couriers = newCouriers(n)
 	watchHealth(n)
 	n.tasks = newLeaderTasks(n)
 	n.witnesses, n.roster, n.mending, n.doubts, n.wire = newWitnesses(), newRoster(n), newMending(n), newDoubts(n), w
@@ -203,6 +202,7 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	if n.o.Transport == nil {
 		n.o.Transport = noPeers{n: n}
 	}
+	carrySnapshots(n)
 	return n, errors.Join(n.roster.refresh(), n.mending.load())
 }
 
@@ -233,6 +233,29 @@ func watchHealth(n *Node) {
 	})
 }
 
+// carrySnapshots makes what makes checkpoints, and sends and receives them.
+func carrySnapshots(n *Node) {
+	n.janitor = newJanitor(janitorOptions{
+		Logger: n.log, Store: n.Store, StoreMu: &n.storeMu, Log: n.rlog, Catalogue: n.snaps, Inbox: n.inbox,
+		Needed: &n.peers, Free: n.health.Free, FreeMin: n.o.Health.DiskFreeMin,
+		CheckpointLogBytes: n.o.CheckpointLogBytes, LogBytesMax: n.o.LogBytesMax,
+		TailEntries: n.o.Snapshots.TailEntries, TailBytes: n.o.Snapshots.TailBytes,
+		Fail: n.fail, Checkpoints: n.metrics.checkpoints, Truncations: n.metrics.truncations,
+	})
+	carrier, _ := n.o.Transport.(SnapshotTransport) // Without one nothing is sent.
+	n.couriers = newCouriers(courierOptions{
+		Logger: n.log, FS: n.dir.FS(), Catalogue: n.snaps, Transport: carrier, BytesPerSecond: n.o.Snapshots.BytesPerSecond,
+		Checkpoints: n.janitor, Report: n.ReportSnapshot,
+		Sent: n.metrics.snapshotsSent, Failed: n.metrics.snapshotsFailed, Bytes: n.metrics.snapshotBytesSent,
+		Seconds: n.metrics.snapshotSeconds,
+	})
+	n.receiver = newReceiver(receiverOptions{
+		Member: n.identity.MemberID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox, Installing: &n.installing,
+		Refuse: n.jumps.refuse, Stopping: n.stopping, Post: n.mail.put,
+		Received: n.metrics.snapshotsReceived, Bytes: n.metrics.snapshotBytesReceived, Reused: n.metrics.snapshotBytesReused,
+	})
+}
+
 // start makes raft of what the disk holds, once nothing is written to the log any more but by raft.
 func (n *Node) start() error {
 	hs, err := n.disk.check()
@@ -246,7 +269,7 @@ func (n *Node) start() error {
 	}
 	n.core, err = core.New(core.Config{
 		ID:             n.identity.MemberID,
-		Storage:        &raftStorage{Log: n.rlog, hs: hs, members: members, snapshot: n.snapshot},
+		Storage:        &raftStorage{Log: n.rlog, hs: hs, members: members, snapshot: n.janitor.Snapshot},
 		Applied:        applied.Index,
 		Logger:         raftLogger{log: n.log},
 		ElectionTicks:  n.o.ElectionTicks,
@@ -320,10 +343,10 @@ func (n *Node) Run(ctx context.Context) error {
 	var storageWork, others sync.WaitGroup
 	storageWork.Go(n.appendLoop)
 	storageWork.Go(n.applyLoop)
-	others.Go(func() { n.janitor.run(runCtx) })
+	others.Go(func() { n.janitor.Run(runCtx) })
 	others.Go(func() { n.tasks.run(runCtx) })
 	others.Go(func() { n.watchDisk(runCtx) })
-	others.Go(func() { n.couriers.run(runCtx) })
+	others.Go(func() { n.couriers.Run(runCtx) })
 	others.Go(func() { n.health.WatchSpace(runCtx) })
 	others.Go(func() { n.health.Compare(runCtx) })
 	others.Go(func() { n.roster.run(runCtx) })

@@ -152,6 +152,6 @@ func (o *Options) setDefaults() {
 	if o.PendingBytesMax == 0 {
 		o.PendingBytesMax = pendingBytesMaxDefault
 	}
-	o.Snapshots.setDefaults(o.CheckpointLogBytes)
+	o.Snapshots.SetDefaults(o.CheckpointLogBytes)
 	o.Health.SetDefaults()
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 
-	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/transfer"
@@ -39,11 +39,10 @@ const (
 	tailBytesDefault              = 16 << 20
 	// snapshotRetry is how long a member waits after a transfer that failed, before raft may ask for it again.
 	snapshotRetry = time.Second
-	// roomPercent is how much room a snapshot needs to be received, in parts of what is missing of it.
-	roomPercent = 105
 )
 
-func (o *SnapshotOptions) setDefaults(checkpointLogBytes uint64) {
+// SetDefaults sets what is zero to what it stands for.
+func (o *SnapshotOptions) SetDefaults(checkpointLogBytes uint64) {
 	if o.BytesPerSecond == 0 {
 		o.BytesPerSecond = snapshotBytesPerSecondDefault
 	}
@@ -64,23 +63,29 @@ type SnapshotTransport interface {
 // SnapshotStream is the sender's end of a snapshot's stream.
 type SnapshotStream = transfer.Stream
 
-// SnapshotSource is the receiver's end of a snapshot's stream.
-type SnapshotSource interface {
-	Recv() (*peerv1.SendSnapshotRequest, error)
-	Send(m *peerv1.SendSnapshotResponse) error
+// courierOptions says what snapshots are sent of, and how. All of it is required.
+type courierOptions struct {
+	Logger *zap.Logger
+	// FS holds the checkpoints of the catalogue.
+	FS        vfs.FS
+	Catalogue *checkpoint.Catalogue
+	// Transport carries snapshots; nil if there is none that does.
+	Transport SnapshotTransport
+	// BytesPerSecond bounds how fast one snapshot is sent; below zero is no bound.
+	BytesPerSecond int64
+	// Checkpoints makes the checkpoints that there are none of yet.
+	Checkpoints *janitor
+	// Report says how sending a snapshot to a member ended. It does not block.
+	Report func(to uint64, ok bool)
+	// Sent and Failed count snapshots, Bytes what was sent of them, Seconds how long one took.
+	Sent, Failed, Bytes prometheus.Counter
+	Seconds             prometheus.Histogram
 }
-
-// Errors of a snapshot that is refused; the sender tries again later.
-var (
-	// ErrSnapshotNotNeeded says that the receiver is not behind the snapshot.
-	ErrSnapshotNotNeeded = errors.New("snapshot is older than the member's state")
-	// ErrNoRoom says that the receiver's disk has no room for the snapshot.
-	ErrNoRoom = errors.New("not enough disk space")
-)
 
 // couriers send snapshots, at most one to each member.
 type couriers struct {
-	n    *Node
+	o    courierOptions
+	log  *zap.Logger
 	wake chan struct{} // 1 slot: something is due
 
 	mu   sync.Mutex // guards what follows
@@ -88,12 +93,12 @@ type couriers struct {
 	away map[uint64]context.CancelCauseFunc
 }
 
-func newCouriers(n *Node) *couriers {
-	return &couriers{n: n, wake: make(chan struct{}, 1), away: map[uint64]context.CancelCauseFunc{}}
+func newCouriers(o courierOptions) *couriers {
+	return &couriers{o: o, log: o.Logger, wake: make(chan struct{}, 1), away: map[uint64]context.CancelCauseFunc{}}
 }
 
-// take picks the snapshots out of messages for peers, and has them sent. It runs on the loop and does not block.
-func (c *couriers) take(msgs []*raftpb.Message) []*raftpb.Message {
+// Take picks the snapshots out of messages for peers, and has them sent. It runs on the loop and does not block.
+func (c *couriers) Take(msgs []*raftpb.Message) []*raftpb.Message {
 	isSnapshot := func(m *raftpb.Message) bool { return m.GetType() == raftpb.MsgSnap }
 	if !slices.ContainsFunc(msgs, isSnapshot) {
 		return msgs
@@ -115,14 +120,14 @@ func (c *couriers) take(msgs []*raftpb.Message) []*raftpb.Message {
 	return rest
 }
 
-// run sends what is due until ctx ends, and returns when nobody is under way any more.
-func (c *couriers) run(ctx context.Context) {
+// Run sends what is due until ctx ends, and returns when nobody is under way any more.
+func (c *couriers) Run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
 	for {
 		select {
 		case <-ctx.Done():
-			c.recall(ErrStopped)
+			c.Recall(core.ErrStopped)
 			return
 		case <-c.wake:
 		}
@@ -137,13 +142,13 @@ func (c *couriers) run(ctx context.Context) {
 }
 
 func (c *couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.Message) {
-	n, to := c.n, m.GetTo()
+	to := m.GetTo()
 	c.mu.Lock()
 	_, busy := c.away[to]
 	if busy {
 		c.mu.Unlock()
 		// The one under way was announced in an earlier term; it ends soon.
-		n.ReportSnapshot(to, false)
+		c.o.Report(to, false)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -156,8 +161,8 @@ func (c *couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.M
 		delete(c.away, to)
 		c.mu.Unlock()
 		if err != nil {
-			n.metrics.snapshotsFailed.Inc()
-			n.log.Warn("sending a snapshot failed", zap.Uint64("to", to), zap.Error(err))
+			c.o.Failed.Inc()
+			c.log.Warn("sending a snapshot failed", zap.Uint64("to", to), zap.Error(err))
 			retry := time.NewTimer(snapshotRetry)
 			defer retry.Stop()
 			select {
@@ -165,12 +170,12 @@ func (c *couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.M
 			case <-ctx.Done():
 			}
 		}
-		n.ReportSnapshot(to, err == nil)
+		c.o.Report(to, err == nil)
 	})
 }
 
-// recall ends every transfer: this member does not lead any more, or stops.
-func (c *couriers) recall(why error) {
+// Recall ends every transfer: this member does not lead any more, or stops.
+func (c *couriers) Recall(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cancel := range c.away {
@@ -178,8 +183,8 @@ func (c *couriers) recall(why error) {
 	}
 }
 
-// sending counts the transfers under way.
-func (c *couriers) sending() int {
+// Sending counts the transfers under way.
+func (c *couriers) Sending() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.away)
@@ -187,23 +192,22 @@ func (c *couriers) sending() int {
 
 // carry sends the newest checkpoint, which may be newer than what raft announced.
 func (c *couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m *raftpb.Message) (err error) {
-	n := c.n
-	carrier, ok := n.o.Transport.(SnapshotTransport)
-	if !ok {
+	if c.o.Transport == nil {
 		return errors.New("transport carries no snapshots")
 	}
-	held := n.snaps.Hold()
+	held := c.o.Catalogue.Hold()
 	if held == nil {
-		n.janitor.want()
+		c.o.Checkpoints.Want()
 		return errors.New("there is no checkpoint yet")
 	}
-	defer func() { err = errors.Join(err, n.releaseCheckpoint(held)) }()
+	// A checkpoint that cannot be removed is a failed disk, which stops the member by itself.
+	defer func() { err = errors.Join(err, c.o.Catalogue.Release(held)) }()
 	message, err := announce(m, held.Manifest)
 	if err != nil {
 		return err
 	}
 	if !core.IsMember(message.GetSnapshot().GetMetadata().GetConfState(), m.GetTo()) {
-		n.janitor.want()
+		c.o.Checkpoints.Want()
 		return errors.New("the newest checkpoint does not know the member yet")
 	}
 	raw, err := proto.Marshal(message)
@@ -211,33 +215,29 @@ func (c *couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m 
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
 	begin, sent := time.Now(), int64(0)
-	stream, err := carrier.OpenSnapshot(ctx, m.GetTo())
+	stream, err := c.o.Transport.OpenSnapshot(ctx, m.GetTo())
 	if err != nil {
 		return fmt.Errorf("open stream: %w", err)
 	}
 	err = transfer.Send(ctx, cancel, stream, transfer.Source{
-		FS: n.dir.FS(), Dir: held.Path(), Message: raw, BytesPerSecond: n.o.Snapshots.BytesPerSecond,
+		FS: c.o.FS, Dir: held.Path(), Message: raw, BytesPerSecond: c.o.BytesPerSecond,
 		Sent: func(bytes int) {
 			sent += int64(bytes)
-			n.metrics.snapshotBytesSent.Add(float64(bytes))
+			c.o.Bytes.Add(float64(bytes))
 		},
 		Begun: func(present int64) {
-			n.log.Info("sends a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
+			c.log.Info("sends a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
 				zap.Int64("size_bytes", held.Manifest.SizeBytes()), zap.Int64("present_bytes", present))
 		},
 	})
 	if err == nil {
-		n.log.Info("sent a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
+		c.log.Info("sent a snapshot", zap.Uint64("to", m.GetTo()), zap.Uint64("index", held.Manifest.Index),
 			zap.Int64("sent_bytes", sent), zap.Duration("took", time.Since(begin)))
-		n.metrics.snapshotsSent.Inc()
-		n.metrics.snapshotSeconds.Observe(time.Since(begin).Seconds())
+		c.o.Sent.Inc()
+		c.o.Seconds.Observe(time.Since(begin).Seconds())
 	}
 	return err
 }
-
-// releaseCheckpoint gives a checkpoint back. One that cannot be removed is a failed disk, which stops the member by
-// itself.
-func (n *Node) releaseCheckpoint(held *checkpoint.Checkpoint) error { return n.snaps.Release(held) }
 
 // announce makes the message that announces a checkpoint.
 func announce(m *raftpb.Message, manifest *checkpoint.Manifest) (*raftpb.Message, error) {
@@ -264,127 +264,18 @@ func snapshotOf(m *checkpoint.Manifest) (*raftpb.Snapshot, error) {
 	}, nil
 }
 
-// ReceiveSnapshot takes a snapshot that a peer sends and hands it to raft, which installs it unless it is not needed any
-// more. An error ends the stream; what was received stays, and the next attempt goes on from there.
-func (n *Node) ReceiveSnapshot(s SnapshotSource) error {
-	if err := n.stopping(); err != nil {
-		return err
+// Reseed sends a member a snapshot of which raft does not know, in a term in which this member leads. It reaches an index at
+// least; while the state does not, nothing is sent.
+func (c *couriers) Reseed(message *raftpb.Message, index uint64) error {
+	if m := c.o.Catalogue.Newest(); m == nil || m.Index < index {
+		if c.o.Checkpoints.o.Store().Applied().Index < index {
+			return nil // It asks again.
+		}
+		if err := c.o.Checkpoints.make(); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
+		}
 	}
-	first, err := s.Recv()
-	if err != nil {
-		return brokenOff(err)
-	}
-	message := &raftpb.Message{}
-	if err = proto.Unmarshal(first.GetMessage(), message); err != nil {
-		return fmt.Errorf("%w: %w", ErrSnapshotMismatch, err)
-	}
-	manifest, err := checkpoint.DecodeManifest(first.GetManifest())
-	if err != nil {
-		return err
-	}
-	err = n.checkSnapshot(message, manifest)
-	needed := !errors.Is(err, ErrSnapshotNotNeeded)
-	if needed && err != nil {
-		return err
-	}
-	if n.jumps.refuse(message.GetFrom(), max(message.GetTerm(), manifest.Term)) {
-		return fmt.Errorf("%w: of term %d", ErrSnapshotMismatch, message.GetTerm())
-	}
-	if !needed {
-		// The leader does not know how far this member is, or it would not offer it this. Raft answers with it.
-		n.mail.put(core.Receive{Message: message})
-		return err
-	}
-	r, err := n.beginReception(message, manifest, first.GetManifest())
-	if err != nil {
-		return err
-	}
-	if err = s.Send(&peerv1.SendSnapshotResponse{Have: r.Have}); err != nil {
-		return fmt.Errorf("answer the sender: %w", err)
-	}
-	n.log.Info("receives a snapshot", zap.Uint64("from", message.GetFrom()), zap.Uint64("index", manifest.Index),
-		zap.Int64("size_bytes", manifest.SizeBytes()), zap.Int64("missing_bytes", r.MissingBytes),
-		zap.Int64("reused_bytes", r.ReusedBytes))
-	if err = n.receiveChunks(r, s); err != nil {
-		return err
-	}
-	name, err := r.Finish()
-	if err != nil {
-		return err
-	}
-	n.metrics.snapshotsReceived.Inc()
-	if message.Snapshot, err = snapshotOf(manifest); err != nil {
-		return err
-	}
-	message.Snapshot.Data = []byte(name)
-	n.mail.put(core.Receive{Message: message})
-	if err := s.Send(&peerv1.SendSnapshotResponse{Stored: true}); err != nil {
-		return fmt.Errorf("answer the sender: %w", err)
-	}
+	c.log.Info("re-seeds a member that lost the end of its log", zap.Uint64("member_id", message.GetTo()))
+	c.Take([]*raftpb.Message{message})
 	return nil
-}
-
-// beginReception takes up a snapshot that is needed and has room, once no other one is being installed.
-func (n *Node) beginReception(
-	message *raftpb.Message, m *checkpoint.Manifest, raw []byte,
-) (*transfer.Reception, error) {
-	n.installing.Lock()
-	defer n.installing.Unlock()
-	if err := n.checkSnapshot(message, m); err != nil {
-		return nil, err // The one that was installed meanwhile may be as new.
-	}
-	r, err := n.inbox.Begin(raw)
-	if err != nil {
-		return nil, err
-	}
-	n.metrics.snapshotBytesReused.Add(float64(r.ReusedBytes))
-	usage, err := n.dir.FS().GetDiskUsage(n.dir.Path())
-	if need := uint64(r.MissingBytes) / 100 * roomPercent; err == nil && usage.AvailBytes < need {
-		return nil, fmt.Errorf("%w: the snapshot needs %d bytes, %d are free", ErrNoRoom, need, usage.AvailBytes)
-	}
-	return r, nil
-}
-
-func (n *Node) receiveChunks(r *transfer.Reception, s SnapshotSource) error {
-	for {
-		m, err := s.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return brokenOff(err)
-		}
-		if err := n.stopping(); err != nil {
-			return err
-		}
-		if err := r.Chunk(m); err != nil {
-			return err
-		}
-		n.metrics.snapshotBytesReceived.Add(float64(len(m.GetData())))
-	}
-}
-
-// checkSnapshot refuses what would not be installed.
-func (n *Node) checkSnapshot(message *raftpb.Message, m *checkpoint.Manifest) error {
-	meta := message.GetSnapshot().GetMetadata()
-	if message.GetType() != raftpb.MsgSnap || message.GetTo() != n.identity.MemberID ||
-		meta.GetIndex() != m.Index || meta.GetTerm() != m.Term {
-		return fmt.Errorf("%w: announced as %v to %x, index %d term %d; its manifest says index %d term %d",
-			ErrSnapshotMismatch, message.GetType(), message.GetTo(), meta.GetIndex(), meta.GetTerm(), m.Index, m.Term)
-	}
-	if applied := n.Store().Applied().Index; m.Index <= applied {
-		return fmt.Errorf("%w: at index %d, applied %d", ErrSnapshotNotNeeded, m.Index, applied)
-	}
-	if _, newest := storage.ClusterVersions(); m.ClusterVersion > newest {
-		return fmt.Errorf("%w: cluster version %d, this program knows up to %d",
-			storage.ErrUnknownFormat, m.ClusterVersion, newest)
-	}
-	return nil
-}
-
-// cleanStaged removes received snapshots that raft did not want, or has no use for any more.
-func (n *Node) cleanStaged() error {
-	n.storeMu.Lock()
-	defer n.storeMu.Unlock()
-	return n.inbox.Clean(n.Store().Applied().Index)
 }

@@ -3,21 +3,12 @@ package raftnode
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
 )
-
-// brokenOff returns why the stream of a snapshot ended. An error of the transport says it itself.
-func brokenOff(err error) error {
-	if errors.Is(err, io.EOF) {
-		return transfer.ErrIncomplete
-	}
-	return err
-}
 
 // refusedSnapshot returns what a sender is told of a snapshot that is not taken. Errors of this member's own disk stay as
 // they are.

@@ -287,7 +287,7 @@ func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error 
 	if n == nil {
 		return errNotOpen
 	}
-	return refusedSnapshot(n.ReceiveSnapshot(stream))
+	return refusedSnapshot(n.receiver.Receive(stream))
 }
 
 // Compare tells how this member is.

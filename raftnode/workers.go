@@ -31,7 +31,7 @@ func (n *Node) appendLoop() {
 		}
 		n.observeAppend(done, time.Since(begin))
 		n.answerAppend(done)
-		n.janitor.appended()
+		n.janitor.Appended()
 	}
 }
 
