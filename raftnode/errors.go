@@ -9,6 +9,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/membership"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 )
 
 // Errors of Propose say what is known about the command. All but ErrOutcomeUnknown mean that it was not applied and
@@ -50,6 +51,8 @@ var (
 	ErrCommittedLost = errors.New("the leader's log contradicts what this member knows to be committed")
 	// ErrLogCutPastState says that the log begins after the state machine's end: entries between them are missing.
 	ErrLogCutPastState = errors.New("raft log begins after the end of the state machine")
+	// ErrSnapshotMismatch says that a snapshot does not hold what it was announced to hold.
+	ErrSnapshotMismatch = snapshots.ErrMismatch
 	// ErrWrongCluster says that state machine and data directory belong to different clusters.
 	ErrWrongCluster = errors.New("state machine belongs to another cluster")
 )

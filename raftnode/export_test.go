@@ -8,6 +8,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 )
 
 // WithGenesis begins a cluster of so many voters, with ids from 1.
@@ -92,4 +93,4 @@ func Compare(n *Node, req *peerv1.CompareRequest) *peerv1.CompareResponse {
 func (n *Node) Checkpoint() error { return n.janitor.Checkpoint() }
 
 // ReceiveSnapshot takes a snapshot that a peer sends.
-func (n *Node) ReceiveSnapshot(s SnapshotSource) error { return n.receiver.Receive(s) }
+func (n *Node) ReceiveSnapshot(s snapshots.Source) error { return n.receiver.Receive(s) }

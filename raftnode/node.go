@@ -18,6 +18,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -48,9 +49,9 @@ type Node struct {
 	view      atomic.Pointer[view]
 	peers     membership.Peers
 	tasks     *leaderTasks
-	janitor   *janitor
-	couriers  *couriers
-	receiver  *receiver
+	janitor   *snapshots.Janitor
+	couriers  *snapshots.Couriers
+	receiver  *snapshots.Receiver
 	health    *health.Watch
 	inbox     *transfer.Inbox
 	roster    *roster
@@ -235,7 +236,7 @@ func watchHealth(n *Node) {
 
 // carrySnapshots makes what makes checkpoints, and sends and receives them.
 func carrySnapshots(n *Node) {
-	n.janitor = newJanitor(janitorOptions{
+	n.janitor = snapshots.NewJanitor(snapshots.JanitorOptions{
 		Logger: n.log, Store: n.Store, StoreMu: &n.storeMu, Log: n.rlog, Catalogue: n.snaps, Inbox: n.inbox,
 		Needed: &n.peers, Free: n.health.Free, FreeMin: n.o.Health.DiskFreeMin,
 		CheckpointLogBytes: n.o.CheckpointLogBytes, LogBytesMax: n.o.LogBytesMax,
@@ -243,13 +244,13 @@ func carrySnapshots(n *Node) {
 		Fail: n.fail, Checkpoints: n.metrics.checkpoints, Truncations: n.metrics.truncations,
 	})
 	carrier, _ := n.o.Transport.(SnapshotTransport) // Without one nothing is sent.
-	n.couriers = newCouriers(courierOptions{
+	n.couriers = snapshots.NewCouriers(snapshots.CourierOptions{
 		Logger: n.log, FS: n.dir.FS(), Catalogue: n.snaps, Transport: carrier, BytesPerSecond: n.o.Snapshots.BytesPerSecond,
 		Checkpoints: n.janitor, Report: n.ReportSnapshot,
 		Sent: n.metrics.snapshotsSent, Failed: n.metrics.snapshotsFailed, Bytes: n.metrics.snapshotBytesSent,
 		Seconds: n.metrics.snapshotSeconds,
 	})
-	n.receiver = newReceiver(receiverOptions{
+	n.receiver = snapshots.NewReceiver(snapshots.ReceiverOptions{
 		Member: n.identity.MemberID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox, Installing: &n.installing,
 		Refuse: n.jumps.refuse, Stopping: n.stopping, Post: n.mail.put,
 		Received: n.metrics.snapshotsReceived, Bytes: n.metrics.snapshotBytesReceived, Reused: n.metrics.snapshotBytesReused,

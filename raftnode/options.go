@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/health"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -99,6 +100,15 @@ type genesis struct {
 	// empty begins with nothing at all, and waits for a snapshot.
 	empty bool
 }
+
+// SnapshotOptions says how members that fell behind are helped. The zero value is good.
+type SnapshotOptions = snapshots.Options
+
+// SnapshotTransport is a Transport that carries snapshots too, on connections of their own.
+type SnapshotTransport = snapshots.Transport
+
+// SnapshotStream is the sender's end of a snapshot's stream.
+type SnapshotStream = snapshots.Stream
 
 // HealthOptions says when a member is in danger. The zero value is good.
 type HealthOptions = health.Options

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
@@ -14,11 +15,11 @@ import (
 // they are.
 func refusedSnapshot(err error) error {
 	for _, c := range []struct{ err, kind error }{
-		{ErrSnapshotNotNeeded, transport.ErrNotNow},
+		{snapshots.ErrNotNeeded, transport.ErrNotNow},
 		{transfer.ErrSuperseded, transport.ErrNotNow},
-		{ErrNoRoom, transport.ErrTryAgain},
+		{snapshots.ErrNoRoom, transport.ErrTryAgain},
 		{ErrStopped, transport.ErrTryAgain},
-		{ErrSnapshotMismatch, transport.ErrMalformed},
+		{snapshots.ErrMismatch, transport.ErrMalformed},
 		{checkpoint.ErrInvalid, transport.ErrMalformed},
 		{transfer.ErrBadChunk, transport.ErrMalformed},
 		{transfer.ErrIncomplete, transport.ErrMalformed},

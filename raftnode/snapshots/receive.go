@@ -1,4 +1,4 @@
-package raftnode
+package snapshots
 
 import (
 	"errors"
@@ -22,24 +22,24 @@ import (
 // roomPercent is how much room a snapshot needs to be received, in parts of what is missing of it.
 const roomPercent = 105
 
-// SnapshotSource is the receiver's end of a snapshot's stream.
-type SnapshotSource interface {
+// Source is the receiver's end of a snapshot's stream.
+type Source interface {
 	Recv() (*peerv1.SendSnapshotRequest, error)
 	Send(m *peerv1.SendSnapshotResponse) error
 }
 
 // Errors of a snapshot that is refused; the sender tries again later.
 var (
-	// ErrSnapshotNotNeeded says that the receiver is not behind the snapshot.
-	ErrSnapshotNotNeeded = errors.New("snapshot is older than the member's state")
-	// ErrSnapshotMismatch says that a snapshot does not hold what it was announced to hold.
-	ErrSnapshotMismatch = errors.New("snapshot does not hold what it says")
+	// ErrNotNeeded says that the receiver is not behind the snapshot.
+	ErrNotNeeded = errors.New("snapshot is older than the member's state")
+	// ErrMismatch says that a snapshot does not hold what it was announced to hold.
+	ErrMismatch = errors.New("snapshot does not hold what it says")
 	// ErrNoRoom says that the receiver's disk has no room for the snapshot.
 	ErrNoRoom = errors.New("not enough disk space")
 )
 
-// receiverOptions says for which member, and where to, snapshots are received. All of it is required.
-type receiverOptions struct {
+// ReceiverOptions says for which member, and where to, snapshots are received. All of it is required.
+type ReceiverOptions struct {
 	// Member is this one's id.
 	Member uint64
 	Logger *zap.Logger
@@ -59,17 +59,18 @@ type receiverOptions struct {
 	Received, Bytes, Reused prometheus.Counter
 }
 
-// receiver takes snapshots that peers send.
-type receiver struct {
-	o   receiverOptions
+// Receiver takes snapshots that peers send.
+type Receiver struct {
+	o   ReceiverOptions
 	log *zap.Logger
 }
 
-func newReceiver(o receiverOptions) *receiver { return &receiver{o: o, log: o.Logger} }
+// NewReceiver returns the receiver of a member that starts.
+func NewReceiver(o ReceiverOptions) *Receiver { return &Receiver{o: o, log: o.Logger} }
 
 // Receive takes a snapshot that a peer sends and hands it to raft, which installs it unless it is not needed any
 // more. An error ends the stream; what was received stays, and the next attempt goes on from there.
-func (r *receiver) Receive(s SnapshotSource) error {
+func (r *Receiver) Receive(s Source) error {
 	if err := r.o.Stopping(); err != nil {
 		return err
 	}
@@ -79,19 +80,19 @@ func (r *receiver) Receive(s SnapshotSource) error {
 	}
 	message := &raftpb.Message{}
 	if err = proto.Unmarshal(first.GetMessage(), message); err != nil {
-		return fmt.Errorf("%w: %w", ErrSnapshotMismatch, err)
+		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	manifest, err := checkpoint.DecodeManifest(first.GetManifest())
 	if err != nil {
 		return err
 	}
 	err = r.check(message, manifest)
-	needed := !errors.Is(err, ErrSnapshotNotNeeded)
+	needed := !errors.Is(err, ErrNotNeeded)
 	if needed && err != nil {
 		return err
 	}
 	if r.o.Refuse(message.GetFrom(), max(message.GetTerm(), manifest.Term)) {
-		return fmt.Errorf("%w: of term %d", ErrSnapshotMismatch, message.GetTerm())
+		return fmt.Errorf("%w: of term %d", ErrMismatch, message.GetTerm())
 	}
 	if !needed {
 		// The leader does not know how far this member is, or it would not offer it this. Raft answers with it.
@@ -128,7 +129,7 @@ func (r *receiver) Receive(s SnapshotSource) error {
 }
 
 // begin takes up a snapshot that is needed and has room, once no other one is being installed.
-func (r *receiver) begin(
+func (r *Receiver) begin(
 	message *raftpb.Message, m *checkpoint.Manifest, raw []byte,
 ) (*transfer.Reception, error) {
 	r.o.Installing.Lock()
@@ -148,7 +149,7 @@ func (r *receiver) begin(
 	return in, nil
 }
 
-func (r *receiver) chunks(in *transfer.Reception, s SnapshotSource) error {
+func (r *Receiver) chunks(in *transfer.Reception, s Source) error {
 	for {
 		m, err := s.Recv()
 		if errors.Is(err, io.EOF) {
@@ -168,15 +169,15 @@ func (r *receiver) chunks(in *transfer.Reception, s SnapshotSource) error {
 }
 
 // check refuses what would not be installed.
-func (r *receiver) check(message *raftpb.Message, m *checkpoint.Manifest) error {
+func (r *Receiver) check(message *raftpb.Message, m *checkpoint.Manifest) error {
 	meta := message.GetSnapshot().GetMetadata()
 	if message.GetType() != raftpb.MsgSnap || message.GetTo() != r.o.Member ||
 		meta.GetIndex() != m.Index || meta.GetTerm() != m.Term {
 		return fmt.Errorf("%w: announced as %v to %x, index %d term %d; its manifest says index %d term %d",
-			ErrSnapshotMismatch, message.GetType(), message.GetTo(), meta.GetIndex(), meta.GetTerm(), m.Index, m.Term)
+			ErrMismatch, message.GetType(), message.GetTo(), meta.GetIndex(), meta.GetTerm(), m.Index, m.Term)
 	}
 	if applied := r.o.Store().Applied().Index; m.Index <= applied {
-		return fmt.Errorf("%w: at index %d, applied %d", ErrSnapshotNotNeeded, m.Index, applied)
+		return fmt.Errorf("%w: at index %d, applied %d", ErrNotNeeded, m.Index, applied)
 	}
 	if _, newest := storage.ClusterVersions(); m.ClusterVersion > newest {
 		return fmt.Errorf("%w: cluster version %d, this program knows up to %d",

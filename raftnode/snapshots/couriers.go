@@ -1,4 +1,4 @@
-package raftnode
+package snapshots
 
 import (
 	"context"
@@ -20,13 +20,13 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// SnapshotOptions says how members that fell behind are helped. The zero value is good.
-type SnapshotOptions struct {
+// Options says how members that fell behind are helped. The zero value is good.
+type Options struct {
 	// BytesPerSecond bounds how fast one snapshot is sent, so that it does not starve what else the network carries; 0 is
 	// 64 MiB, below zero is no bound.
 	BytesPerSecond int64
 	// TailEntries and TailBytes bound how much log is kept behind a checkpoint, so that a member that was away for a
-	// moment needs no snapshot; 0 is 10 000, and 16 MiB or a quarter of Options.CheckpointLogBytes if that is less.
+	// moment needs no snapshot; 0 is 10 000, and 16 MiB or a quarter of the CheckpointLogBytes of the member if that is less.
 	TailEntries, TailBytes uint64
 	// OnInstalled is told of every snapshot that took the state machine's place, before anything is applied to it. Watches
 	// and waits that look at what was applied have to look again. It must not block.
@@ -42,7 +42,7 @@ const (
 )
 
 // SetDefaults sets what is zero to what it stands for.
-func (o *SnapshotOptions) SetDefaults(checkpointLogBytes uint64) {
+func (o *Options) SetDefaults(checkpointLogBytes uint64) {
 	if o.BytesPerSecond == 0 {
 		o.BytesPerSecond = snapshotBytesPerSecondDefault
 	}
@@ -54,27 +54,27 @@ func (o *SnapshotOptions) SetDefaults(checkpointLogBytes uint64) {
 	}
 }
 
-// SnapshotTransport is a Transport that carries snapshots too, on connections of their own.
-type SnapshotTransport interface {
+// Transport is a Transport that carries snapshots too, on connections of their own.
+type Transport interface {
 	// OpenSnapshot opens a stream to a member. It ends with ctx.
-	OpenSnapshot(ctx context.Context, to uint64) (SnapshotStream, error)
+	OpenSnapshot(ctx context.Context, to uint64) (Stream, error)
 }
 
-// SnapshotStream is the sender's end of a snapshot's stream.
-type SnapshotStream = transfer.Stream
+// Stream is the sender's end of a snapshot's stream.
+type Stream = transfer.Stream
 
-// courierOptions says what snapshots are sent of, and how. All of it is required.
-type courierOptions struct {
+// CourierOptions says what snapshots are sent of, and how. All of it is required.
+type CourierOptions struct {
 	Logger *zap.Logger
 	// FS holds the checkpoints of the catalogue.
 	FS        vfs.FS
 	Catalogue *checkpoint.Catalogue
 	// Transport carries snapshots; nil if there is none that does.
-	Transport SnapshotTransport
+	Transport Transport
 	// BytesPerSecond bounds how fast one snapshot is sent; below zero is no bound.
 	BytesPerSecond int64
 	// Checkpoints makes the checkpoints that there are none of yet.
-	Checkpoints *janitor
+	Checkpoints *Janitor
 	// Report says how sending a snapshot to a member ended. It does not block.
 	Report func(to uint64, ok bool)
 	// Sent and Failed count snapshots, Bytes what was sent of them, Seconds how long one took.
@@ -82,9 +82,9 @@ type courierOptions struct {
 	Seconds             prometheus.Histogram
 }
 
-// couriers send snapshots, at most one to each member.
-type couriers struct {
-	o    courierOptions
+// Couriers send snapshots, at most one to each member.
+type Couriers struct {
+	o    CourierOptions
 	log  *zap.Logger
 	wake chan struct{} // 1 slot: something is due
 
@@ -93,12 +93,13 @@ type couriers struct {
 	away map[uint64]context.CancelCauseFunc
 }
 
-func newCouriers(o courierOptions) *couriers {
-	return &couriers{o: o, log: o.Logger, wake: make(chan struct{}, 1), away: map[uint64]context.CancelCauseFunc{}}
+// NewCouriers returns the couriers of a member that starts.
+func NewCouriers(o CourierOptions) *Couriers {
+	return &Couriers{o: o, log: o.Logger, wake: make(chan struct{}, 1), away: map[uint64]context.CancelCauseFunc{}}
 }
 
 // Take picks the snapshots out of messages for peers, and has them sent. It runs on the loop and does not block.
-func (c *couriers) Take(msgs []*raftpb.Message) []*raftpb.Message {
+func (c *Couriers) Take(msgs []*raftpb.Message) []*raftpb.Message {
 	isSnapshot := func(m *raftpb.Message) bool { return m.GetType() == raftpb.MsgSnap }
 	if !slices.ContainsFunc(msgs, isSnapshot) {
 		return msgs
@@ -121,7 +122,7 @@ func (c *couriers) Take(msgs []*raftpb.Message) []*raftpb.Message {
 }
 
 // Run sends what is due until ctx ends, and returns when nobody is under way any more.
-func (c *couriers) Run(ctx context.Context) {
+func (c *Couriers) Run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
 	for {
@@ -141,7 +142,7 @@ func (c *couriers) Run(ctx context.Context) {
 	}
 }
 
-func (c *couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.Message) {
+func (c *Couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.Message) {
 	to := m.GetTo()
 	c.mu.Lock()
 	_, busy := c.away[to]
@@ -175,7 +176,7 @@ func (c *couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.M
 }
 
 // Recall ends every transfer: this member does not lead any more, or stops.
-func (c *couriers) Recall(why error) {
+func (c *Couriers) Recall(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cancel := range c.away {
@@ -184,14 +185,14 @@ func (c *couriers) Recall(why error) {
 }
 
 // Sending counts the transfers under way.
-func (c *couriers) Sending() int {
+func (c *Couriers) Sending() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.away)
 }
 
 // carry sends the newest checkpoint, which may be newer than what raft announced.
-func (c *couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m *raftpb.Message) (err error) {
+func (c *Couriers) carry(ctx context.Context, cancel context.CancelCauseFunc, m *raftpb.Message) (err error) {
 	if c.o.Transport == nil {
 		return errors.New("transport carries no snapshots")
 	}
@@ -266,7 +267,7 @@ func snapshotOf(m *checkpoint.Manifest) (*raftpb.Snapshot, error) {
 
 // Reseed sends a member a snapshot of which raft does not know, in a term in which this member leads. It reaches an index at
 // least; while the state does not, nothing is sent.
-func (c *couriers) Reseed(message *raftpb.Message, index uint64) error {
+func (c *Couriers) Reseed(message *raftpb.Message, index uint64) error {
 	if m := c.o.Catalogue.Newest(); m == nil || m.Index < index {
 		if c.o.Checkpoints.o.Store().Applied().Index < index {
 			return nil // It asks again.

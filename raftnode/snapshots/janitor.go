@@ -1,4 +1,4 @@
-package raftnode
+package snapshots
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// janitorOptions says what a janitor keeps small, and how. All of it is required.
-type janitorOptions struct {
+// JanitorOptions says what a janitor keeps small, and how. All of it is required.
+type JanitorOptions struct {
 	Logger *zap.Logger
 	// Store returns the state machine, which may be another one at the next call.
 	Store func() *storage.Store
@@ -29,7 +29,7 @@ type janitorOptions struct {
 	Catalogue *checkpoint.Catalogue
 	Inbox     *transfer.Inbox
 	// Needed is up to where the log is needed by other members.
-	Needed needed
+	Needed Needed
 	// Free returns how many bytes of the disk are free, of which FreeMin shall stay.
 	Free    func() uint64
 	FreeMin uint64
@@ -42,17 +42,17 @@ type janitorOptions struct {
 	Checkpoints, Truncations prometheus.Counter
 }
 
-// needed is up to where other members need the log.
-type needed interface {
+// Needed is up to where other members need the log.
+type Needed interface {
 	// Floor returns the index behind which members that listen need it; 0 for none.
 	Floor() uint64
 	// Seeding returns the index behind which those need it that a snapshot is on its way to; 0 for none.
 	Seeding() uint64
 }
 
-// janitor makes checkpoints and cuts the log, on a goroutine of its own.
-type janitor struct {
-	o    janitorOptions
+// Janitor makes checkpoints and cuts the log, on a goroutine of its own.
+type Janitor struct {
+	o    JanitorOptions
 	log  *zap.Logger
 	wake chan struct{} // 1 slot
 	// wanted is set when raft asked for a snapshot that does not exist.
@@ -63,12 +63,13 @@ type janitor struct {
 // janitorEntries is after how many entries the append goroutine has the log's size looked at.
 const janitorEntries = 8
 
-func newJanitor(o janitorOptions) *janitor {
-	return &janitor{o: o, log: o.Logger, wake: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+// NewJanitor returns the janitor of a member that starts.
+func NewJanitor(o JanitorOptions) *Janitor {
+	return &Janitor{o: o, log: o.Logger, wake: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
 }
 
 // Ring has the janitor look. It does not block.
-func (j *janitor) Ring() {
+func (j *Janitor) Ring() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
@@ -76,7 +77,7 @@ func (j *janitor) Ring() {
 }
 
 // Want asks for a checkpoint now.
-func (j *janitor) Want() {
+func (j *Janitor) Want() {
 	select {
 	case j.wanted <- struct{}{}:
 	default:
@@ -84,7 +85,7 @@ func (j *janitor) Want() {
 }
 
 // Appended is called by the append goroutine after each write.
-func (j *janitor) Appended() {
+func (j *Janitor) Appended() {
 	if n := j.o.Log.Appended(); n >= j.next {
 		j.next = n + janitorEntries
 		if j.checkpointDue() {
@@ -94,7 +95,7 @@ func (j *janitor) Appended() {
 }
 
 // checkpointDue reports whether so much log lies behind the newest checkpoint that another one pays.
-func (j *janitor) checkpointDue() bool {
+func (j *Janitor) checkpointDue() bool {
 	from := uint64(0)
 	if m := j.o.Catalogue.Newest(); m != nil {
 		from = m.Index
@@ -104,7 +105,7 @@ func (j *janitor) checkpointDue() bool {
 
 // Run works until ctx ends. An error stops the member: a disk that cannot link or delete files cannot be trusted with
 // the log either.
-func (j *janitor) Run(ctx context.Context) {
+func (j *Janitor) Run(ctx context.Context) {
 	for {
 		wanted := false
 		select {
@@ -126,7 +127,7 @@ func (j *janitor) Run(ctx context.Context) {
 	}
 }
 
-func (j *janitor) work(wanted bool) error {
+func (j *Janitor) work(wanted bool) error {
 	if wanted || j.checkpointDue() {
 		if err := j.make(); err != nil {
 			return err
@@ -150,7 +151,7 @@ func (j *janitor) work(wanted bool) error {
 }
 
 // make brings the applied state to files of its own.
-func (j *janitor) make() error {
+func (j *Janitor) make() error {
 	j.o.StoreMu.Lock()
 	defer j.o.StoreMu.Unlock()
 	made, err := j.o.Catalogue.Make(func(dir string) (*checkpoint.Manifest, error) {
@@ -173,7 +174,7 @@ func (j *janitor) make() error {
 
 // CutLog forgets the entries that nobody needs: those that are durable in the state machine and in a checkpoint, from
 // which a member that fell behind can start. A tail stays for members that were away for a moment.
-func (j *janitor) CutLog() error {
+func (j *Janitor) CutLog() error {
 	store := j.o.Store()
 	to, err := store.DurableApplied()
 	if err != nil {
@@ -197,7 +198,7 @@ func (j *janitor) CutLog() error {
 }
 
 // keptBehind returns the index up to which the log may be cut when a checkpoint at index exists.
-func (j *janitor) keptBehind(index uint64) uint64 {
+func (j *Janitor) keptBehind(index uint64) uint64 {
 	to := max(index-min(index, j.o.TailEntries), j.o.Log.IndexBehind(index, j.o.TailBytes))
 	// Members that listen go on from where they are, within reason.
 	if floor := j.o.Needed.Floor(); floor != 0 {
@@ -212,13 +213,13 @@ func (j *janitor) keptBehind(index uint64) uint64 {
 
 // logRoom returns how large the log may grow for a member that a snapshot is on its way to: as much as stays free, so that
 // the disk does not get too full by it, and never less than for others.
-func (j *janitor) logRoom() uint64 {
+func (j *Janitor) logRoom() uint64 {
 	free := j.o.Free()
 	return max(j.o.LogBytesMax, free-min(free, j.o.FreeMin))
 }
 
 // Checkpoint makes a checkpoint now and cuts the log behind it.
-func (j *janitor) Checkpoint() error {
+func (j *Janitor) Checkpoint() error {
 	if err := j.make(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -227,7 +228,7 @@ func (j *janitor) Checkpoint() error {
 }
 
 // Snapshot tells raft about the newest checkpoint. It runs on the loop and does no I/O.
-func (j *janitor) Snapshot() (*raftpb.Snapshot, error) {
+func (j *Janitor) Snapshot() (*raftpb.Snapshot, error) {
 	m := j.o.Catalogue.Newest()
 	if m == nil || !m.Serves(j.o.Log.Truncated().Index, j.o.Store().Applied().ConfState) {
 		j.Want()
@@ -237,7 +238,7 @@ func (j *janitor) Snapshot() (*raftpb.Snapshot, error) {
 }
 
 // cleanStaged removes received snapshots that raft did not want, or has no use for any more.
-func (j *janitor) cleanStaged() error {
+func (j *Janitor) cleanStaged() error {
 	j.o.StoreMu.Lock()
 	defer j.o.StoreMu.Unlock()
 	return j.o.Inbox.Clean(j.o.Store().Applied().Index)
