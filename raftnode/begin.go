@@ -13,8 +13,18 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/transport"
 )
+
+// Peer is one of the members that begin a cluster.
+type Peer struct {
+	// Name is unique in the cluster.
+	Name string
+	// Address is where other members reach it, host:port.
+	Address string
+}
 
 // Errors of members that cannot begin or join a cluster. Their texts say what to do.
 var (
@@ -44,40 +54,59 @@ type past struct {
 	joined  *peerv1.JoinResponse // with which it was added to a cluster, while it has no state; nil if it was not
 }
 
-func (d *disk) past() (p past, err error) {
-	raw, err := d.dir.Genesis()
+func pastOf(dir *datadir.Dir) (p past, err error) {
+	raw, err := dir.Genesis()
 	if err == nil && raw != nil {
 		p.genesis, err = decodeGenesis(raw)
 	}
 	if err != nil {
 		return p, err
 	}
-	if raw, err = d.dir.Joined(); err == nil && raw != nil {
+	if raw, err = dir.Joined(); err == nil && raw != nil {
 		p.joined, err = decodeJoined(raw)
 	}
 	return p, err
 }
 
-// beginAlone refuses to make a cluster of one of a directory that waits for others: that would be a second one under the
+// Genesis is what a fresh directory begins with: the same for all first members of a cluster but for their own ids.
+type Genesis struct {
+	ClusterID, HistoryID [16]byte
+	MemberID             uint64
+	Voters               []uint64
+	// Empty begins with nothing at all, and waits for a snapshot.
+	Empty bool
+}
+
+// BeginAlone refuses to make a cluster of one of a directory that waits for others: that would be a second one under the
 // same id, or one without.
-func (d *disk) beginAlone() error {
-	if d.started {
-		return nil
-	}
-	p, err := d.past()
-	if err == nil && (p.genesis != nil || p.joined != nil || d.identity.ClusterID == [16]byte{}) {
+func BeginAlone(dir *datadir.Dir, id datadir.Identity) error {
+	p, err := pastOf(dir)
+	if err == nil && (p.genesis != nil || p.joined != nil || id.ClusterID == [16]byte{}) {
 		err = ErrNoPeers
 	}
 	return err
 }
 
-// begin finds out how a directory that has not started yet begins, and tells the options. On one that has started the
-// flags of the beginning mean nothing any more. What an earlier run has begun goes before the flags: others may have acted
-// on it.
-func (w *wire) begin(ctx context.Context, o *Options) error {
-	p, err := w.d.past()
+// beginning is how a directory that has not started yet begins.
+type beginning struct {
+	*wire
+	// own is whose the directory is; nothing else changes it meanwhile.
+	own datadir.Identity
+}
+
+// Begin finds out how a directory that has not started yet begins, and whose it is then. On one that has started the flags of
+// the beginning mean nothing any more; its genesis, as that of one that begins alone, is nil. What an earlier run has begun
+// goes before the flags: others may have acted on it.
+func (w *wire) Begin(ctx context.Context, own datadir.Identity, started bool) (*Genesis, datadir.Identity, error) {
+	b := &beginning{wire: w, own: own}
+	g, err := b.begin(ctx, started)
+	return g, b.own, err
+}
+
+func (w *beginning) begin(ctx context.Context, started bool) (*Genesis, error) {
+	p, err := pastOf(w.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if p.genesis != nil {
 		w.setGenesis(p.genesis)
@@ -85,41 +114,41 @@ func (w *wire) begin(ctx context.Context, o *Options) error {
 	if p.joined != nil {
 		w.SetPeers(peersOf(p.joined.GetMembers()), nil)
 	}
-	if w.d.started {
-		w.noteIgnored(*o)
-		return nil
+	if started {
+		w.noteIgnored()
+		return nil, nil
 	}
 	switch {
 	case p.genesis != nil:
-		return w.adopt(o, p.genesis)
-	case p.joined != nil && (len(o.Join) == 0 || !o.hasJoinToken()):
+		return w.adopt(p.genesis)
+	case p.joined != nil && (len(w.o.Join) == 0 || !w.o.hasJoinToken()):
 		w.log.Info("goes on joining the cluster that the member was added to before",
 			zap.String("cluster_id", fmt.Sprintf("%x", p.joined.GetClusterId())))
-		return w.joined(o, p.joined)
+		return w.joined(p.joined)
 	case p.joined != nil:
-		return w.join(ctx, o)
-	case len(o.InitialCluster) > 0, len(o.Join) > 0:
-		return w.beginWith(ctx, o)
-	case w.d.identity.ClusterID == [16]byte{}:
-		return ErrWaitsForCluster
+		return w.join(ctx)
+	case len(w.o.InitialCluster) > 0, len(w.o.Join) > 0:
+		return w.beginWith(ctx)
+	case w.own.ClusterID == [16]byte{}:
+		return nil, ErrWaitsForCluster
 	default:
-		return nil
+		return nil, nil
 	}
 }
 
 // beginWith begins with others. If the directory has a cluster's id then of one that it was about to begin alone, which
 // nobody has heard of.
-func (w *wire) beginWith(ctx context.Context, o *Options) error {
-	w.d.identity.ClusterID = [16]byte{}
-	w.setIdentity(w.d.identity)
-	if len(o.InitialCluster) == 0 {
-		return w.join(ctx, o)
+func (w *beginning) beginWith(ctx context.Context) (*Genesis, error) {
+	w.own.ClusterID = [16]byte{}
+	w.setIdentity(w.own)
+	if len(w.o.InitialCluster) == 0 {
+		return w.join(ctx)
 	}
-	g, err := w.found(ctx, o)
+	g, err := w.found(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return w.adopt(o, g)
+	return w.adopt(g)
 }
 
 func (w *wire) setGenesis(g *peerv1.Genesis) {
@@ -135,16 +164,16 @@ func (w *wire) presentGenesis() *peerv1.Genesis {
 }
 
 // noteIgnored says that the flags of the beginning have no effect, where that may surprise.
-func (w *wire) noteIgnored(o Options) {
-	if len(o.InitialCluster) == 0 {
+func (w *beginning) noteIgnored() {
+	if len(w.o.InitialCluster) == 0 {
 		return
 	}
-	if g := w.presentGenesis(); g != nil && sameFounding(g.GetMembers(), foundingList(o.InitialCluster)) {
+	if g := w.presentGenesis(); g != nil && sameFounding(g.GetMembers(), foundingList(w.o.InitialCluster)) {
 		w.log.Info("the cluster began before; --initial-cluster has no effect")
 		return
 	}
 	w.log.Warn("--initial-cluster has no effect: this data directory belongs to a cluster that began in another way",
-		zap.String("cluster_id", fmt.Sprintf("%x", w.d.identity.ClusterID)))
+		zap.String("cluster_id", fmt.Sprintf("%x", w.own.ClusterID)))
 }
 
 func foundingList(peers []Peer) []*peerv1.FoundingMember {
@@ -157,32 +186,32 @@ func foundingList(peers []Peer) []*peerv1.FoundingMember {
 
 // adopt begins with a genesis. It is on disk before this member acts on it or tells others, and names this directory, so
 // that a member begins at most once, and a cluster that a majority began is the only one that can.
-func (w *wire) adopt(o *Options, g *peerv1.Genesis) error {
-	id := w.d.identity
-	self := foundingMember(g, o.Name)
+func (w *beginning) adopt(g *peerv1.Genesis) (*Genesis, error) {
+	id := w.own
+	self := foundingMember(g, w.o.Name)
 	if self == nil || self.GetId() != id.MemberID || self.GetIncarnation() != id.Incarnation {
-		return fmt.Errorf("%w: %s", ErrClusterBegan, adviceWiped(o.Name))
+		return nil, fmt.Errorf("%w: %s", ErrClusterBegan, adviceWiped(w.o.Name))
 	}
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(g)
 	if err != nil {
-		return fmt.Errorf("encode genesis: %w", err)
+		return nil, fmt.Errorf("encode genesis: %w", err)
 	}
-	if err := w.d.dir.WriteGenesis(raw); err != nil {
-		return err
+	if err := w.dir.WriteGenesis(raw); err != nil {
+		return nil, err
 	}
 	id.ClusterID = [16]byte(g.GetClusterId())
-	if err := w.d.dir.WriteIdentity(id); err != nil {
-		return err
+	if err := w.dir.WriteIdentity(id); err != nil {
+		return nil, err
 	}
-	w.d.identity = id
-	o.genesis = &genesis{clusterID: id.ClusterID, historyID: [16]byte(g.GetHistoryId()), memberID: id.MemberID}
+	w.own = id
+	begun := &Genesis{ClusterID: id.ClusterID, HistoryID: [16]byte(g.GetHistoryId()), MemberID: id.MemberID}
 	for _, m := range g.GetMembers() {
-		o.genesis.voters = append(o.genesis.voters, m.GetId())
+		begun.Voters = append(begun.Voters, m.GetId())
 	}
-	slices.Sort(o.genesis.voters)
+	slices.Sort(begun.Voters)
 	w.setGenesis(g)
 	w.setIdentity(id)
-	return nil
+	return begun, nil
 }
 
 // adviceWiped says what to do about a lost data directory.
@@ -194,14 +223,14 @@ func adviceWiped(name string) string {
 
 // found finds out how the cluster begins: the first of the list composes the genesis once all have said who they are, the
 // others take it from whoever has it.
-func (w *wire) found(ctx context.Context, o *Options) (*peerv1.Genesis, error) {
-	if !slices.ContainsFunc(o.InitialCluster, func(p Peer) bool { return p.Name == o.Name }) {
-		return nil, fmt.Errorf("%w: %q", ErrNotFounding, o.Name)
+func (w *beginning) found(ctx context.Context) (*peerv1.Genesis, error) {
+	if !slices.ContainsFunc(w.o.InitialCluster, func(p Peer) bool { return p.Name == w.o.Name }) {
+		return nil, fmt.Errorf("%w: %q", ErrNotFounding, w.o.Name)
 	}
 	reported := time.Now()
 	for {
-		seen := w.probeAll(ctx, o.InitialCluster)
-		g, waits, err := w.decide(o, seen)
+		seen := w.probeAll(ctx, w.o.InitialCluster)
+		g, waits, err := w.decide(seen)
 		if g != nil || err != nil {
 			return g, err
 		}
@@ -227,7 +256,7 @@ type sighting struct {
 }
 
 // probeAll asks all first members but this one who they are.
-func (w *wire) probeAll(ctx context.Context, peers []Peer) []sighting {
+func (w *beginning) probeAll(ctx context.Context, peers []Peer) []sighting {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	seen := make([]sighting, len(peers))
@@ -247,7 +276,7 @@ func (w *wire) probeAll(ctx context.Context, peers []Peer) []sighting {
 }
 
 // decide looks at what the first members said. Without a genesis or an error it says for whom to wait.
-func (w *wire) decide(o *Options, seen []sighting) (*peerv1.Genesis, []string, error) {
+func (w *beginning) decide(seen []sighting) (*peerv1.Genesis, []string, error) {
 	var waits []string
 	for _, s := range seen {
 		switch {
@@ -255,7 +284,7 @@ func (w *wire) decide(o *Options, seen []sighting) (*peerv1.Genesis, []string, e
 			waits = append(waits, fmt.Sprintf("%s at %s (%v)", s.Name, s.Address, s.err))
 		case s.resp.GetHeader().GetName() != s.Name:
 			waits = append(waits, fmt.Sprintf("%s at %s (%q answers there)", s.Name, s.Address, s.resp.GetHeader().GetName()))
-		case s.resp.GetGenesis() != nil && foundingMember(s.resp.GetGenesis(), o.Name) != nil:
+		case s.resp.GetGenesis() != nil && foundingMember(s.resp.GetGenesis(), w.o.Name) != nil:
 			// It may name another directory; whoever adopts it finds out.
 			if err := checkGenesis(s.resp.GetGenesis()); err != nil {
 				return nil, nil, fmt.Errorf("%w: member %q at %s tells how the cluster began: %w", ErrBadAnswer, s.Name, s.Address, err)
@@ -263,16 +292,16 @@ func (w *wire) decide(o *Options, seen []sighting) (*peerv1.Genesis, []string, e
 			return s.resp.GetGenesis(), nil, nil
 		case !isZero(s.resp.GetHeader().GetClusterId()):
 			return nil, nil, fmt.Errorf("%w: member %q is of cluster %x: %s", ErrClusterBegan,
-				s.Name, s.resp.GetHeader().GetClusterId(), adviceWiped(o.Name))
-		case !sameFounding(s.resp.GetFounding(), foundingList(o.InitialCluster)):
+				s.Name, s.resp.GetHeader().GetClusterId(), adviceWiped(w.o.Name))
+		case !sameFounding(s.resp.GetFounding(), foundingList(w.o.InitialCluster)):
 			waits = append(waits, fmt.Sprintf("%s at %s (its --initial-cluster is another)", s.Name, s.Address))
 		}
 	}
 	if len(waits) > 0 {
 		return nil, waits, nil
 	}
-	if o.InitialCluster[0].Name != o.Name {
-		return nil, []string{o.InitialCluster[0].Name + " to begin"}, nil
+	if w.o.InitialCluster[0].Name != w.o.Name {
+		return nil, []string{w.o.InitialCluster[0].Name + " to begin"}, nil
 	}
 	g := compose(seen)
 	if err := checkGenesis(g); err != nil {
@@ -288,7 +317,7 @@ func explainRefusal(err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRemoved):
 		return fmt.Errorf("%w (%w); to use this machine again, remove the data directory and start with --join ADDRESS",
-			ErrRemoved, err)
+			membership.ErrRemoved, err)
 	case errors.Is(err, transport.ErrStaleIncarnation):
 		return fmt.Errorf("%w; run only one process on one data directory, never one that was copied or restored from a "+
 			"backup: if the newer one is lost for good, remove the member from the cluster, remove this directory, and "+

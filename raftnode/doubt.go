@@ -14,15 +14,15 @@ import (
 // and the leader says the same to whoever asks; or somebody else has sent the heartbeat. So the others are asked first: a
 // heartbeat alone stops nobody.
 type doubts struct {
-	n    *Node
+	n    *memberSelf
 	told chan uint64 // 1 slot: the commit index of such a heartbeat
 }
 
-func newDoubts(n *Node) *doubts { return &doubts{n: n, told: make(chan uint64, 1)} }
+func newDoubts(n *memberSelf) *doubts { return &doubts{n: n, told: make(chan uint64, 1)} }
 
 // hear returns what may be believed of a heartbeat: no more than the log holds. It runs on the loop.
 func (d *doubts) hear(m *raftpb.Message) *raftpb.Message {
-	last, err := d.n.rlog.LastIndex()
+	last, err := d.n.m.Log.LastIndex()
 	if err != nil || m.GetCommit() <= last {
 		return m
 	}
@@ -46,7 +46,7 @@ func (d *doubts) run(ctx context.Context) {
 		case commit := <-d.told:
 			d.check(ctx, commit)
 		}
-		wait := time.NewTimer(d.n.o.electionTimeout())
+		wait := time.NewTimer(d.n.o.ElectionTimeout)
 		select {
 		case <-ctx.Done():
 			wait.Stop()
@@ -62,15 +62,15 @@ func (d *doubts) check(ctx context.Context, commit uint64) {
 	defer cancel()
 	found := mend{}
 	for _, w := range d.n.askWitnesses(ctx) {
-		if !farAhead(d.n.rlog.HardState().GetTerm(), w.GetTerm()) {
+		if !farAhead(d.n.m.Log.HardState().GetTerm(), w.GetTerm()) {
 			found = found.and(mend{Index: w.GetIndex(), IndexTerm: w.GetIndexTerm(), Term: w.GetTerm()})
 		}
 	}
-	last, err := d.n.rlog.LastIndex()
+	last, err := d.n.m.Log.LastIndex()
 	if err != nil {
 		return
 	}
-	if found.lacking(d.n.rlog) {
+	if found.lacking(d.n.m.Log) {
 		d.stop(found, last)
 		return
 	}
@@ -81,6 +81,6 @@ func (d *doubts) check(ctx context.Context, commit uint64) {
 // stop ends this member, whose disk lost what it has acknowledged. The next start may find nobody who tells it.
 func (d *doubts) stop(lost mend, last uint64) {
 	err := d.n.mending.remember(lost)
-	d.n.fail(errors.Join(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed: start the "+
+	d.n.m.Fail(errors.Join(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed: start the "+
 		"member again, and it mends", ErrLogLostTail, last, lost.Index), err))
 }

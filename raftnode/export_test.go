@@ -13,16 +13,16 @@ import (
 
 // WithGenesis begins a cluster of so many voters, with ids from 1.
 func WithGenesis(o Options, id, voters uint64) Options {
-	o.genesis = &genesis{clusterID: [16]byte{1}, historyID: [16]byte{2}, memberID: id}
+	o.genesis = &Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, MemberID: id}
 	for v := range voters {
-		o.genesis.voters = append(o.genesis.voters, v+1)
+		o.genesis.Voters = append(o.genesis.Voters, v+1)
 	}
 	return o
 }
 
 // WithEmpty waits for the snapshot of a cluster; the one that WithGenesis began has id 1.
 func WithEmpty(o Options, id uint64, cluster [16]byte) Options {
-	o.genesis = &genesis{clusterID: cluster, memberID: id, empty: true}
+	o.genesis = &Genesis{ClusterID: cluster, MemberID: id, Empty: true}
 	return o
 }
 
@@ -35,7 +35,7 @@ func ForgetInRaft(ctx context.Context, n *Node, id uint64) error {
 
 // Desired returns what a leader would make of a member's record; nil leaves it.
 func Desired(n *Node, id uint64, stored *storev1.Member) *storev1.Member {
-	return n.roster.desired(id, stored)
+	return n.self.Desired(id, stored)
 }
 
 // Install installs a received snapshot as the append goroutine does.
@@ -46,7 +46,7 @@ func Install(n *Node, s *raftpb.Snapshot) error {
 }
 
 // Mend makes a member wait for a log that reaches an index, and keep from votes until then.
-func Mend(n *Node, index uint64) error { return n.mending.require(mend{Index: index}) }
+func Mend(n *Node, index uint64) error { return n.self.Mend(index) }
 
 // WithVersionMax makes a leader take its program for one that follows a cluster version.
 func WithVersionMax(o Options, version uint32) Options {
@@ -80,7 +80,7 @@ func CutLog(t testing.TB, n *Node) {
 
 // Promised returns the last entry that a member has promised to hold, as this one would tell it.
 func Promised(n *Node, id uint64) (index, term uint64) {
-	_, index, term = n.promised(id)
+	_, index, term = n.self.Promised(id)
 	return index, term
 }
 

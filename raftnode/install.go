@@ -157,7 +157,7 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 	}
 	n.retire(old, oldEpoch)
 	n.metrics.snapshotsInstalled.Inc()
-	n.roster.ring()
+	n.self.MembersChanged()
 	n.seed()
 	if n.o.Snapshots.OnInstalled != nil {
 		n.o.Snapshots.OnInstalled(next.Applied())

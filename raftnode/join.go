@@ -11,7 +11,10 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -28,15 +31,15 @@ var errNoToken = errors.New("no join token was given")
 
 // join asks members of a running cluster to add this one, until one did. Asked again, also after a crash, it is the same
 // member that is added. Without a token with which it can join it waits, and says what an operator has to do.
-func (w *wire) join(ctx context.Context, o *Options) error {
+func (w *beginning) join(ctx context.Context) (*Genesis, error) {
 	reported, waited := time.Now(), false
 	for {
-		resp, err := w.askAll(ctx, o)
+		resp, err := w.askAll(ctx)
 		switch {
 		case err == nil:
-			return w.joined(o, resp)
+			return w.joined(resp)
 		case refused(err):
-			return err
+			return nil, err
 		}
 		lacksToken := errors.Is(err, errNoToken) || errors.Is(err, transport.ErrJoinToken)
 		if time.Since(reported) > beginReport || lacksToken && !waited {
@@ -52,13 +55,13 @@ func (w *wire) join(ctx context.Context, o *Options) error {
 		case <-retry.C:
 		case <-ctx.Done():
 			retry.Stop()
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
 
 // reportJoin says why a member still waits to be added.
-func (w *wire) reportJoin(err error, lacksToken bool) {
+func (w *beginning) reportJoin(err error, lacksToken bool) {
 	if !lacksToken {
 		w.log.Info("waits to be added to the cluster", zap.Error(err))
 		return
@@ -68,14 +71,14 @@ func (w *wire) reportJoin(err error, lacksToken bool) {
 }
 
 // askAll asks one member after another, until one has added this one or refuses it for good.
-func (w *wire) askAll(ctx context.Context, o *Options) (*peerv1.JoinResponse, error) {
-	token, err := o.joinToken()
+func (w *beginning) askAll(ctx context.Context) (*peerv1.JoinResponse, error) {
+	token, err := w.o.joinToken()
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	for _, address := range o.Join {
-		resp, err := w.askToJoin(ctx, address, token, o)
+	for _, address := range w.o.Join {
+		resp, err := w.askToJoin(ctx, address, token)
 		if err == nil {
 			return resp, nil
 		}
@@ -89,7 +92,7 @@ func (w *wire) askAll(ctx context.Context, o *Options) (*peerv1.JoinResponse, er
 
 // joinToken returns the token that the member has now. It is read for every attempt, so that an operator can bring it
 // while the member waits.
-func (o *Options) joinToken() ([]byte, error) {
+func (o *wireOptions) joinToken() ([]byte, error) {
 	if o.JoinToken == nil {
 		return nil, errNoToken
 	}
@@ -104,14 +107,14 @@ func (o *Options) joinToken() ([]byte, error) {
 }
 
 // hasJoinToken reports whether the member has a token now.
-func (o *Options) hasJoinToken() bool {
+func (o *wireOptions) hasJoinToken() bool {
 	_, err := o.joinToken()
 	return err == nil
 }
 
 // askToJoin asks one member. One of an older program would add this one whatever it brings, so it is not asked: it will be
 // when all members know tokens.
-func (w *wire) askToJoin(ctx context.Context, address string, token []byte, o *Options) (*peerv1.JoinResponse, error) {
+func (w *beginning) askToJoin(ctx context.Context, address string, token []byte) (*peerv1.JoinResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	who, err := w.Transport.Probe(ctx, address, &peerv1.ProbeRequest{Caller: w.header()})
@@ -122,7 +125,7 @@ func (w *wire) askToJoin(ctx context.Context, address string, token []byte, o *O
 		return nil, fmt.Errorf("%w: the member there runs an older program, which knows no join tokens", transport.ErrTryAgain)
 	}
 	return w.Transport.Join(ctx, address, &peerv1.JoinRequest{
-		Member: o.describe(w.d.identity), StayLearner: o.StayLearner, Token: token,
+		Member: w.o.describe(w.own), StayLearner: w.o.StayLearner, Token: token,
 	})
 }
 
@@ -133,14 +136,14 @@ func refused(err error) bool {
 }
 
 // joined takes note of the cluster. The state comes from its leader.
-func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
+func (w *beginning) joined(resp *peerv1.JoinResponse) (*Genesis, error) {
 	if err := checkJoined(resp); err != nil {
-		return err
+		return nil, err
 	}
-	id := w.d.identity
+	id := w.own
 	cluster := [16]byte(resp.GetClusterId())
 	if known := id.ClusterID; known != [16]byte{} && known != cluster {
-		return fmt.Errorf("%w: %x, the directory says %x: to join another cluster give an empty --data-dir",
+		return nil, fmt.Errorf("%w: %x, the directory says %x: to join another cluster give an empty --data-dir",
 			ErrWrongCluster, cluster, known)
 	}
 	id.ClusterID = cluster
@@ -148,20 +151,19 @@ func (w *wire) joined(o *Options, resp *peerv1.JoinResponse) error {
 	// --join it must not begin the cluster a second time.
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(resp)
 	if err != nil {
-		return fmt.Errorf("encode JOIN: %w", err)
+		return nil, fmt.Errorf("encode JOIN: %w", err)
 	}
-	if err := w.d.dir.WriteJoined(raw); err != nil {
-		return err
+	if err := w.dir.WriteJoined(raw); err != nil {
+		return nil, err
 	}
-	if err := w.d.dir.WriteIdentity(id); err != nil {
-		return err
+	if err := w.dir.WriteIdentity(id); err != nil {
+		return nil, err
 	}
-	w.d.identity = id
-	o.genesis = &genesis{clusterID: cluster, memberID: id.MemberID, empty: true}
+	w.own = id
 	w.setIdentity(id)
 	w.SetPeers(peersOf(resp.GetMembers()), nil)
 	w.log.Info("is added to the cluster", zap.String("cluster_id", fmt.Sprintf("%x", cluster)))
-	return nil
+	return &Genesis{ClusterID: cluster, MemberID: id.MemberID, Empty: true}, nil
 }
 
 func decodeJoined(raw []byte) (*peerv1.JoinResponse, error) {
@@ -203,7 +205,7 @@ func peersOf(members []*storev1.Member) []transport.Peer {
 
 // Join adds another member, here or through the leader.
 func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
-	n := w.node.Load()
+	n := w.self.Load()
 	if n == nil {
 		return nil, errNotOpen
 	}
@@ -211,29 +213,25 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 	if err := storage.CheckJoiner(m); err != nil {
 		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)
 	}
-	if !n.changes.TakesTokens() {
-		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, ErrNotEnabled)
+	if !n.m.Changes.TakesTokens() {
+		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, membership.ErrNotEnabled)
 	}
-	added, err := n.Admit(ctx, req.GetToken(), MemberSpec{
-		ID: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(),
-		Addresses: Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()},
-		Zone:      m.GetZone(), BinaryVersion: m.GetBinaryVersion(),
-		VersionMin: m.GetVersionMin(), VersionMax: m.GetVersionMax(), StayLearner: req.GetStayLearner(),
-	})
+	added, err := n.admit(ctx, req)
 	switch {
 	case err == nil:
 		return n.joinResponse(added), nil
-	case errors.Is(err, ErrNotLeader):
+	case errors.Is(err, core.ErrNotLeader):
 		return w.relayJoin(ctx, n, req)
-	case errors.Is(err, ErrJoinToken):
+	case errors.Is(err, membership.ErrJoinToken):
 		w.log.Debug("refused a member that asked to join", zap.String("name", m.GetName()), zap.Uint64("member", m.GetId()))
 		return nil, transport.ErrJoinToken
-	case errors.Is(err, ErrMemberExists):
+	case errors.Is(err, membership.ErrMemberExists):
 		return nil, fmt.Errorf("%w: %w", transport.ErrNameTaken, err)
-	case errors.Is(err, ErrMemberRemoved):
+	case errors.Is(err, membership.ErrMemberRemoved):
 		return nil, fmt.Errorf("%w: %w", transport.ErrRemoved, err)
-	case errors.Is(err, ErrNoLeader), errors.Is(err, ErrTransferring), errors.Is(err, ErrConfChangePending),
-		errors.Is(err, ErrTooBusy), errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStopped), errors.Is(err, ErrNotEnabled):
+	case errors.Is(err, core.ErrNoLeader), errors.Is(err, core.ErrTransferring), errors.Is(err, core.ErrConfChangePending),
+		errors.Is(err, core.ErrTooBusy), errors.Is(err, envelope.ErrOutcomeUnknown), errors.Is(err, core.ErrStopped),
+		errors.Is(err, membership.ErrNotEnabled):
 		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, err)
 	default:
 		return nil, fmt.Errorf("%w: %w", transport.ErrRefused, err)
@@ -241,25 +239,45 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 }
 
 // relayJoin asks the leader. A leader relays nothing, so that no request goes in circles.
-func (w *wire) relayJoin(ctx context.Context, n *Node, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
-	lead := n.view.Load().lead
-	leader := n.roster.leader(lead.Leader)
-	if leader == nil || lead.Leader == n.identity.MemberID {
-		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, ErrNoLeader)
+func (w *wire) relayJoin(ctx context.Context, n *memberSelf, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+	lead := n.m.Lead()
+	leader := n.roster.member(lead.Leader)
+	if leader == nil || lead.Leader == n.m.Identity.MemberID {
+		return nil, fmt.Errorf("%w: %w", transport.ErrTryAgain, core.ErrNoLeader)
 	}
 	return w.Transport.Join(ctx, leader.GetPeerAddress(), req)
 }
 
+// admit adds another member through this one, which leads, and returns its record.
+func (s *memberSelf) admit(ctx context.Context, req *peerv1.JoinRequest) (*storev1.Member, error) {
+	m := req.GetMember()
+	err := s.m.Changes.Admit(ctx, req.GetToken(), membership.Spec{
+		ID: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(),
+		Addresses: membership.Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()},
+		Zone:      m.GetZone(), BinaryVersion: m.GetBinaryVersion(),
+		VersionMin: m.GetVersionMin(), VersionMax: m.GetVersionMax(), StayLearner: req.GetStayLearner(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range s.m.Changes.Records() {
+		if r.GetId() == m.GetId() {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %x", membership.ErrMemberUnknown, m.GetId())
+}
+
 // joinResponse tells a new member who the others are.
-func (n *Node) joinResponse(added Member) *peerv1.JoinResponse {
-	resp := &peerv1.JoinResponse{ClusterId: n.identity.ClusterID[:]}
+func (s *memberSelf) joinResponse(added *storev1.Member) *peerv1.JoinResponse {
+	resp := &peerv1.JoinResponse{ClusterId: s.m.Identity.ClusterID[:]}
 	known := false
-	for _, m := range n.Members() {
+	for _, m := range s.m.Changes.Records() {
 		known = known || m.GetId() == added.GetId()
-		resp.Members = append(resp.Members, m.Member)
+		resp.Members = append(resp.Members, m)
 	}
 	if !known {
-		resp.Members = append(resp.Members, added.Member)
+		resp.Members = append(resp.Members, added)
 	}
 	return resp
 }

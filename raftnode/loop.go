@@ -46,7 +46,7 @@ func (t *turn) run() {
 	n := t.n
 	t.fx.Reset()
 	t.events = n.mail.drain(t.events)
-	t.events = n.mending.filter(n.readers.take(t.events))
+	t.events = n.self.Filter(n.readers.take(t.events), n.core.Leadership().Term)
 	if n.failure.Load() != nil {
 		// What shows that this member must stop must not be answered: raft would acknowledge entries that its leader lost.
 		clear(t.events)
@@ -129,7 +129,7 @@ func (n *Node) perform(fx *core.Effects) {
 	// The view comes first: it is what errors explain themselves by.
 	if v := n.view.Load(); fx.Leadership != nil || v.commit != n.core.Commit() {
 		if v.lead.Role == core.RoleLeader && v.lead != n.core.Leadership() {
-			n.witnesses.retire(v.lead.Term, v.commit)
+			n.self.Retire(v.lead.Term, v.commit)
 		}
 		n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
 	}

@@ -13,14 +13,6 @@ import (
 	"github.com/tenure-io/tenure/raftnode/membership"
 )
 
-// Peer is one of the members that begin a cluster.
-type Peer struct {
-	// Name is unique in the cluster.
-	Name string
-	// Address is where other members reach it, host:port.
-	Address string
-}
-
 // Member is one server of the cluster, as this member sees it.
 type Member struct {
 	// Member is the replicated record. Nobody may change it.
@@ -117,7 +109,7 @@ func (n *Node) Members() []Member {
 		// A store that is being replaced or closed has nothing to tell.
 		return nil
 	}
-	s, ways := n.Status(), n.peerStatus()
+	s, ways := n.Status(), n.self.Ways()
 	progress := map[uint64]membership.Peer{}
 	for _, v := range n.peers.List() {
 		progress[v.ID] = v
@@ -135,7 +127,7 @@ func (n *Node) Members() []Member {
 			RoundTrip: ways[id].RoundTrip,
 			Problem:   ways[id].Problem,
 		}
-		if leads && n.wire == nil {
+		if leads && ways == nil {
 			member.Reachable = member.Reachable || v.Reachable
 		}
 		if leads {

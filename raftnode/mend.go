@@ -40,16 +40,16 @@ func (m mend) and(other mend) mend {
 
 // mending holds back the votes of a member until its disk holds again what it has promised.
 type mending struct {
-	n     *Node
+	n     *memberSelf
 	state atomic.Pointer[mend] // nil on a healthy member
 	asked chan struct{}        // 1 slot; there is something to mend
 }
 
-func newMending(n *Node) *mending { return &mending{n: n, asked: make(chan struct{}, 1)} }
+func newMending(n *memberSelf) *mending { return &mending{n: n, asked: make(chan struct{}, 1)} }
 
 // load continues what an earlier run began. It comes before raft reads the log.
 func (g *mending) load() error {
-	raw, err := g.n.dir.Mend()
+	raw, err := g.n.m.Dir.Mend()
 	if err != nil || raw == nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (g *mending) remember(next mend) error {
 	if err != nil {
 		return fmt.Errorf("encode MEND: %w", err)
 	}
-	if err := g.n.dir.WriteMend(raw); err != nil {
+	if err := g.n.m.Dir.WriteMend(raw); err != nil {
 		return err
 	}
 	g.state.Store(&next)
@@ -102,13 +102,13 @@ func (g *mending) remember(next mend) error {
 // at most, and nobody has to wait for it: other than a member that stays passive until the term is over, this one can vote
 // and be elected in the next, also when all of a quorum have lost as much.
 func (g *mending) closeTerms(term uint64) error {
-	hs := g.n.rlog.HardState()
+	hs := g.n.m.Log.HardState()
 	if hs.GetTerm() > term || hs.GetTerm() == term && (hs.GetVote() != 0 || term == 0) {
 		return nil
 	}
-	b := g.n.rlog.NewBatch()
+	b := g.n.m.Log.NewBatch()
 	if err := b.SetHardState(&raftpb.HardState{
-		Term: new(term), Vote: new(g.n.identity.MemberID), Commit: new(hs.GetCommit()),
+		Term: new(term), Vote: new(g.n.m.Identity.MemberID), Commit: new(hs.GetCommit()),
 	}); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (g *mending) ask() {
 }
 
 // behind tells whether the log still lacks what the member has acknowledged.
-func (g *mending) behind(m *mend) bool { return m.lacking(g.n.rlog) }
+func (g *mending) behind(m *mend) bool { return m.lacking(g.n.m.Log) }
 
 // lacking tells whether a log lacks the entry: it ends in an older term, or before it. A log that ends in a newer term is a
 // later leader's, who had all that was committed.
@@ -138,14 +138,14 @@ func (m mend) lacking(log *raftlog.Log) bool {
 	return last < m.Index
 }
 
-// lacks returns the last entry that a stopped member has acknowledged and lost; 0 if nothing is known to be lost.
-func (d *disk) lacks() (uint64, error) {
-	raw, err := d.dir.Mend()
+// Lost returns the last entry that a stopped member has acknowledged and lost; 0 if nothing is known to be lost.
+func Lost(dir *datadir.Dir, log *raftlog.Log) (uint64, error) {
+	raw, err := dir.Mend()
 	if err != nil || raw == nil {
 		return 0, err
 	}
 	m, err := decodeMend(raw)
-	if err != nil || !m.lacking(d.rlog) {
+	if err != nil || !m.lacking(log) {
 		return 0, err
 	}
 	return m.Index, nil
@@ -157,22 +157,22 @@ func (g *mending) alarm() []health.Alarm {
 	if m == nil || !g.behind(m) {
 		return nil
 	}
-	return []health.Alarm{{Name: health.AlarmWipedDisk, Member: g.n.identity.MemberID, Message: fmt.Sprintf(
+	return []health.Alarm{{Name: health.AlarmWipedDisk, Member: g.n.m.Identity.MemberID, Message: fmt.Sprintf(
 		"The disk of this member lost entries up to %d that it had acknowledged: it gives no vote until a leader has sent it "+
 			"a snapshot. If none can be elected without it, start the other members first.", m.Index)}}
 }
 
 // filter takes away what a member that mends must not see: it gives no vote and asks for none, and believes no commit index
 // that its log does not reach. It runs on the loop.
-func (g *mending) filter(events []core.Event) []core.Event {
+func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 	m := g.state.Load()
 	if m == nil {
-		return g.compare(events)
+		return g.compare(events, term)
 	}
 	if !g.behind(m) {
 		return events
 	}
-	last, _ := g.n.rlog.LastIndex() // It comes from memory and has no error.
+	last, _ := g.n.m.Log.LastIndex() // It comes from memory and has no error.
 	kept := events[:0]
 	for _, ev := range events {
 		switch e := ev.(type) {
@@ -195,11 +195,11 @@ func (g *mending) filter(events []core.Event) []core.Event {
 
 // compare stops a member whose leader has another log than there is. What is known to be committed is in every leader's log,
 // so either this disk lost writes, or those of a majority did. It returns what may be believed.
-func (g *mending) compare(events []core.Event) []core.Event {
+func (g *mending) compare(events []core.Event, term uint64) []core.Event {
 	for i, ev := range events {
 		e, ok := ev.(core.Receive)
 		// An older term's message may come late, of a time before the log was overwritten.
-		if !ok || e.Message.GetTerm() < g.n.core.Leadership().Term {
+		if !ok || e.Message.GetTerm() < term {
 			continue
 		}
 		switch e.Message.GetType() {
@@ -216,11 +216,11 @@ func (g *mending) compare(events []core.Event) []core.Event {
 // compareEntries stops a member whose leader has other entries where this one has applied what was committed. Raft would
 // take them for those it has, and tell the leader so. What is committed and not applied may not be in the log yet.
 func (g *mending) compareEntries(m *raftpb.Message) {
-	applied := g.n.Store().Applied().Index
+	applied := g.n.m.Consensus.Store().Applied().Index
 	index, term := m.GetIndex(), m.GetLogTerm()
 	for i := 0; index <= applied; i++ {
 		if own, differs := g.differs(index, term); differs {
-			g.n.fail(fmt.Errorf("%w: entry %d is of term %d there, here of term %d at most: the disks of a majority lost writes "+
+			g.n.m.Fail(fmt.Errorf("%w: entry %d is of term %d there, here of term %d at most: the disks of a majority lost writes "+
 				"that were synced, or are older copies. This directory has what they lost: to keep it stop the other members and "+
 				"see \"tenure recover\"; to give it up, \"tenure member remove\" this member, empty the directory, and start with "+
 				"--join ADDRESS", ErrCommittedLost, index, term, own))
@@ -236,10 +236,10 @@ func (g *mending) compareEntries(m *raftpb.Message) {
 // differs tells whether the entry at an index that is applied is of another term here, and of which. Where the log is cut
 // all terms are known not to be newer than the last one.
 func (g *mending) differs(index, term uint64) (own uint64, differs bool) {
-	if cut := g.n.rlog.Truncated(); index < cut.Index {
+	if cut := g.n.m.Log.Truncated(); index < cut.Index {
 		return cut.Term, term > cut.Term
 	}
-	own, err := g.n.rlog.Term(index)
+	own, err := g.n.m.Log.Term(index)
 	return own, err == nil && own != term
 }
 
@@ -264,13 +264,13 @@ func (g *mending) run(ctx context.Context) {
 		for {
 			done, err := g.step(ctx)
 			if err != nil {
-				g.n.fail(err)
+				g.n.m.Fail(err)
 				return
 			}
 			if done {
 				break
 			}
-			wait := time.NewTimer(g.n.o.electionTimeout())
+			wait := time.NewTimer(g.n.o.ElectionTimeout)
 			select {
 			case <-ctx.Done():
 				wait.Stop()
@@ -291,7 +291,7 @@ func (g *mending) step(ctx context.Context) (bool, error) {
 	if !g.behind(m) {
 		return g.caughtUp(m)
 	}
-	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil && n.wire != nil {
+	if leader := n.roster.member(n.m.Lead().Leader); leader != nil && n.wire != nil {
 		call, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 		_, err := n.wire.Transport.Probe(call, leader.GetPeerAddress(), &peerv1.ProbeRequest{Caller: n.wire.header(), Mends: true})
@@ -308,26 +308,26 @@ func (g *mending) caughtUp(m *mend) (bool, error) {
 		g.n.log.Info("the member's disk holds again what it has promised; it votes", zap.Uint64("index", m.Index))
 	}
 	// In this order: from the moment that nothing is to be mended the loop may find that there is, and write it down.
-	err := g.n.dir.WriteMend(nil)
+	err := g.n.m.Dir.WriteMend(nil)
 	g.state.Store(nil)
 	return true, err
 }
 
 // reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
-func (n *Node) reseed(caller *peerv1.PeerHeader) {
+func (n *memberSelf) reseed(caller *peerv1.PeerHeader) {
 	id := caller.GetFrom()
-	lead := n.view.Load().lead
-	if lead.Role != core.RoleLeader || n.roster.leader(id) == nil {
+	lead := n.m.Lead()
+	if lead.Role != core.RoleLeader || n.roster.member(id) == nil {
 		return
 	}
 	// Raft takes nothing back that it believes: the snapshot has to reach that far.
 	_, index := n.witnesses.of(id, lead)
-	n.background.Go(func() {
-		err := n.couriers.Reseed(&raftpb.Message{
-			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.identity.MemberID), Term: new(lead.Term),
+	n.m.Background.Go(func() {
+		err := n.m.Reseed(&raftpb.Message{
+			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.m.Identity.MemberID), Term: new(lead.Term),
 		}, index)
 		if err != nil {
-			n.fail(err)
+			n.m.Fail(err)
 		}
 	})
 }

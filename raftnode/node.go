@@ -54,11 +54,7 @@ type Node struct {
 	receiver  *snapshots.Receiver
 	health    *health.Watch
 	inbox     *transfer.Inbox
-	roster    *roster
-	witnesses *witnesses
-	jumps     *termJumps
-	mending   *mending
-	doubts    *doubts
+	self      *memberSelf
 	wire      *wire         // nil without peers
 	seeded    chan struct{} // closed when there is a state
 	seed      func()        // closes it
@@ -120,10 +116,10 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	w, err := openWire(ctx, o, d, give)
+	w, err := openWire(ctx, o.identity(), d.dir, d.identity, give)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.close(), d.close())
+			err = errors.Join(err, w.Close(), d.close())
 		}
 	}()
 	if err != nil {
@@ -131,9 +127,12 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	switch {
 	case w != nil:
-		err = w.begin(ctx, &o)
-	case o.genesis == nil:
-		err = d.beginAlone()
+		var g *Genesis
+		if g, d.identity, err = w.Begin(ctx, d.identity, d.started); g != nil {
+			o.genesis = g
+		}
+	case o.genesis == nil && !d.started:
+		err = BeginAlone(d.dir, d.identity)
 	}
 	if err != nil {
 		return nil, err
@@ -145,13 +144,13 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = n.greet(ctx); err != nil {
+	if err = n.self.Greet(ctx); err != nil {
 		return nil, err
 	}
 	if err = n.start(); err != nil {
 		return nil, err
 	}
-	w.attach(n)
+	n.self.Attach()
 	return n, nil
 }
 
@@ -193,18 +192,22 @@ func newNode(o Options, d *disk, w *wire) (*Node, error) {
 	changeMembers(n)
 	watchHealth(n)
 	n.tasks = newLeaderTasks(n)
-	n.witnesses, n.roster, n.mending, n.doubts, n.wire = newWitnesses(), newRoster(n), newMending(n), newDoubts(n), w
-	n.jumps = &termJumps{n: n}
 	if w != nil {
+		n.wire = w
 		n.o.Transport = w
-		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.roster.record)
 	}
-	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.changes.Reconcile, n.health.Lead)
 	if n.o.Transport == nil {
 		n.o.Transport = noPeers{n: n}
 	}
 	carrySnapshots(n)
-	return n, errors.Join(n.roster.refresh(), n.mending.load())
+	if err := meetOthers(n); err != nil {
+		return nil, err
+	}
+	if w != nil {
+		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.self.Record)
+	}
+	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.changes.Reconcile, n.health.Lead)
+	return n, nil
 }
 
 // changeMembers makes what changes the cluster's members.
@@ -252,9 +255,21 @@ func carrySnapshots(n *Node) {
 	})
 	n.receiver = snapshots.NewReceiver(snapshots.ReceiverOptions{
 		Member: n.identity.MemberID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox, Installing: &n.installing,
-		Refuse: n.jumps.refuse, Stopping: n.stopping, Post: n.mail.put,
+		Refuse: func(from, term uint64) bool { return n.self.Refuse(from, term) }, Stopping: n.stopping, Post: n.mail.put,
 		Received: n.metrics.snapshotsReceived, Bytes: n.metrics.snapshotBytesReceived, Reused: n.metrics.snapshotBytesReused,
 	})
+}
+
+// meetOthers makes what knows who the member is, and who the others are.
+func meetOthers(n *Node) (err error) {
+	n.self, err = newSelf(n.o.identity(), selfMember{
+		Identity: n.identity, Dir: n.dir, Log: n.rlog, Wire: n.wire, Consensus: n, Changes: n.changes,
+		Receiver: n.receiver, Reseed: n.couriers.Reseed, Health: n.health,
+		Lead:    func() core.Leadership { return n.view.Load().lead },
+		Receive: n.Receive, Unreachable: n.ReportUnreachable, Fail: n.fail, Background: &n.background,
+		TermJumps: n.metrics.termJumps, StartsRefused: n.metrics.startsRefused,
+	})
+	return err
 }
 
 // start makes raft of what the disk holds, once nothing is written to the log any more but by raft.
@@ -299,11 +314,9 @@ func (n *Node) Store() *storage.Store { return n.store.Load() }
 
 // Receive takes a message from a peer. It does not block, and keeps the message.
 func (n *Node) Receive(m *raftpb.Message) {
-	if n.jumps.refuse(m.GetFrom(), m.GetTerm()) {
-		return
+	if n.self.Hear(m) {
+		n.mail.put(core.Receive{Message: m})
 	}
-	n.witnesses.hear(m)
-	n.mail.put(core.Receive{Message: m})
 }
 
 // ReportUnreachable says that messages to a peer were lost.
@@ -350,9 +363,7 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.couriers.Run(runCtx) })
 	others.Go(func() { n.health.WatchSpace(runCtx) })
 	others.Go(func() { n.health.Compare(runCtx) })
-	others.Go(func() { n.roster.run(runCtx) })
-	others.Go(func() { n.mending.run(runCtx) })
-	others.Go(func() { n.doubts.run(runCtx) })
+	others.Go(func() { n.self.Run(runCtx) })
 
 	n.loop(runCtx)
 
@@ -366,7 +377,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.confs.Close(ErrStopped)
 	others.Wait()
 	// Calls of peers end before what they start is waited for.
-	wireErr := n.wire.close()
+	wireErr := n.wire.Close()
 	n.background.Wait()
 	if p := n.failure.Load(); p != nil {
 		// Closing a disk that failed adds nothing to the reason.
@@ -396,7 +407,7 @@ func (n *Node) Close() error {
 	}
 	n.proposals.Close(ErrStopped)
 	n.readers.close(ErrStopped)
-	wireErr := n.wire.close()
+	wireErr := n.wire.Close()
 	n.hide()
 	return errors.Join(wireErr, n.disk.close())
 }

@@ -89,16 +89,7 @@ type Options struct {
 	// stalls is told when the state machine's store holds writes back.
 	stalls *health.Stalls
 	// genesis is what a fresh directory begins with; nil begins a cluster of one.
-	genesis *genesis
-}
-
-// genesis is the beginning of a cluster, the same for all its first members but for their own ids.
-type genesis struct {
-	clusterID, historyID [16]byte
-	memberID             uint64
-	voters               []uint64
-	// empty begins with nothing at all, and waits for a snapshot.
-	empty bool
+	genesis *Genesis
 }
 
 // SnapshotOptions says how members that fell behind are helped. The zero value is good.
@@ -133,6 +124,19 @@ const (
 	hangElections = 3
 	hangMin       = 3 * time.Second
 )
+
+// electionTimeout is the shortest time without a leader after which a member asks for votes.
+func (o *Options) electionTimeout() time.Duration { return time.Duration(o.ElectionTicks) * o.Tick }
+
+// identity is what of the options says who the member is, and how it meets others.
+func (o *Options) identity() wireOptions {
+	return wireOptions{
+		Name: o.Name, Addresses: o.Addresses, Zone: o.Zone, Version: o.Version,
+		InitialCluster: o.InitialCluster, Join: o.Join, JoinToken: o.JoinToken, StayLearner: o.StayLearner,
+		Listener: o.PeerListener, Services: o.PeerServices, ElectionTimeout: o.electionTimeout(),
+		Logger: o.Logger, Registerer: o.Registerer,
+	}
+}
 
 // hangAfter is how long a write of the log may take before the disk counts as hanging.
 func (o *Options) hangAfter() time.Duration { return max(hangMin, hangElections*o.electionTimeout()) }

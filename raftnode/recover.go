@@ -93,7 +93,7 @@ func (d *disk) load(o Options) error {
 func newIdentity(o Options) datadir.Identity {
 	id := datadir.Identity{Incarnation: randomUint64()}
 	if g := o.genesis; g != nil {
-		id.ClusterID, id.MemberID = g.clusterID, g.memberID
+		id.ClusterID, id.MemberID = g.ClusterID, g.MemberID
 		return id
 	}
 	if len(o.InitialCluster) == 0 && len(o.Join) == 0 {
@@ -128,7 +128,7 @@ func (d *disk) firstStart(o Options) (err error) {
 		return err
 	}
 	// A member that joins has nothing to begin with: the leader sends it a snapshot.
-	if o.genesis == nil || !o.genesis.empty {
+	if o.genesis == nil || !o.genesis.Empty {
 		if err = d.bootstrap(o); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (d *disk) bootstrap(o Options) (err error) {
 	first := storage.Genesis{ClusterID: d.identity.ClusterID}
 	voters := []uint64{d.identity.MemberID}
 	if g := o.genesis; g != nil {
-		first.HistoryID, voters = g.historyID, g.voters
+		first.HistoryID, voters = g.HistoryID, g.Voters
 	} else {
 		_, _ = rand.Read(first.HistoryID[:]) // never fails
 		// Nobody else is in this cluster, so nobody has to be asked. First members of a cluster of several may be of

@@ -171,7 +171,7 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 		return Recovery{}, errors.Join(fmt.Errorf("%w: entry %d of term %d: %w", ErrUnreadable, e.Index, e.Term, e.Cause),
 			d.dir.FS().RemoveAll(copied.Dir))
 	}
-	lost, err := d.lacks()
+	lost, err := Lost(d.dir, d.rlog)
 	if err != nil {
 		return Recovery{}, err
 	}

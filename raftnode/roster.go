@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,13 +12,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/raftnode/transport"
+	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // roster keeps the address book: it follows the replicated records of members, and on the leader keeps them true.
 type roster struct {
-	n       *Node
+	n       *memberSelf
 	changed chan struct{} // 1 slot: records may be others
 	differs chan struct{} // 1 slot: a record may not be true any more
 	// records are those of the applied state, by id. The map is never changed.
@@ -28,7 +29,7 @@ type roster struct {
 // rosterRetry is how long the leader waits before it tries again to write a record.
 const rosterRetry = time.Second
 
-func newRoster(n *Node) *roster {
+func newRoster(n *memberSelf) *roster {
 	r := &roster{n: n, changed: make(chan struct{}, 1), differs: make(chan struct{}, 1)}
 	r.records.Store(&map[uint64]*storev1.Member{})
 	r.removed.Store(&map[uint64]bool{})
@@ -53,8 +54,8 @@ func (r *roster) compare() {
 	}
 }
 
-// leader returns the record of a member, or nil.
-func (r *roster) leader(id uint64) *storev1.Member { return (*r.records.Load())[id] }
+// member returns the record of a member, or nil.
+func (r *roster) member(id uint64) *storev1.Member { return (*r.records.Load())[id] }
 
 // isRemoved tells whether a member was removed for good.
 func (r *roster) isRemoved(id uint64) bool { return (*r.removed.Load())[id] }
@@ -77,7 +78,7 @@ func (r *roster) run(ctx context.Context) {
 // refresh reads the records and tells the transport. Members that began the cluster are known before they are recorded.
 func (r *roster) refresh() error {
 	n := r.n
-	reader := n.Store().NewReader()
+	reader := n.m.Consensus.Store().NewReader()
 	members, err := reader.Members()
 	var removed []*storev1.RemovedMemberRecord
 	if err == nil {
@@ -104,7 +105,7 @@ func (r *roster) refresh() error {
 				members = append(members, f)
 			}
 		}
-		if n.Store().Applied().Index > 0 {
+		if n.m.Consensus.Store().Applied().Index > 0 {
 			n.wire.SetPeers(peersOf(members), gone)
 		}
 	}
@@ -147,13 +148,16 @@ func (r *roster) recordAll(ctx context.Context) bool {
 	if err := r.refresh(); err != nil {
 		return false
 	}
-	s := n.Status()
+	cs, err := core.UnmarshalConfState(n.m.Consensus.Store().Applied().ConfState)
+	if err != nil {
+		return false
+	}
 	stored := map[uint64]*storev1.Member{}
-	for _, m := range n.Members() {
-		stored[m.GetId()] = m.Member
+	for _, m := range n.m.Changes.Records() {
+		stored[m.GetId()] = m
 	}
 	all := true
-	for _, id := range append(append([]uint64(nil), s.Voters...), s.Learners...) {
+	for _, id := range slices.Concat(cs.GetVoters(), cs.GetLearners()) {
 		next := r.desired(id, stored[id])
 		if next == nil || proto.Equal(next, stored[id]) {
 			continue
@@ -162,7 +166,7 @@ func (r *roster) recordAll(ctx context.Context) bool {
 			WallTimeMs: time.Now().UnixMilli(),
 			Kind:       &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: next}},
 		}
-		result, err := n.Propose(ctx, cmd)
+		result, err := n.m.Consensus.Propose(ctx, cmd)
 		switch {
 		case err != nil:
 			all = false
@@ -172,7 +176,7 @@ func (r *roster) recordAll(ctx context.Context) bool {
 		default:
 			n.log.Info("recorded member", zap.String("member", next.GetName()), zap.Uint64("member_id", id),
 				zap.String("peer_address", next.GetPeerAddress()), zap.String("client_address", next.GetClientAddress()))
-			n.background.Go(func() { r.tryAddresses(ctx, next) })
+			n.m.Background.Go(func() { r.tryAddresses(ctx, next) })
 		}
 	}
 	return all
@@ -181,7 +185,7 @@ func (r *roster) recordAll(ctx context.Context) bool {
 // tryAddresses connects to what a member tells clients, and says so if that does not work from here. The peers' way is
 // tried all the time.
 func (r *roster) tryAddresses(ctx context.Context, m *storev1.Member) {
-	if r.n.o.PeerListener.Addr().Network() != "tcp" {
+	if r.n.o.Listener.Addr().Network() != "tcp" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -207,8 +211,8 @@ func (r *roster) tryAddresses(ctx context.Context, m *storev1.Member) {
 // desired returns what a member's record should be; nil if nothing is known.
 func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
 	n := r.n
-	said := n.o.describe(n.identity)
-	if id != n.identity.MemberID {
+	said := n.o.describe(n.m.Identity)
+	if id != n.m.Identity.MemberID {
 		said = n.wire.describedBy(id)
 	}
 	switch {
@@ -216,7 +220,7 @@ func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
 		return nil
 	case said == nil:
 		// Known from the beginning of the cluster only.
-		return r.leader(id)
+		return r.member(id)
 	case stored == nil:
 		return said
 	case said.GetStarts() < stored.GetStarts():
@@ -227,15 +231,4 @@ func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
 	// What the member does not decide itself stays.
 	next.Learner, next.StayLearner = stored.GetLearner(), stored.GetStayLearner()
 	return next
-}
-
-// peerStatus returns what is known of the way to a peer.
-func (n *Node) peerStatus() map[uint64]transport.Status {
-	all := map[uint64]transport.Status{}
-	if n.wire != nil {
-		for _, s := range n.wire.Peers() {
-			all[s.ID] = s
-		}
-	}
-	return all
 }

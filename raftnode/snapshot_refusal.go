@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
+	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/raftnode/transport"
@@ -18,7 +19,7 @@ func refusedSnapshot(err error) error {
 		{snapshots.ErrNotNeeded, transport.ErrNotNow},
 		{transfer.ErrSuperseded, transport.ErrNotNow},
 		{snapshots.ErrNoRoom, transport.ErrTryAgain},
-		{ErrStopped, transport.ErrTryAgain},
+		{core.ErrStopped, transport.ErrTryAgain},
 		{snapshots.ErrMismatch, transport.ErrMalformed},
 		{checkpoint.ErrInvalid, transport.ErrMalformed},
 		{transfer.ErrBadChunk, transport.ErrMalformed},

@@ -36,8 +36,8 @@ type startClaims struct {
 
 // believe reports whether a caller is to be taken for a later start of a member.
 func (s *startClaims) believe(ctx context.Context, c transport.Claim) bool {
-	n := s.w.node.Load()
-	if c.Address == "" && n != nil && !storage.NamesAddresses(n.Store().Applied().ClusterVersion) {
+	n := s.w.self.Load()
+	if c.Address == "" && n != nil && !storage.NamesAddresses(n.m.Consensus.Store().Applied().ClusterVersion) {
 		// A program of before, which may have moved. It names no address.
 		return c.Jump() <= startJumpMax || s.refuse(c)
 	}
@@ -94,8 +94,8 @@ func (s *startClaims) refuse(c transport.Claim) bool {
 	first := time.Since(s.at) > startsRefusedShown
 	s.at, s.claim = time.Now(), c
 	s.mu.Unlock()
-	if n := s.w.node.Load(); n != nil {
-		n.metrics.startsRefused.Inc()
+	if n := s.w.self.Load(); n != nil {
+		n.m.StartsRefused.Inc()
 	}
 	if first {
 		s.w.log.Error("a caller named a start of a member that the member does not confirm; it was refused",

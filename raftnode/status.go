@@ -58,7 +58,7 @@ func (n *Node) Status() Status {
 	}
 	if s.Leader == s.MemberID {
 		s.LeaderName, s.LeaderAddresses = n.o.Name, n.o.Addresses
-	} else if m := n.roster.leader(s.Leader); m != nil {
+	} else if m := n.self.Member(s.Leader); m != nil {
 		s.LeaderName = m.GetName()
 		s.LeaderAddresses = Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()}
 	}
@@ -96,9 +96,5 @@ const (
 
 // Alarms returns the dangers that this member knows of, its own and those of others.
 func (n *Node) Alarms() []Alarm {
-	all := append(n.mending.alarm(), n.jumps.alarm()...)
-	if n.wire != nil {
-		all = append(all, n.wire.claims.alarm()...)
-	}
-	return append(all, n.health.Alarms()...)
+	return append(n.self.Alarms(), n.health.Alarms()...)
 }

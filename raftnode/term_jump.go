@@ -20,7 +20,7 @@ const (
 
 // termJumps refuses what comes in a term that no cluster has reached, and raises the alarm.
 type termJumps struct {
-	n *Node
+	n *memberSelf
 
 	mu   sync.Mutex // guards what follows
 	at   time.Time  // of the last one; zero: there was none
@@ -30,11 +30,11 @@ type termJumps struct {
 
 // refuse tells whether a member speaks in a term too far ahead of this one's.
 func (j *termJumps) refuse(from, term uint64) bool {
-	own := j.n.view.Load().lead.Term
+	own := j.n.m.Lead().Term
 	if !farAhead(own, term) {
 		return false
 	}
-	j.n.metrics.termJumps.Inc()
+	j.n.m.TermJumps.Inc()
 	j.mu.Lock()
 	first := time.Since(j.at) > termJumpShown
 	j.at, j.from, j.term = time.Now(), from, term

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -16,18 +18,40 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/membership"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/storage"
 )
+
+// wireOptions says who a member is, and how it meets others.
+type wireOptions struct {
+	// Name is the member's name, and Addresses are what others are told; Zone and Version are for people.
+	Name          string
+	Addresses     membership.Addresses
+	Zone, Version string
+	// InitialCluster, Join, JoinToken and StayLearner say how a fresh directory begins.
+	InitialCluster []Peer
+	Join           []string
+	JoinToken      func() ([]byte, error)
+	StayLearner    bool
+	// Listener is where other members connect; nil serves no peers. Services are served to them beside the transport's own.
+	Listener net.Listener
+	Services []func(grpc.ServiceRegistrar)
+	// ElectionTimeout is the shortest time without a leader after which a member asks for votes.
+	ElectionTimeout time.Duration
+	Logger          *zap.Logger
+	Registerer      prometheus.Registerer
+}
 
 // wire is a member's end of the transport. It is there before the node, since a member that begins a cluster or joins
 // one has to talk to others first.
 type wire struct {
 	*transport.Transport
-	o    Options
+	o    wireOptions
 	log  *zap.Logger
-	d    *disk
-	node atomic.Pointer[Node] // nil until the node is open
+	dir  *datadir.Dir
+	self atomic.Pointer[memberSelf] // nil until the member is open
 	// claims decides about later starts of members.
 	claims *startClaims
 	// fenced is called when peers refuse this member for good, before there is a node.
@@ -42,44 +66,44 @@ type wire struct {
 	described map[uint64]*storev1.Member
 }
 
-var (
-	_ SnapshotTransport = (*wire)(nil)
-	_ connector         = (*wire)(nil)
-)
+var _ snapshots.Transport = (*wire)(nil)
 
-// openWire begins to serve peers; nil without a listener for them.
-func openWire(ctx context.Context, o Options, d *disk, fenced func(error)) (*wire, error) {
-	if o.PeerListener == nil {
+// openWire begins to serve peers; nil without a listener for them. fenced is called when they refuse this member for good,
+// before it is open.
+func openWire(
+	ctx context.Context, o wireOptions, dir *datadir.Dir, id datadir.Identity, fenced func(error),
+) (*wire, error) {
+	if o.Listener == nil {
 		return nil, nil
 	}
 	w := &wire{
-		o: o, log: o.Logger, d: d, identity: d.identity, fenced: fenced, ended: make(chan error, 1),
+		o: o, log: o.Logger, dir: dir, identity: id, fenced: fenced, ended: make(chan error, 1),
 		described: map[uint64]*storev1.Member{},
 	}
 	w.claims = &startClaims{w: w}
 	var err error
 	w.Transport, err = transport.New(transport.Options{
-		Listener: o.PeerListener, Services: o.PeerServices, Calls: w,
+		Listener: o.Listener, Services: o.Services, Calls: w,
 		Receive:     w.receive,
 		Unreachable: w.unreachable,
 		Describe:    w.describePeer,
 		Accepted:    w.accepted,
 		Confirm:     w.confirm, ConfirmStart: w.claims.believe,
 		Fenced:     w.fence,
-		SilenceMax: max(silenceMin, silenceElections*o.electionTimeout()),
-		BackoffMax: max(backoffMin, o.electionTimeout()),
+		SilenceMax: max(silenceMin, silenceElections*o.ElectionTimeout),
+		BackoffMax: max(backoffMin, o.ElectionTimeout),
 		Logger:     o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.setIdentity(d.identity)
+	w.setIdentity(id)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stop = stop
 	go func() {
 		err := w.Run(life)
-		if n := w.node.Load(); err != nil && n != nil {
-			n.fail(err)
+		if n := w.self.Load(); err != nil && n != nil {
+			n.m.Fail(err)
 		}
 		w.ended <- err
 	}()
@@ -94,11 +118,8 @@ const (
 	backoffMin = 200 * time.Millisecond
 )
 
-// electionTimeout is the shortest time without a leader after which a member asks for votes.
-func (o *Options) electionTimeout() time.Duration { return time.Duration(o.ElectionTicks) * o.Tick }
-
-// close ends the transport and everything that it started.
-func (w *wire) close() error {
+// Close ends the transport and everything that it started.
+func (w *wire) Close() error {
 	if w == nil {
 		return nil
 	}
@@ -115,7 +136,7 @@ func (w *wire) setIdentity(id datadir.Identity) {
 }
 
 // describe returns what a member says of itself.
-func (o *Options) describe(id datadir.Identity) *storev1.Member {
+func (o *wireOptions) describe(id datadir.Identity) *storev1.Member {
 	oldest, newest := storage.ClusterVersions()
 	return &storev1.Member{
 		Id: id.MemberID, Incarnation: id.Incarnation, Starts: id.Starts, Name: o.Name,
@@ -125,14 +146,14 @@ func (o *Options) describe(id datadir.Identity) *storev1.Member {
 }
 
 func (w *wire) receive(m *raftpb.Message) {
-	if n := w.node.Load(); n != nil {
-		n.Receive(m)
+	if n := w.self.Load(); n != nil {
+		n.m.Receive(m)
 	}
 }
 
 func (w *wire) unreachable(member uint64) {
-	if n := w.node.Load(); n != nil {
-		n.ReportUnreachable(member)
+	if n := w.self.Load(); n != nil {
+		n.m.Unreachable(member)
 	}
 }
 
@@ -144,7 +165,7 @@ func (w *wire) describePeer(m *storev1.Member) {
 	w.mu.Lock()
 	w.described[m.GetId()] = m
 	w.mu.Unlock()
-	if n := w.node.Load(); n != nil {
+	if n := w.self.Load(); n != nil {
 		n.roster.compare()
 	}
 }
@@ -165,7 +186,7 @@ func (w *wire) accepted() {
 	}
 	next := w.identity
 	next.Met = true
-	if err := w.d.dir.WriteIdentity(next); err != nil {
+	if err := w.dir.WriteIdentity(next); err != nil {
 		// A disk that failed stops the member by itself.
 		w.log.Warn("cannot remember that other members know of this start", zap.Error(err))
 		return
@@ -175,22 +196,15 @@ func (w *wire) accepted() {
 
 func (w *wire) fence(err error) {
 	err = explainRefusal(err)
-	if n := w.node.Load(); n != nil {
-		n.fail(err)
+	if n := w.self.Load(); n != nil {
+		n.m.Fail(err)
 		return
 	}
 	w.fenced(err)
 }
 
-// attach connects the transport to the node. What came before is lost, and sent again.
-func (w *wire) attach(n *Node) {
-	if w != nil {
-		w.node.Store(n)
-	}
-}
-
 // OpenSnapshot opens a stream for a snapshot to a member.
-func (w *wire) OpenSnapshot(ctx context.Context, to uint64) (SnapshotStream, error) {
+func (w *wire) OpenSnapshot(ctx context.Context, to uint64) (snapshots.Stream, error) {
 	return w.Transport.OpenSnapshot(ctx, to)
 }
 
@@ -198,7 +212,7 @@ func (w *wire) OpenSnapshot(ctx context.Context, to uint64) (SnapshotStream, err
 func (w *wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
 	cc, err := w.Transport.Conn(member)
 	if errors.Is(err, transport.ErrUnknownPeer) {
-		return nil, fmt.Errorf("%w: %x", ErrMemberUnknown, member)
+		return nil, fmt.Errorf("%w: %x", membership.ErrMemberUnknown, member)
 	}
 	return cc, err
 }
@@ -267,11 +281,11 @@ func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.Probe
 	for _, p := range w.o.InitialCluster {
 		resp.Founding = append(resp.Founding, &peerv1.FoundingMember{Name: p.Name, PeerAddress: p.Address})
 	}
-	n := w.node.Load()
+	n := w.self.Load()
 	if n == nil {
 		return resp, nil
 	}
-	if leader := n.roster.leader(n.view.Load().lead.Leader); leader != nil {
+	if leader := n.roster.member(n.m.Lead().Leader); leader != nil {
 		resp.LeaderAddress = leader.GetPeerAddress()
 	}
 	resp.Witness = n.testify(req.GetCaller())
@@ -283,20 +297,20 @@ func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.Probe
 
 // SendSnapshot receives a snapshot.
 func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error {
-	n := w.node.Load()
+	n := w.self.Load()
 	if n == nil {
 		return errNotOpen
 	}
-	return refusedSnapshot(n.receiver.Receive(stream))
+	return refusedSnapshot(n.m.Receiver.Receive(stream))
 }
 
 // Compare tells how this member is.
 func (w *wire) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
-	n := w.node.Load()
+	n := w.self.Load()
 	if n == nil {
 		return nil, errNotOpen
 	}
-	return n.health.Answer(req), nil
+	return n.m.Health.Answer(req), nil
 }
 
 // errNotOpen answers calls that come too early; the caller tries again.

@@ -18,7 +18,7 @@ import (
 // while it led, and in which term they last spoke. Held against their disks when they come back, it tells whether those
 // lost something. A member that finds no witness, such as one that votes alone, cannot know.
 type witnesses struct {
-	mu    sync.Mutex // guards of
+	mu    sync.Mutex // guards peers
 	peers map[uint64]*testimony
 }
 
@@ -87,13 +87,13 @@ func (w *witnesses) of(id uint64, lead core.Leadership) (term, index uint64) {
 }
 
 // testify tells a member what this one knows of it.
-func (n *Node) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
+func (n *memberSelf) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 	id := caller.GetFrom()
 	if id == 0 {
 		return nil
 	}
-	w := &peerv1.Witness{Member: n.roster.leader(id) != nil, Removed: n.roster.isRemoved(id)}
-	w.Term, w.Index, w.IndexTerm = n.promised(id)
+	w := &peerv1.Witness{Member: n.roster.member(id) != nil, Removed: n.roster.isRemoved(id)}
+	w.Term, w.Index, w.IndexTerm = n.Promised(id)
 	if n.wire != nil {
 		w.Starts = n.wire.Starts(id)
 	}
@@ -105,17 +105,17 @@ func (n *Node) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 	return w
 }
 
-// promised returns what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged.
+// Promised returns what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged.
 // The entry's term is zero when the log here is cut behind it; it is committed then.
-func (n *Node) promised(id uint64) (term, index, indexTerm uint64) {
-	term, index = n.witnesses.of(id, n.view.Load().lead)
-	last, err := n.rlog.LastIndex()
+func (n *memberSelf) Promised(id uint64) (term, index, indexTerm uint64) {
+	term, index = n.witnesses.of(id, n.m.Lead())
+	last, err := n.m.Log.LastIndex()
 	if err != nil {
 		return term, 0, 0
 	}
 	// The member may have been faster than the disk here.
 	index = min(index, last)
-	if indexTerm, err = n.rlog.Term(index); err != nil {
+	if indexTerm, err = n.m.Log.Term(index); err != nil {
 		indexTerm = 0
 	}
 	return term, index, indexTerm
@@ -124,25 +124,25 @@ func (n *Node) promised(id uint64) (term, index, indexTerm uint64) {
 // greetMin is the least time that a starting member gives the others to tell what they know.
 const greetMin = 2 * time.Second
 
-// greet asks the other members what they know of this one before it takes part: one that was removed, or runs on an old
+// Greet asks the other members what they know of this one before it takes part: one that was removed, or runs on an old
 // or copied directory, ends here, and one whose log lost its end mends. Who does not answer in time is not waited for.
-func (n *Node) greet(ctx context.Context) error {
+func (n *memberSelf) Greet(ctx context.Context) error {
 	if n.wire == nil {
 		return nil
 	}
-	patience, cancel := context.WithTimeout(ctx, max(greetMin, 2*n.o.electionTimeout()))
+	patience, cancel := context.WithTimeout(ctx, max(greetMin, 2*n.o.ElectionTimeout))
 	defer cancel()
 	found := mend{}
 	for _, w := range n.askWitnesses(patience) {
 		switch {
 		case w.GetRemoved():
-			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, n.identity.MemberID))
-		case transport.Stale(n.identity.Starts, w.GetStarts()):
+			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, n.m.Identity.MemberID))
+		case transport.Stale(n.m.Identity.Starts, w.GetStarts()):
 			return explainRefusal(fmt.Errorf("%w: start %d of member %x is known, or one on a copy; this is start %d",
-				transport.ErrStaleIncarnation, transport.StartOf(w.GetStarts()), n.identity.MemberID,
-				transport.StartOf(n.identity.Starts)))
+				transport.ErrStaleIncarnation, transport.StartOf(w.GetStarts()), n.m.Identity.MemberID,
+				transport.StartOf(n.m.Identity.Starts)))
 		}
-		if own := n.rlog.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
+		if own := n.m.Log.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
 			n.log.Error("another member says that it has seen this one in a term that no cluster reaches; it is not believed",
 				zap.Uint64("term", own), zap.Uint64("seen_term", w.GetTerm()))
 			continue
@@ -153,14 +153,14 @@ func (n *Node) greet(ctx context.Context) error {
 		// Others may refuse this member for good before it has asked.
 		return err
 	}
-	if term := n.rlog.HardState().GetTerm(); found.Term > term {
+	if term := n.m.Log.HardState().GetTerm(); found.Term > term {
 		n.log.Info("others have seen this member in a newer term than it remembers; it gives no vote in that one",
 			zap.Uint64("term", term), zap.Uint64("seen_term", found.Term))
 	}
 	if !n.mending.behind(&found) {
 		return n.mending.closeTerms(found.Term)
 	}
-	last, err := n.rlog.LastIndex()
+	last, err := n.m.Log.LastIndex()
 	if err != nil {
 		return err
 	}
@@ -172,13 +172,13 @@ func (n *Node) greet(ctx context.Context) error {
 }
 
 // askWitnesses asks all members whose address is known.
-func (n *Node) askWitnesses(ctx context.Context) []*peerv1.Witness {
+func (n *memberSelf) askWitnesses(ctx context.Context) []*peerv1.Witness {
 	peers := n.wire.Peers()
 	answers := make(chan *peerv1.Witness, len(peers))
 	for _, p := range peers {
 		go func() {
 			resp, err := n.wire.Transport.Probe(ctx, p.Address, &peerv1.ProbeRequest{Caller: n.wire.header()})
-			if err != nil || resp.GetHeader().GetFrom() != p.ID || string(resp.GetHeader().GetClusterId()) != string(n.identity.ClusterID[:]) {
+			if err != nil || resp.GetHeader().GetFrom() != p.ID || string(resp.GetHeader().GetClusterId()) != string(n.m.Identity.ClusterID[:]) {
 				answers <- nil
 				return
 			}

@@ -103,7 +103,7 @@ func (n *Node) publish(done core.Applied, termBefore uint64) {
 		n.fail(ErrRemoved)
 	}
 	if touched || done.Outcome.MembersChanged {
-		n.roster.ring()
+		n.self.MembersChanged()
 	}
 	if done.Term > termBefore {
 		n.proposals.Outrun(done.Term, n.explain(ErrNotLeader))
