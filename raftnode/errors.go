@@ -8,6 +8,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/raftnode/health"
+	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
 )
@@ -45,16 +46,16 @@ var (
 	// ErrNotDataDir says that the data directory holds other files than a member's.
 	ErrNotDataDir = datadir.ErrNotDataDir
 	// ErrLogLostTail says that the log ends before what was committed or applied: acknowledged entries are missing.
-	ErrLogLostTail = errors.New("raft log ends before entries that were committed")
+	ErrLogLostTail = identity.ErrLogLostTail
 	// ErrCommittedLost says that the leader has other entries where this member knows what was committed: most members lost
 	// what was acknowledged.
-	ErrCommittedLost = errors.New("the leader's log contradicts what this member knows to be committed")
+	ErrCommittedLost = identity.ErrCommittedLost
 	// ErrLogCutPastState says that the log begins after the state machine's end: entries between them are missing.
 	ErrLogCutPastState = errors.New("raft log begins after the end of the state machine")
 	// ErrSnapshotMismatch says that a snapshot does not hold what it was announced to hold.
 	ErrSnapshotMismatch = snapshots.ErrMismatch
 	// ErrWrongCluster says that state machine and data directory belong to different clusters.
-	ErrWrongCluster = errors.New("state machine belongs to another cluster")
+	ErrWrongCluster = identity.ErrWrongCluster
 )
 
 // NotLeaderError is ErrNotLeader with a hint.
@@ -114,4 +115,18 @@ var (
 	// ErrNoAgreement says that the members' states differ and no quorum has the same: nobody can say which is right, so
 	// nothing is written.
 	ErrNoAgreement = health.ErrNoAgreement
+)
+
+// Errors of members that cannot begin or join a cluster. Their texts say what to do.
+var (
+	// ErrNotFounding says that the member's name is not in its own list of first members.
+	ErrNotFounding = identity.ErrNotFounding
+	// ErrClusterBegan says that the cluster began without this directory.
+	ErrClusterBegan = identity.ErrClusterBegan
+	// ErrWaitsForCluster says that the member was told to begin or join a cluster before, and is not told any more.
+	ErrWaitsForCluster = identity.ErrWaitsForCluster
+	// ErrBadAnswer says that another member gave an answer with which this one cannot begin.
+	ErrBadAnswer = identity.ErrBadAnswer
+	// ErrNoPeers says that a member that should have peers has no listener for them.
+	ErrNoPeers = identity.ErrNoPeers
 )

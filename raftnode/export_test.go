@@ -8,12 +8,13 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
 )
 
 // WithGenesis begins a cluster of so many voters, with ids from 1.
 func WithGenesis(o Options, id, voters uint64) Options {
-	o.genesis = &Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, MemberID: id}
+	o.genesis = &identity.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}, MemberID: id}
 	for v := range voters {
 		o.genesis.Voters = append(o.genesis.Voters, v+1)
 	}
@@ -22,7 +23,7 @@ func WithGenesis(o Options, id, voters uint64) Options {
 
 // WithEmpty waits for the snapshot of a cluster; the one that WithGenesis began has id 1.
 func WithEmpty(o Options, id uint64, cluster [16]byte) Options {
-	o.genesis = &Genesis{ClusterID: cluster, MemberID: id, Empty: true}
+	o.genesis = &identity.Genesis{ClusterID: cluster, MemberID: id, Empty: true}
 	return o
 }
 

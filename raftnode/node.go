@@ -16,6 +16,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/raftnode/health"
+	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
@@ -54,10 +55,10 @@ type Node struct {
 	receiver  *snapshots.Receiver
 	health    *health.Watch
 	inbox     *transfer.Inbox
-	self      *memberSelf
-	wire      *wire         // nil without peers
-	seeded    chan struct{} // closed when there is a state
-	seed      func()        // closes it
+	self      *identity.Self
+	wire      *identity.Wire // nil without peers
+	seeded    chan struct{}  // closed when there is a state
+	seed      func()         // closes it
 	metrics   *metrics
 	hide      func() // unregisters the metrics
 
@@ -116,7 +117,7 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	w, err := openWire(ctx, o.identity(), d.dir, d.identity, give)
+	w, err := identity.Open(ctx, o.self(), d.dir, d.identity, give)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close(), d.close())
@@ -127,12 +128,12 @@ func open(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	switch {
 	case w != nil:
-		var g *Genesis
+		var g *identity.Genesis
 		if g, d.identity, err = w.Begin(ctx, d.identity, d.started); g != nil {
 			o.genesis = g
 		}
 	case o.genesis == nil && !d.started:
-		err = BeginAlone(d.dir, d.identity)
+		err = identity.BeginAlone(d.dir, d.identity)
 	}
 	if err != nil {
 		return nil, err
@@ -166,7 +167,7 @@ func (n *Node) AwaitState(ctx context.Context) error {
 	}
 }
 
-func newNode(o Options, d *disk, w *wire) (*Node, error) {
+func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 	if _, err := d.check(); err != nil {
 		return nil, err
 	}
@@ -262,7 +263,7 @@ func carrySnapshots(n *Node) {
 
 // meetOthers makes what knows who the member is, and who the others are.
 func meetOthers(n *Node) (err error) {
-	n.self, err = newSelf(n.o.identity(), selfMember{
+	n.self, err = identity.New(n.o.self(), identity.Member{
 		Identity: n.identity, Dir: n.dir, Log: n.rlog, Wire: n.wire, Consensus: n, Changes: n.changes,
 		Receiver: n.receiver, Reseed: n.couriers.Reseed, Health: n.health,
 		Lead:    func() core.Leadership { return n.view.Load().lead },

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/health"
+	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -89,7 +90,7 @@ type Options struct {
 	// stalls is told when the state machine's store holds writes back.
 	stalls *health.Stalls
 	// genesis is what a fresh directory begins with; nil begins a cluster of one.
-	genesis *Genesis
+	genesis *identity.Genesis
 }
 
 // SnapshotOptions says how members that fell behind are helped. The zero value is good.
@@ -103,6 +104,9 @@ type SnapshotStream = snapshots.Stream
 
 // HealthOptions says when a member is in danger. The zero value is good.
 type HealthOptions = health.Options
+
+// Peer is one of the members that begin a cluster.
+type Peer = identity.Peer
 
 // Transport carries messages to peers.
 type Transport interface {
@@ -128,9 +132,9 @@ const (
 // electionTimeout is the shortest time without a leader after which a member asks for votes.
 func (o *Options) electionTimeout() time.Duration { return time.Duration(o.ElectionTicks) * o.Tick }
 
-// identity is what of the options says who the member is, and how it meets others.
-func (o *Options) identity() wireOptions {
-	return wireOptions{
+// self is what of the options says who the member is, and how it meets others.
+func (o *Options) self() identity.Options {
+	return identity.Options{
 		Name: o.Name, Addresses: o.Addresses, Zone: o.Zone, Version: o.Version,
 		InitialCluster: o.InitialCluster, Join: o.Join, JoinToken: o.JoinToken, StayLearner: o.StayLearner,
 		Listener: o.PeerListener, Services: o.PeerServices, ElectionTimeout: o.electionTimeout(),

@@ -16,6 +16,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
+	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/transfer"
 	"github.com/tenure-io/tenure/storage"
@@ -171,7 +172,7 @@ func (d *disk) recover(no Options, o RecoverOptions) (Recovery, error) {
 		return Recovery{}, errors.Join(fmt.Errorf("%w: entry %d of term %d: %w", ErrUnreadable, e.Index, e.Term, e.Cause),
 			d.dir.FS().RemoveAll(copied.Dir))
 	}
-	lost, err := Lost(d.dir, d.rlog)
+	lost, err := identity.Lost(d.dir, d.rlog)
 	if err != nil {
 		return Recovery{}, err
 	}

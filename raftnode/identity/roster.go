@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // roster keeps the address book: it follows the replicated records of members, and on the leader keeps them true.
 type roster struct {
-	n       *memberSelf
+	n       *Self
 	changed chan struct{} // 1 slot: records may be others
 	differs chan struct{} // 1 slot: a record may not be true any more
 	// records are those of the applied state, by id. The map is never changed.
@@ -29,7 +29,7 @@ type roster struct {
 // rosterRetry is how long the leader waits before it tries again to write a record.
 const rosterRetry = time.Second
 
-func newRoster(n *memberSelf) *roster {
+func newRoster(n *Self) *roster {
 	r := &roster{n: n, changed: make(chan struct{}, 1), differs: make(chan struct{}, 1)}
 	r.records.Store(&map[uint64]*storev1.Member{})
 	r.removed.Store(&map[uint64]bool{})

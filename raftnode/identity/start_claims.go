@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ const (
 // itself, at the address where it is known to be and at the one that the caller names: a number that nobody answers for
 // would keep the member away for good.
 type startClaims struct {
-	w *wire
+	w *Wire
 
 	mu    sync.Mutex // guards what follows
 	at    time.Time  // of the last one that was refused; zero: there was none

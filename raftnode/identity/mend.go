@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -40,12 +40,12 @@ func (m mend) and(other mend) mend {
 
 // mending holds back the votes of a member until its disk holds again what it has promised.
 type mending struct {
-	n     *memberSelf
+	n     *Self
 	state atomic.Pointer[mend] // nil on a healthy member
 	asked chan struct{}        // 1 slot; there is something to mend
 }
 
-func newMending(n *memberSelf) *mending { return &mending{n: n, asked: make(chan struct{}, 1)} }
+func newMending(n *Self) *mending { return &mending{n: n, asked: make(chan struct{}, 1)} }
 
 // load continues what an earlier run began. It comes before raft reads the log.
 func (g *mending) load() error {
@@ -314,7 +314,7 @@ func (g *mending) caughtUp(m *mend) (bool, error) {
 }
 
 // reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
-func (n *memberSelf) reseed(caller *peerv1.PeerHeader) {
+func (n *Self) reseed(caller *peerv1.PeerHeader) {
 	id := caller.GetFrom()
 	lead := n.m.Lead()
 	if lead.Role != core.RoleLeader || n.roster.member(id) == nil {

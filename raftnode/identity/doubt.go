@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 // and the leader says the same to whoever asks; or somebody else has sent the heartbeat. So the others are asked first: a
 // heartbeat alone stops nobody.
 type doubts struct {
-	n    *memberSelf
+	n    *Self
 	told chan uint64 // 1 slot: the commit index of such a heartbeat
 }
 
-func newDoubts(n *memberSelf) *doubts { return &doubts{n: n, told: make(chan uint64, 1)} }
+func newDoubts(n *Self) *doubts { return &doubts{n: n, told: make(chan uint64, 1)} }
 
 // hear returns what may be believed of a heartbeat: no more than the log holds. It runs on the loop.
 func (d *doubts) hear(m *raftpb.Message) *raftpb.Message {

@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 	"github.com/tenure-io/tenure/raftnode/transport"
 )
 
-// selfMember is the member whose identity it is, and what that needs of it. All of it is required but Wire.
-type selfMember struct {
+// Member is the member whose identity it is, and what that needs of it. All of it is required but Wire.
+type Member struct {
 	Identity datadir.Identity
 	Dir      *datadir.Dir
 	Log      *raftlog.Log
-	Wire     *wire // nil without peers
+	Wire     *Wire // nil without peers
 	// Consensus is the member's for the records of members, which Changes changes.
 	Consensus membership.Consensus
 	Changes   *membership.Changes
@@ -51,12 +51,12 @@ type selfMember struct {
 	TermJumps, StartsRefused prometheus.Counter
 }
 
-// memberSelf is this member among the others: who it is, who they are, and what it has promised them.
-type memberSelf struct {
-	o         wireOptions
-	m         selfMember
+// Self is this member among the others: who it is, who they are, and what it has promised them.
+type Self struct {
+	o         Options
+	m         Member
 	log       *zap.Logger
-	wire      *wire // nil without peers
+	wire      *Wire // nil without peers
 	roster    *roster
 	witnesses *witnesses
 	jumps     *termJumps
@@ -64,22 +64,22 @@ type memberSelf struct {
 	doubts    *doubts
 }
 
-// newSelf reads whom the member knows, and continues what an earlier run has begun to mend. It comes before raft reads the log.
-func newSelf(o wireOptions, m selfMember) (*memberSelf, error) {
-	s := &memberSelf{o: o, m: m, log: o.Logger, wire: m.Wire, witnesses: newWitnesses()}
+// New reads whom the member knows, and continues what an earlier run has begun to mend. It comes before raft reads the log.
+func New(o Options, m Member) (*Self, error) {
+	s := &Self{o: o, m: m, log: o.Logger, wire: m.Wire, witnesses: newWitnesses()}
 	s.roster, s.mending, s.doubts, s.jumps = newRoster(s), newMending(s), newDoubts(s), &termJumps{n: s}
 	return s, errors.Join(s.roster.refresh(), s.mending.load())
 }
 
 // Attach connects the transport to the member, which is open. What came before is lost, and sent again.
-func (s *memberSelf) Attach() {
+func (s *Self) Attach() {
 	if s.wire != nil {
 		s.wire.self.Store(s)
 	}
 }
 
 // Run follows the records of members, and mends and asks what there is to mend and to ask, until ctx ends.
-func (s *memberSelf) Run(ctx context.Context) {
+func (s *Self) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.roster.run(ctx) })
 	all.Go(func() { s.mending.run(ctx) })
@@ -88,7 +88,7 @@ func (s *memberSelf) Run(ctx context.Context) {
 }
 
 // Hear takes note of a message, and reports whether it may be believed.
-func (s *memberSelf) Hear(m *raftpb.Message) bool {
+func (s *Self) Hear(m *raftpb.Message) bool {
 	if s.Refuse(m.GetFrom(), m.GetTerm()) {
 		return false
 	}
@@ -97,30 +97,30 @@ func (s *memberSelf) Hear(m *raftpb.Message) bool {
 }
 
 // Refuse reports whether a member speaks in a term too far ahead of this one's.
-func (s *memberSelf) Refuse(from, term uint64) bool { return s.jumps.refuse(from, term) }
+func (s *Self) Refuse(from, term uint64) bool { return s.jumps.refuse(from, term) }
 
 // Retire keeps what others acknowledged in a term that this member leads no more, in which so much was committed.
-func (s *memberSelf) Retire(term, commit uint64) { s.witnesses.retire(term, commit) }
+func (s *Self) Retire(term, commit uint64) { s.witnesses.retire(term, commit) }
 
 // Filter takes away what a member that mends must not see, and changes what must not be believed. The term is raft's. It runs
 // on the loop.
-func (s *memberSelf) Filter(events []core.Event, term uint64) []core.Event {
+func (s *Self) Filter(events []core.Event, term uint64) []core.Event {
 	return s.mending.filter(events, term)
 }
 
 // MembersChanged says that the records of members may have changed. It does not block.
-func (s *memberSelf) MembersChanged() { s.roster.ring() }
+func (s *Self) MembersChanged() { s.roster.ring() }
 
 // Record is the leader's task that keeps the records of members true.
-func (s *memberSelf) Record(ctx context.Context, term uint64) error {
+func (s *Self) Record(ctx context.Context, term uint64) error {
 	return s.roster.record(ctx, term)
 }
 
 // Member returns the record of a member, or nil. Nobody changes it.
-func (s *memberSelf) Member(id uint64) *storev1.Member { return s.roster.member(id) }
+func (s *Self) Member(id uint64) *storev1.Member { return s.roster.member(id) }
 
 // Ways returns what is known of the ways to other members, by id; nil without a transport of its own.
-func (s *memberSelf) Ways() map[uint64]transport.Status {
+func (s *Self) Ways() map[uint64]transport.Status {
 	if s.wire == nil {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *memberSelf) Ways() map[uint64]transport.Status {
 }
 
 // Alarms returns what an operator has to know of what this member, and others, have lost or claim.
-func (s *memberSelf) Alarms() []health.Alarm {
+func (s *Self) Alarms() []health.Alarm {
 	all := append(s.mending.alarm(), s.jumps.alarm()...)
 	if s.wire != nil {
 		all = append(all, s.wire.claims.alarm()...)
@@ -141,9 +141,9 @@ func (s *memberSelf) Alarms() []health.Alarm {
 }
 
 // Desired returns what a member's record should be, by what it last said of itself; nil leaves the one that is stored.
-func (s *memberSelf) Desired(id uint64, stored *storev1.Member) *storev1.Member {
+func (s *Self) Desired(id uint64, stored *storev1.Member) *storev1.Member {
 	return s.roster.desired(id, stored)
 }
 
 // Mend keeps the member from votes until its log reaches an index. It comes before raft reads the log.
-func (s *memberSelf) Mend(index uint64) error { return s.mending.require(mend{Index: index}) }
+func (s *Self) Mend(index uint64) error { return s.mending.require(mend{Index: index}) }

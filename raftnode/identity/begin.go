@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func BeginAlone(dir *datadir.Dir, id datadir.Identity) error {
 
 // beginning is how a directory that has not started yet begins.
 type beginning struct {
-	*wire
+	*Wire
 	// own is whose the directory is; nothing else changes it meanwhile.
 	own datadir.Identity
 }
@@ -97,8 +97,8 @@ type beginning struct {
 // Begin finds out how a directory that has not started yet begins, and whose it is then. On one that has started the flags of
 // the beginning mean nothing any more; its genesis, as that of one that begins alone, is nil. What an earlier run has begun
 // goes before the flags: others may have acted on it.
-func (w *wire) Begin(ctx context.Context, own datadir.Identity, started bool) (*Genesis, datadir.Identity, error) {
-	b := &beginning{wire: w, own: own}
+func (w *Wire) Begin(ctx context.Context, own datadir.Identity, started bool) (*Genesis, datadir.Identity, error) {
+	b := &beginning{Wire: w, own: own}
 	g, err := b.begin(ctx, started)
 	return g, b.own, err
 }
@@ -151,13 +151,13 @@ func (w *beginning) beginWith(ctx context.Context) (*Genesis, error) {
 	return w.adopt(g)
 }
 
-func (w *wire) setGenesis(g *peerv1.Genesis) {
+func (w *Wire) setGenesis(g *peerv1.Genesis) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.genesis = g
 }
 
-func (w *wire) presentGenesis() *peerv1.Genesis {
+func (w *Wire) presentGenesis() *peerv1.Genesis {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.genesis

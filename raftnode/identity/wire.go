@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// wireOptions says who a member is, and how it meets others.
-type wireOptions struct {
+// Options says who a member is, and how it meets others.
+type Options struct {
 	// Name is the member's name, and Addresses are what others are told; Zone and Version are for people.
 	Name          string
 	Addresses     membership.Addresses
@@ -44,14 +44,14 @@ type wireOptions struct {
 	Registerer      prometheus.Registerer
 }
 
-// wire is a member's end of the transport. It is there before the node, since a member that begins a cluster or joins
+// Wire is a member's end of the transport. It is there before the node, since a member that begins a cluster or joins
 // one has to talk to others first.
-type wire struct {
+type Wire struct {
 	*transport.Transport
-	o    wireOptions
+	o    Options
 	log  *zap.Logger
 	dir  *datadir.Dir
-	self atomic.Pointer[memberSelf] // nil until the member is open
+	self atomic.Pointer[Self] // nil until the member is open
 	// claims decides about later starts of members.
 	claims *startClaims
 	// fenced is called when peers refuse this member for good, before there is a node.
@@ -66,17 +66,17 @@ type wire struct {
 	described map[uint64]*storev1.Member
 }
 
-var _ snapshots.Transport = (*wire)(nil)
+var _ snapshots.Transport = (*Wire)(nil)
 
-// openWire begins to serve peers; nil without a listener for them. fenced is called when they refuse this member for good,
+// Open begins to serve peers; nil without a listener for them. fenced is called when they refuse this member for good,
 // before it is open.
-func openWire(
-	ctx context.Context, o wireOptions, dir *datadir.Dir, id datadir.Identity, fenced func(error),
-) (*wire, error) {
+func Open(
+	ctx context.Context, o Options, dir *datadir.Dir, id datadir.Identity, fenced func(error),
+) (*Wire, error) {
 	if o.Listener == nil {
 		return nil, nil
 	}
-	w := &wire{
+	w := &Wire{
 		o: o, log: o.Logger, dir: dir, identity: id, fenced: fenced, ended: make(chan error, 1),
 		described: map[uint64]*storev1.Member{},
 	}
@@ -119,7 +119,7 @@ const (
 )
 
 // Close ends the transport and everything that it started.
-func (w *wire) Close() error {
+func (w *Wire) Close() error {
 	if w == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (w *wire) Close() error {
 }
 
 // setIdentity says who this member is, which is known for good when it is of a cluster.
-func (w *wire) setIdentity(id datadir.Identity) {
+func (w *Wire) setIdentity(id datadir.Identity) {
 	w.mu.Lock()
 	w.identity = id
 	w.mu.Unlock()
@@ -136,7 +136,7 @@ func (w *wire) setIdentity(id datadir.Identity) {
 }
 
 // describe returns what a member says of itself.
-func (o *wireOptions) describe(id datadir.Identity) *storev1.Member {
+func (o *Options) describe(id datadir.Identity) *storev1.Member {
 	oldest, newest := storage.ClusterVersions()
 	return &storev1.Member{
 		Id: id.MemberID, Incarnation: id.Incarnation, Starts: id.Starts, Name: o.Name,
@@ -145,19 +145,19 @@ func (o *wireOptions) describe(id datadir.Identity) *storev1.Member {
 	}
 }
 
-func (w *wire) receive(m *raftpb.Message) {
+func (w *Wire) receive(m *raftpb.Message) {
 	if n := w.self.Load(); n != nil {
 		n.m.Receive(m)
 	}
 }
 
-func (w *wire) unreachable(member uint64) {
+func (w *Wire) unreachable(member uint64) {
 	if n := w.self.Load(); n != nil {
 		n.m.Unreachable(member)
 	}
 }
 
-func (w *wire) describePeer(m *storev1.Member) {
+func (w *Wire) describePeer(m *storev1.Member) {
 	if err := storage.CheckJoiner(m); err != nil {
 		w.log.Warn("passes over what a member says of itself", zap.Uint64("member", m.GetId()), zap.Error(err))
 		return
@@ -171,14 +171,14 @@ func (w *wire) describePeer(m *storev1.Member) {
 }
 
 // describedBy returns what a member last said of itself, or nil.
-func (w *wire) describedBy(id uint64) *storev1.Member {
+func (w *Wire) describedBy(id uint64) *storev1.Member {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.described[id]
 }
 
 // accepted remembers that others have heard of this start.
-func (w *wire) accepted() {
+func (w *Wire) accepted() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.identity.Met || w.identity.ClusterID == [16]byte{} {
@@ -194,7 +194,7 @@ func (w *wire) accepted() {
 	w.identity = next
 }
 
-func (w *wire) fence(err error) {
+func (w *Wire) fence(err error) {
 	err = explainRefusal(err)
 	if n := w.self.Load(); n != nil {
 		n.m.Fail(err)
@@ -204,12 +204,12 @@ func (w *wire) fence(err error) {
 }
 
 // OpenSnapshot opens a stream for a snapshot to a member.
-func (w *wire) OpenSnapshot(ctx context.Context, to uint64) (snapshots.Stream, error) {
+func (w *Wire) OpenSnapshot(ctx context.Context, to uint64) (snapshots.Stream, error) {
 	return w.Transport.OpenSnapshot(ctx, to)
 }
 
 // Conn returns the connection for calls to a member.
-func (w *wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
+func (w *Wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
 	cc, err := w.Transport.Conn(member)
 	if errors.Is(err, transport.ErrUnknownPeer) {
 		return nil, fmt.Errorf("%w: %x", membership.ErrMemberUnknown, member)
@@ -218,7 +218,7 @@ func (w *wire) Conn(member uint64) (grpc.ClientConnInterface, error) {
 }
 
 // header says who this member is.
-func (w *wire) header() *peerv1.PeerHeader {
+func (w *Wire) header() *peerv1.PeerHeader {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, newest := storage.ClusterVersions()
@@ -230,7 +230,7 @@ func (w *wire) header() *peerv1.PeerHeader {
 
 // confirm asks the members that are known here whether another one is a member too. A member that knows no other one, as when
 // it was added and has no state yet, asks those that the operator named.
-func (w *wire) confirm(ctx context.Context, member uint64) bool {
+func (w *Wire) confirm(ctx context.Context, member uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	type known struct {
@@ -262,7 +262,7 @@ func (w *wire) confirm(ctx context.Context, member uint64) bool {
 }
 
 // vouches reports whether the member at an address, which has an id unless that is 0, knows another one as a member.
-func (w *wire) vouches(ctx context.Context, address string, id, member uint64) bool {
+func (w *Wire) vouches(ctx context.Context, address string, id, member uint64) bool {
 	cluster := w.header().GetClusterId()
 	resp, err := w.Transport.Probe(ctx, address, &peerv1.ProbeRequest{
 		Caller: &peerv1.PeerHeader{ClusterId: cluster, From: member},
@@ -273,7 +273,7 @@ func (w *wire) vouches(ctx context.Context, address string, id, member uint64) b
 }
 
 // Probe tells another member, or somebody who looks for the cluster, who this one is.
-func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.ProbeResponse, error) {
+func (w *Wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.ProbeResponse, error) {
 	resp := &peerv1.ProbeResponse{Header: w.header()}
 	w.mu.Lock()
 	resp.Genesis = w.genesis
@@ -296,7 +296,7 @@ func (w *wire) Probe(_ context.Context, req *peerv1.ProbeRequest) (*peerv1.Probe
 }
 
 // SendSnapshot receives a snapshot.
-func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error {
+func (w *Wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error {
 	n := w.self.Load()
 	if n == nil {
 		return errNotOpen
@@ -305,7 +305,7 @@ func (w *wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error 
 }
 
 // Compare tells how this member is.
-func (w *wire) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
+func (w *Wire) Compare(_ context.Context, req *peerv1.CompareRequest) (*peerv1.CompareResponse, error) {
 	n := w.self.Load()
 	if n == nil {
 		return nil, errNotOpen

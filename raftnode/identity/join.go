@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -92,7 +92,7 @@ func (w *beginning) askAll(ctx context.Context) (*peerv1.JoinResponse, error) {
 
 // joinToken returns the token that the member has now. It is read for every attempt, so that an operator can bring it
 // while the member waits.
-func (o *wireOptions) joinToken() ([]byte, error) {
+func (o *Options) joinToken() ([]byte, error) {
 	if o.JoinToken == nil {
 		return nil, errNoToken
 	}
@@ -107,7 +107,7 @@ func (o *wireOptions) joinToken() ([]byte, error) {
 }
 
 // hasJoinToken reports whether the member has a token now.
-func (o *wireOptions) hasJoinToken() bool {
+func (o *Options) hasJoinToken() bool {
 	_, err := o.joinToken()
 	return err == nil
 }
@@ -204,7 +204,7 @@ func peersOf(members []*storev1.Member) []transport.Peer {
 }
 
 // Join adds another member, here or through the leader.
-func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+func (w *Wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
 	n := w.self.Load()
 	if n == nil {
 		return nil, errNotOpen
@@ -239,7 +239,7 @@ func (w *wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 }
 
 // relayJoin asks the leader. A leader relays nothing, so that no request goes in circles.
-func (w *wire) relayJoin(ctx context.Context, n *memberSelf, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+func (w *Wire) relayJoin(ctx context.Context, n *Self, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
 	lead := n.m.Lead()
 	leader := n.roster.member(lead.Leader)
 	if leader == nil || lead.Leader == n.m.Identity.MemberID {
@@ -249,7 +249,7 @@ func (w *wire) relayJoin(ctx context.Context, n *memberSelf, req *peerv1.JoinReq
 }
 
 // admit adds another member through this one, which leads, and returns its record.
-func (s *memberSelf) admit(ctx context.Context, req *peerv1.JoinRequest) (*storev1.Member, error) {
+func (s *Self) admit(ctx context.Context, req *peerv1.JoinRequest) (*storev1.Member, error) {
 	m := req.GetMember()
 	err := s.m.Changes.Admit(ctx, req.GetToken(), membership.Spec{
 		ID: m.GetId(), Incarnation: m.GetIncarnation(), Name: m.GetName(),
@@ -269,7 +269,7 @@ func (s *memberSelf) admit(ctx context.Context, req *peerv1.JoinRequest) (*store
 }
 
 // joinResponse tells a new member who the others are.
-func (s *memberSelf) joinResponse(added *storev1.Member) *peerv1.JoinResponse {
+func (s *Self) joinResponse(added *storev1.Member) *peerv1.JoinResponse {
 	resp := &peerv1.JoinResponse{ClusterId: s.m.Identity.ClusterID[:]}
 	known := false
 	for _, m := range s.m.Changes.Records() {

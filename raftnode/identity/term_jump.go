@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ const (
 
 // termJumps refuses what comes in a term that no cluster has reached, and raises the alarm.
 type termJumps struct {
-	n *memberSelf
+	n *Self
 
 	mu   sync.Mutex // guards what follows
 	at   time.Time  // of the last one; zero: there was none

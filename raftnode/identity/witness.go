@@ -1,4 +1,4 @@
-package raftnode
+package identity
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func (w *witnesses) of(id uint64, lead core.Leadership) (term, index uint64) {
 }
 
 // testify tells a member what this one knows of it.
-func (n *memberSelf) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
+func (n *Self) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 	id := caller.GetFrom()
 	if id == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (n *memberSelf) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 
 // Promised returns what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged.
 // The entry's term is zero when the log here is cut behind it; it is committed then.
-func (n *memberSelf) Promised(id uint64) (term, index, indexTerm uint64) {
+func (n *Self) Promised(id uint64) (term, index, indexTerm uint64) {
 	term, index = n.witnesses.of(id, n.m.Lead())
 	last, err := n.m.Log.LastIndex()
 	if err != nil {
@@ -126,7 +126,7 @@ const greetMin = 2 * time.Second
 
 // Greet asks the other members what they know of this one before it takes part: one that was removed, or runs on an old
 // or copied directory, ends here, and one whose log lost its end mends. Who does not answer in time is not waited for.
-func (n *memberSelf) Greet(ctx context.Context) error {
+func (n *Self) Greet(ctx context.Context) error {
 	if n.wire == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (n *memberSelf) Greet(ctx context.Context) error {
 }
 
 // askWitnesses asks all members whose address is known.
-func (n *memberSelf) askWitnesses(ctx context.Context) []*peerv1.Witness {
+func (n *Self) askWitnesses(ctx context.Context) []*peerv1.Witness {
 	peers := n.wire.Peers()
 	answers := make(chan *peerv1.Witness, len(peers))
 	for _, p := range peers {
