@@ -314,20 +314,20 @@ func (g *mending) caughtUp(m *mend) (bool, error) {
 }
 
 // reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
-func (n *Self) reseed(caller *peerv1.PeerHeader) {
+func (s *Self) reseed(caller *peerv1.PeerHeader) {
 	id := caller.GetFrom()
-	lead := n.m.Lead()
-	if lead.Role != core.RoleLeader || n.roster.member(id) == nil {
+	lead := s.m.Lead()
+	if lead.Role != core.RoleLeader || s.roster.member(id) == nil {
 		return
 	}
 	// Raft takes nothing back that it believes: the snapshot has to reach that far.
-	_, index := n.witnesses.of(id, lead)
-	n.m.Background.Go(func() {
-		err := n.m.Reseed(&raftpb.Message{
-			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(n.m.Identity.MemberID), Term: new(lead.Term),
+	_, index := s.witnesses.of(id, lead)
+	s.m.Background.Go(func() {
+		err := s.m.Reseed(&raftpb.Message{
+			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(s.m.Identity.MemberID), Term: new(lead.Term),
 		}, index)
 		if err != nil {
-			n.m.Fail(err)
+			s.m.Fail(err)
 		}
 	})
 }

@@ -87,17 +87,17 @@ func (w *witnesses) of(id uint64, lead core.Leadership) (term, index uint64) {
 }
 
 // testify tells a member what this one knows of it.
-func (n *Self) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
+func (s *Self) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 	id := caller.GetFrom()
 	if id == 0 {
 		return nil
 	}
-	w := &peerv1.Witness{Member: n.roster.member(id) != nil, Removed: n.roster.isRemoved(id)}
-	w.Term, w.Index, w.IndexTerm = n.Promised(id)
-	if n.wire != nil {
-		w.Starts = n.wire.Starts(id)
+	w := &peerv1.Witness{Member: s.roster.member(id) != nil, Removed: s.roster.isRemoved(id)}
+	w.Term, w.Index, w.IndexTerm = s.Promised(id)
+	if s.wire != nil {
+		w.Starts = s.wire.Starts(id)
 	}
-	for _, m := range *n.roster.records.Load() {
+	for _, m := range *s.roster.records.Load() {
 		if m.GetName() == caller.GetName() && m.GetId() != id {
 			w.NameOwner = m.GetId()
 		}
@@ -107,15 +107,15 @@ func (n *Self) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 
 // Promised returns what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged.
 // The entry's term is zero when the log here is cut behind it; it is committed then.
-func (n *Self) Promised(id uint64) (term, index, indexTerm uint64) {
-	term, index = n.witnesses.of(id, n.m.Lead())
-	last, err := n.m.Log.LastIndex()
+func (s *Self) Promised(id uint64) (term, index, indexTerm uint64) {
+	term, index = s.witnesses.of(id, s.m.Lead())
+	last, err := s.m.Log.LastIndex()
 	if err != nil {
 		return term, 0, 0
 	}
 	// The member may have been faster than the disk here.
 	index = min(index, last)
-	if indexTerm, err = n.m.Log.Term(index); err != nil {
+	if indexTerm, err = s.m.Log.Term(index); err != nil {
 		indexTerm = 0
 	}
 	return term, index, indexTerm
@@ -126,24 +126,24 @@ const greetMin = 2 * time.Second
 
 // Greet asks the other members what they know of this one before it takes part: one that was removed, or runs on an old
 // or copied directory, ends here, and one whose log lost its end mends. Who does not answer in time is not waited for.
-func (n *Self) Greet(ctx context.Context) error {
-	if n.wire == nil {
+func (s *Self) Greet(ctx context.Context) error {
+	if s.wire == nil {
 		return nil
 	}
-	patience, cancel := context.WithTimeout(ctx, max(greetMin, 2*n.o.ElectionTimeout))
+	patience, cancel := context.WithTimeout(ctx, max(greetMin, 2*s.o.ElectionTimeout))
 	defer cancel()
 	found := mend{}
-	for _, w := range n.askWitnesses(patience) {
+	for _, w := range s.askWitnesses(patience) {
 		switch {
 		case w.GetRemoved():
-			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, n.m.Identity.MemberID))
-		case transport.Stale(n.m.Identity.Starts, w.GetStarts()):
+			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, s.m.Identity.MemberID))
+		case transport.Stale(s.m.Identity.Starts, w.GetStarts()):
 			return explainRefusal(fmt.Errorf("%w: start %d of member %x is known, or one on a copy; this is start %d",
-				transport.ErrStaleIncarnation, transport.StartOf(w.GetStarts()), n.m.Identity.MemberID,
-				transport.StartOf(n.m.Identity.Starts)))
+				transport.ErrStaleIncarnation, transport.StartOf(w.GetStarts()), s.m.Identity.MemberID,
+				transport.StartOf(s.m.Identity.Starts)))
 		}
-		if own := n.m.Log.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
-			n.log.Error("another member says that it has seen this one in a term that no cluster reaches; it is not believed",
+		if own := s.m.Log.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
+			s.log.Error("another member says that it has seen this one in a term that no cluster reaches; it is not believed",
 				zap.Uint64("term", own), zap.Uint64("seen_term", w.GetTerm()))
 			continue
 		}
@@ -153,32 +153,32 @@ func (n *Self) Greet(ctx context.Context) error {
 		// Others may refuse this member for good before it has asked.
 		return err
 	}
-	if term := n.m.Log.HardState().GetTerm(); found.Term > term {
-		n.log.Info("others have seen this member in a newer term than it remembers; it gives no vote in that one",
+	if term := s.m.Log.HardState().GetTerm(); found.Term > term {
+		s.log.Info("others have seen this member in a newer term than it remembers; it gives no vote in that one",
 			zap.Uint64("term", term), zap.Uint64("seen_term", found.Term))
 	}
-	if !n.mending.behind(&found) {
-		return n.mending.closeTerms(found.Term)
+	if !s.mending.behind(&found) {
+		return s.mending.closeTerms(found.Term)
 	}
-	last, err := n.m.Log.LastIndex()
+	last, err := s.m.Log.LastIndex()
 	if err != nil {
 		return err
 	}
-	n.log.Error("the disk of this member does not hold what it has promised others: it lost writes that were synced, or "+
+	s.log.Error("the disk of this member does not hold what it has promised others: it lost writes that were synced, or "+
 		"is an older copy. It does not vote until the leader has sent it a snapshot",
 		zap.Uint64("last_index", last), zap.Uint64("acknowledged_index", found.Index),
 		zap.Uint64("acknowledged_term", found.IndexTerm), zap.Uint64("seen_term", found.Term))
-	return n.mending.require(found)
+	return s.mending.require(found)
 }
 
 // askWitnesses asks all members whose address is known.
-func (n *Self) askWitnesses(ctx context.Context) []*peerv1.Witness {
-	peers := n.wire.Peers()
+func (s *Self) askWitnesses(ctx context.Context) []*peerv1.Witness {
+	peers := s.wire.Peers()
 	answers := make(chan *peerv1.Witness, len(peers))
 	for _, p := range peers {
 		go func() {
-			resp, err := n.wire.Transport.Probe(ctx, p.Address, &peerv1.ProbeRequest{Caller: n.wire.header()})
-			if err != nil || resp.GetHeader().GetFrom() != p.ID || string(resp.GetHeader().GetClusterId()) != string(n.m.Identity.ClusterID[:]) {
+			resp, err := s.wire.Transport.Probe(ctx, p.Address, &peerv1.ProbeRequest{Caller: s.wire.header()})
+			if err != nil || resp.GetHeader().GetFrom() != p.ID || string(resp.GetHeader().GetClusterId()) != string(s.m.Identity.ClusterID[:]) {
 				answers <- nil
 				return
 			}
