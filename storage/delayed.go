@@ -65,7 +65,7 @@ func scanDelayed(rows rowReader, n name, after uint64, visit func(*storev1.HoldR
 	})
 }
 
-// beginDelay keeps a lost hold as a delayed one.
+// beginDelay keeps a lost hold as a delayed one: from version 2 on apart from the valid ones.
 func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 	h.Delayed = true
 	h.DelayMs = how.delayMs
@@ -73,9 +73,19 @@ func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 	h.LostTimeMs = c.wallMs
 	l.head.Delayed++
 	l.head.PermitsDelayed += h.GetPermits()
-	if err := c.saveDelayed(l.name, h); err != nil {
+	record, err := encode(h)
+	if err != nil {
 		return err
 	}
+	among := numberedRow(rowHold, l.name, h.GetLockIndex())
+	value := appendUint64s(nil, h.GetFencingToken(), uint64(how.delayMs))
+	if c.state.ClusterVersion < version2 {
+		c.rows.set(among, record)
+	} else {
+		c.rows.remove(among)
+		value = append(value, record...)
+	}
+	c.rows.set(numberedRow(rowDelay, l.name, h.GetLockIndex()), value)
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
 		Key:          l.name.key,
 		LockIndex:    h.GetLockIndex(),
@@ -85,25 +95,6 @@ func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 		SessionName:  h.GetSessionName(),
 		Owner:        h.GetOwner(),
 	}}})
-	return nil
-}
-
-// saveDelayed moves a hold from the valid ones to the delayed ones. Under version 1 its record stayed where it was.
-func (c *command) saveDelayed(n name, h *storev1.HoldRecord) error {
-	value := appendUint64s(nil, h.GetFencingToken(), uint64(h.GetDelayMs()))
-	if c.state.ClusterVersion < version2 {
-		if err := c.saveHold(n, h); err != nil {
-			return err
-		}
-	} else {
-		record, err := encode(h)
-		if err != nil {
-			return err
-		}
-		value = append(value, record...)
-		c.rows.remove(numberedRow(rowHold, n, h.GetLockIndex()))
-	}
-	c.rows.set(numberedRow(rowDelay, n, h.GetLockIndex()), value)
 	return nil
 }
 
