@@ -64,6 +64,15 @@ func (r *results) goals(members int) []goal {
 	}
 	few, many := cellKey{workHandover, handoverWaiters[0]}, cellKey{workHandover, handoverWaiters[len(handoverWaiters)-1]}
 	add("hand-overs with 1 000 waiters / with 10", atLeast, 0.8, r.ratios(many, few, sample.rate))
+	for _, kind := range wearKinds {
+		workload := workWear + "-" + kind
+		add("rate of "+workload+" after 100 000 / in the first seconds", atLeast, 0.8,
+			r.ratios(cellKey{workload, wornOperations}, cellKey{workload, 0}, sample.rate))
+	}
+	for _, workload := range crowdWorkloads() {
+		add("rate of "+workload+" beside 10 000 / beside 10", atLeast, 0.8,
+			r.ratios(cellKey{workload, crowdMany}, cellKey{workload, crowdFew}, sample.rate))
+	}
 	for _, g := range r.gaps {
 		if g.workload == workRestart {
 			add("seconds to restart with all keys", atMost, 5, []float64{g.worst().Seconds()})

@@ -21,7 +21,11 @@ func newHandoverCell(ctx context.Context, member *server, waiters int, o options
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("bench/handover/%d", waiters)
+	return newQueueCell(ctx, conns, sessions, fmt.Sprintf("bench/handover/%d", waiters), waiters), nil
+}
+
+// newQueueCell passes a lock round so many waiters, and ends their sessions.
+func newQueueCell(ctx context.Context, conns connections, sessions []string, key string, waiters int) *cell {
 	return &cell{
 		drivers: waiters,
 		step: func(ctx context.Context, client int, r *recorder) error {
@@ -35,7 +39,7 @@ func newHandoverCell(ctx context.Context, member *server, waiters int, o options
 			}
 			return conns.close()
 		},
-	}, nil
+	}
 }
 
 // takeTurn queues, waits for the lock, and gives it back.

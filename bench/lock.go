@@ -14,10 +14,15 @@ const sessionTTL = 24 * time.Hour
 
 // createSessions opens n sessions and returns their ids.
 func createSessions(ctx context.Context, conns connections, n int) ([]string, error) {
+	return createDelayingSessions(ctx, conns, n, nil)
+}
+
+// createDelayingSessions is createSessions with a lock-delay; nil is the service's own.
+func createDelayingSessions(ctx context.Context, conns connections, n int, delay *durationpb.Duration) ([]string, error) {
 	ids := make([]string, n)
 	err := inParallel(ctx, n, func(ctx context.Context, i int) error {
 		response, err := tenurev1.NewSessionServiceClient(conns.of(i)).CreateSession(ctx, &tenurev1.CreateSessionRequest{
-			Ttl: durationpb.New(sessionTTL),
+			Ttl: durationpb.New(sessionTTL), LockDelay: delay,
 		})
 		ids[i] = response.GetSessionId()
 		return err
@@ -30,9 +35,21 @@ func createSessions(ctx context.Context, conns connections, n int) ([]string, er
 
 // destroySessions ends sessions cleanly.
 func destroySessions(ctx context.Context, conns connections, ids []string) error {
+	return endSessions(ctx, conns, ids, endCleanly)
+}
+
+// sessionEnd says what becomes of what a session holds when it ends.
+type sessionEnd bool
+
+const (
+	endCleanly   sessionEnd = true  // it is free
+	endDelayedly sessionEnd = false // its lock-delay begins
+)
+
+func endSessions(ctx context.Context, conns connections, ids []string, end sessionEnd) error {
 	err := inParallel(ctx, len(ids), func(ctx context.Context, i int) error {
 		_, err := tenurev1.NewSessionServiceClient(conns.of(i)).DestroySession(ctx, &tenurev1.DestroySessionRequest{
-			SessionId: ids[i], Clean: true,
+			SessionId: ids[i], Clean: bool(end),
 		})
 		return err
 	})

@@ -16,6 +16,8 @@ type cell struct {
 	step func(ctx context.Context, client int, r *recorder) error
 	// drivers is how many clients step; the others only listen.
 	drivers int
+	// servers are the cell's own members, which are measured; nil: those of the run.
+	servers []*server
 	// close ends what the cell opened.
 	close func() error
 }

@@ -26,11 +26,13 @@ const (
 	workHandover = "handover"
 	workFailover = "failover"
 	workRestart  = "restart"
+	workWear     = "wear"
+	workCrowd    = "crowd"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workRestart,
+	workFailover, workRestart, workWear, workCrowd,
 }
 
 // options says what to measure and how long.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,12 +16,14 @@ import (
 // bench is one run.
 type bench struct {
 	options
-	dir      string    // temporary directory of the run
-	progress io.Writer // one line for each cell
-	member   *server   // the leader; nil without a workload that needs it
-	cluster  []*server // all members
-	echo     *server   // nil without echo
-	sessions []string  // that renew renews
+	dir      string          // temporary directory of the run
+	progress io.Writer       // one line for each cell
+	member   *server         // the leader; nil without a workload that needs it
+	cluster  []*server       // all members
+	echo     *server         // nil without echo
+	sessions []string        // that renew renews
+	worn     map[string]bool // what wears out, and is worn out already
+	crowds   int             // locks that had a crowd
 	results  results
 }
 
@@ -80,6 +83,16 @@ func (b *bench) cells() []cellKey {
 			keys = append(keys, cellKey{workHandover, waiters})
 		}
 	}
+	if b.has(workWear) {
+		for _, kind := range wearKinds {
+			keys = append(keys, cellKey{workWear + "-" + kind, 0}, cellKey{workWear + "-" + kind, wornOperations})
+		}
+	}
+	if b.has(workCrowd) {
+		for _, what := range crowdWorkloads() {
+			keys = append(keys, cellKey{what, crowdFew}, cellKey{what, crowdMany})
+		}
+	}
 	return keys
 }
 
@@ -90,10 +103,12 @@ func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err er
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	measured := b.cluster
-	switch key.workload {
-	case workEcho:
+	switch {
+	case c.servers != nil:
+		measured = c.servers
+	case key.workload == workEcho:
 		measured = []*server{b.echo}
-	case workFsync:
+	case key.workload == workFsync:
 		measured = nil
 	}
 	s, err := b.measureProfiled(ctx, c, round, key, measured)
@@ -130,6 +145,13 @@ func (b *bench) measureProfiled(
 }
 
 func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
+	if kind, ok := strings.CutPrefix(key.workload, workWear+"-"); ok {
+		return b.newWearCell(ctx, kind, key.clients)
+	}
+	if strings.HasPrefix(key.workload, workCrowd+"-") {
+		b.crowds++
+		return newCrowdCell(ctx, b.member, key.workload, fmt.Sprintf("bench/crowd/%d", b.crowds), key.clients, b.options)
+	}
 	switch key.workload {
 	case workFsync:
 		return newFsyncCell(b.dir, b.valueBytes)

@@ -97,6 +97,10 @@ func TestGoalsCompareRoundByRound(t *testing.T) {
 		r.add(cellKey{workEcho, 64}, second(40_000/slow, 1))
 		r.add(cellKey{workPut, 64}, second(16_000/slow, 1))
 		r.add(cellKey{workGet, 64}, second(36_000/slow, 1))
+		r.add(cellKey{"wear-handover", 0}, second(2000/slow, 1))
+		r.add(cellKey{"wear-handover", 100_000}, second(1800/slow, 1))
+		r.add(cellKey{"crowd-try-delayed", 10}, second(4000/slow, 1))
+		r.add(cellKey{"crowd-try-delayed", 10_000}, second(2000/slow, 1))
 	}
 	r.memory = []memoryResult{{Workload: workSessions, BytesEach: 501}, {Workload: workWatchers, BytesEach: 16 << 10}}
 	want := []goal{
@@ -105,6 +109,8 @@ func TestGoalsCompareRoundByRound(t *testing.T) {
 		{"get rate at 64 clients / echo rate", atLeast, 0.8, 0.9, true},
 		{"bytes of a live session", atMost, 500, 501, false},
 		{"bytes of an idle watcher", atMost, 16 << 10, 16 << 10, true},
+		{"rate of wear-handover after 100 000 / in the first seconds", atLeast, 0.8, 0.9, true},
+		{"rate of crowd-try-delayed beside 10 000 / beside 10", atLeast, 0.8, 0.5, false},
 	}
 	got := r.goals(1)
 	if len(got) != len(want) {
