@@ -19,6 +19,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newWatchCommand(env),
 		newTxnCommand(env),
 		newElectCommand(env),
+		newLimitsCommand(env),
 		newCompactCommand(env),
 		newBackupCommand(env),
 		newUnfreezeCommand(env),

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newLimitsCommand returns `tenure limits`.
+func newLimitsCommand(env *environment) *cobra.Command {
+	return groupCommand("limits", "Show and change the limits that all members share",
+		`  tenure limits get
+  tenure limits set sessionsMax=2000000`,
+		newLimitsGetCommand(env), newLimitsSetCommand(env))
+}
+
+// newLimitsGetCommand returns `tenure limits get`.
+func newLimitsGetCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "get",
+		Short:   "Show the limits in force",
+		Long:    "Show the limits in force. They are the same on all members.",
+		Example: "  tenure limits get\n  tenure limits get -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				var answer *tenurev1.GetLimitsResponse
+				err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+					answer, err = l.cluster().GetLimits(ctx, &tenurev1.GetLimitsRequest{})
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				if env.json() {
+					return env.printDocument(answer)
+				}
+				return env.printTable(limitRows(answer.GetLimits(), answer.GetLimits()))
+			})
+		},
+	}
+}
+
+// newLimitsSetCommand returns `tenure limits set`.
+func newLimitsSetCommand(env *environment) *cobra.Command {
+	request := &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{}}
+	cmd := &cobra.Command{
+		Use:   "set NAME=VALUE...",
+		Short: "Change limits",
+		Long: `Change limits, at once and on all members. Names are those that "tenure limits get" shows. A value is a
+whole number, for bytes also one such as 64MiB or 8GiB, and for a duration one such as 10m or 1h30m. 0 sets
+a limit back to its default. Every limit has a lower and an upper bound. A limit that is lowered below what
+is in use now is refused unless --force is given: then a state or a number of sessions above its limit
+cannot grow, and history, ended sessions and remembered requests above their limit are discarded.`,
+		Example: `  tenure limits set sessionsMax=2000000
+  tenure limits set storeBytesMax=16GiB historyDuration=30m
+  tenure limits set historyBytesMax=256MiB --force`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if err := setLimit(request.GetLimits(), arg); err != nil {
+					return err
+				}
+			}
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
+				return env.setLimits(ctx, m, request)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&request.Force, "force", false, "lower limits even below what is in use now")
+	return cmd
+}
+
+// setLimits changes limits, and shows those that were named as they are now.
+func (e *environment) setLimits(ctx context.Context, m *members, request *tenurev1.SetLimitsRequest) error {
+	var answer *tenurev1.SetLimitsResponse
+	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
+		answer, err = l.cluster().SetLimits(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	if err = e.printf("Success! The limits are now:\n"); err != nil {
+		return err
+	}
+	return e.printTable(limitRows(answer.GetLimits(), request.GetLimits()))
+}
+
+// setLimit sets the limit that an argument names.
+func setLimit(limits *tenurev1.Limits, arg string) error {
+	name, text, found := strings.Cut(arg, "=")
+	m := limits.ProtoReflect()
+	f := m.Descriptor().Fields().ByJSONName(name)
+	switch {
+	case !found:
+		return usageError("%s is not NAME=VALUE", quoted(arg))
+	case f == nil:
+		return usageError("there is no limit %s; `tenure limits get` shows their names", quoted(name))
+	case m.Has(f):
+		return usageError("%s is given twice", name)
+	case f.Kind() == protoreflect.MessageKind:
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return usageError("%s is %s; it must be a duration such as 30s, 10m or 1h30m", name, quoted(text))
+		}
+		m.Set(f, protoreflect.ValueOfMessage(durationpb.New(d).ProtoReflect()))
+		return nil
+	}
+	n, ok := parseAmount(text, strings.Contains(name, "Bytes"))
+	switch {
+	case !ok && strings.Contains(name, "Bytes"):
+		return usageError("%s is %s; it must be a number of bytes such as 1000000, 64MiB or 8GiB", name, quoted(text))
+	case !ok:
+		return usageError("%s is %s; it must be a whole number, zero or more", name, quoted(text))
+	case f.Kind() == protoreflect.Uint64Kind:
+		m.Set(f, protoreflect.ValueOfUint64(n))
+	case n > math.MaxUint32:
+		return usageError("%s is %s; it is too large", name, quoted(text))
+	default:
+		m.Set(f, protoreflect.ValueOfUint32(uint32(n)))
+	}
+	return nil
+}
+
+// byteUnits are the units of bytes, each 1 024 of the one before.
+var byteUnits = []string{"KiB", "MiB", "GiB", "TiB"}
+
+// parseAmount reads a number, which may have a unit of bytes.
+func parseAmount(text string, isBytes bool) (n uint64, ok bool) {
+	shift := 0
+	for i, unit := range byteUnits {
+		if number, found := strings.CutSuffix(text, unit); found && isBytes {
+			text, shift = strings.TrimSpace(number), 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n << shift, err == nil && bits.Len64(n)+shift <= 64
+}
+
+// limitRows returns the rows of a table of limits: of those that are set in named.
+func limitRows(limits, named *tenurev1.Limits) [][]string {
+	var rows [][]string
+	m := limits.ProtoReflect()
+	for i := range m.Descriptor().Fields().Len() {
+		f := m.Descriptor().Fields().Get(i)
+		if !named.ProtoReflect().Has(f) {
+			continue
+		}
+		text := fmt.Sprint(m.Get(f).Interface())
+		switch {
+		case f.Kind() == protoreflect.MessageKind:
+			text = length(limits.GetHistoryDuration())
+		case strings.Contains(f.JSONName(), "Bytes"):
+			text = amountText(m.Get(f).Uint())
+		}
+		rows = append(rows, []string{f.JSONName(), text})
+	}
+	return rows
+}
+
+// amountText returns a number of bytes in the largest unit of which it is a whole number.
+func amountText(n uint64) string {
+	unit := ""
+	for _, next := range byteUnits {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, next
+	}
+	return strconv.FormatUint(n, 10) + unit
+}
