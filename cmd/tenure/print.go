@@ -14,7 +14,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -25,12 +24,11 @@ func (e *environment) json() bool { return e.output == outputJSON }
 
 // printDocument prints a message as one indented JSON document.
 func (e *environment) printDocument(m proto.Message) error {
-	raw, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+	raw, err := marshal(m)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	// protojson varies its white space on purpose.
 	if err = json.Indent(&out, raw, "", "  "); err != nil {
 		return err
 	}
@@ -41,16 +39,11 @@ func (e *environment) printDocument(m proto.Message) error {
 
 // jsonLine returns a message as one line of JSON, line break included.
 func jsonLine(m proto.Message) ([]byte, error) {
-	raw, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+	raw, err := marshal(m)
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, raw); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return append(raw, '\n'), nil
 }
 
 // printLine prints a message as one line of JSON.

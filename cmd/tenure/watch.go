@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -170,7 +169,5 @@ func cloneTime(t *timestamppb.Timestamp) *timestamppb.Timestamp {
 
 // eventType returns the type of an event in a word.
 func eventType(event *tenurev1.Event) string {
-	name := words(event.GetType().String(), "EVENT_TYPE_")
-	name = strings.TrimPrefix(name, "holder ")
-	return strings.ReplaceAll(name, " ", "-")
+	return enumWord(event.GetType().Descriptor(), event.GetType().String())
 }
