@@ -22,9 +22,9 @@ func newSessionListCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List live sessions",
-		Long: `List the live sessions: name, owner, remaining time of the TTL, and the number of holds, places and
-keys. With several filters, list the sessions that match all. Sessions without TTL live until they are
-destroyed: check now and then whether they are still needed.`,
+		Long: `List the live sessions: name, node, TTL, remaining time of the TTL, and the number of objects, which
+are holds, places in queues and ephemeral keys. With several filters, list the sessions that match all.
+Sessions without TTL live until they are destroyed: check now and then whether they are still needed.`,
 		Example: `  tenure session list
   tenure session list --no-ttl --older-than 24h
   tenure session list --host "$(hostname)" --name 'tenure lock'
@@ -90,7 +90,7 @@ func (e *environment) listSessions(
 	if e.json() {
 		return e.printDocument(all)
 	}
-	rows := [][]string{{"ID", "NAME", "NODE", "TTL", "LEFT", "HOLDS", "CREATED"}}
+	rows := [][]string{{"ID", "NAME", "NODE", "TTL", "LEFT", "OBJECTS", "CREATED"}}
 	for _, s := range all.GetSessions() {
 		left := "-"
 		if s.GetTtlLeft() != nil {
