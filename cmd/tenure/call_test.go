@@ -192,7 +192,7 @@ func TestListFollowsPages(t *testing.T) {
 		t.Run(output, func(t *testing.T) {
 			var out bytes.Buffer
 			env := &environment{stdout: &out, output: output}
-			err := env.listKeys(t.Context(), clientAt(t, member.serve(t)), &tenurev1.ListRequest{Prefix: "p", KeysOnly: true})
+			err := env.listKeys(t.Context(), clientAt(t, member.serve(t)), &keyListing{request: &tenurev1.ListRequest{Prefix: "p", KeysOnly: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
