@@ -26,6 +26,7 @@ func clientCommands(env *environment) []*cobra.Command {
 	}
 	for _, cmd := range commands {
 		explainErrors(env, cmd)
+		offerArguments(env, cmd)
 	}
 	return commands
 }
