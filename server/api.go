@@ -41,8 +41,9 @@ type api struct {
 	currency *currency
 	proofs   proofs
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
-	limits   requestLimits
-	self     member
+	// streamSessionsMax is how many sessions one KeepAlive stream renews.
+	streamSessionsMax int
+	self              member
 	// sessionShare divides sessions between callers.
 	sessionShare *sessionShare
 	memberID     uint64

@@ -50,6 +50,12 @@ func refusal(message any, requestBytesMax int) error {
 	}
 }
 
+// encodedMessage is a response that the codec passes on as it is.
+type encodedMessage interface {
+	// Encoded returns the message's bytes, which nobody changes any more.
+	Encoded() []byte
+}
+
 // codec is gRPC's own for protobuf, but for messages that cannot be decoded or are too large; see above.
 type codec struct {
 	encoding.CodecV2
@@ -63,8 +69,8 @@ func newCodec(requestBytesMax int) encoding.CodecV2 {
 
 // Marshal encodes a message; one that was encoded before, for many streams, is passed on as it is.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	if m, ok := v.(*encodedMessage); ok {
-		return mem.BufferSlice{mem.SliceBuffer(m.data)}, nil
+	if m, ok := v.(encodedMessage); ok {
+		return mem.BufferSlice{mem.SliceBuffer(m.Encoded())}, nil
 	}
 	return c.CodecV2.Marshal(v)
 }

@@ -305,9 +305,3 @@ func (c Config) httpHosts() []string {
 func (c Config) ttlMin() time.Duration {
 	return max(ttlFloor, 2*time.Duration(c.ElectionTicks)*c.Tick)
 }
-
-// requestLimits bound what a member takes from clients.
-type requestLimits struct {
-	requestBytesMax   int
-	streamSessionsMax int
-}

@@ -19,23 +19,26 @@ const healthPollInterval = time.Second
 // began its term with; the empty name and those of all services mean the same.
 type health struct {
 	healthpb.UnimplementedHealthServer
-	node     Node
+	// ready reports whether the member can serve reads and writes, as far as it knows without asking.
+	ready    func() bool
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	services map[string]bool // read only once the server runs
 }
 
-// ready tells whether the member can serve reads and writes, as far as it knows without asking.
-func ready(n Node) bool {
-	s := n.Status()
-	return s.Leader != 0 && n.Store().Applied().Term == s.Term
+// newHealth returns the service of a member that is ready while ready says so, until stopping ends.
+func newHealth(stopping context.Context, ready func() bool) *health {
+	return &health{ready: ready, stopping: stopping, services: map[string]bool{"": true}}
 }
+
+// know adds a service that is served, before the server runs.
+func (h *health) know(service string) { h.services[service] = true }
 
 // serving returns the state of a service.
 func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingStatus {
 	switch {
 	case !h.services[service]:
 		return healthpb.HealthCheckResponse_SERVICE_UNKNOWN
-	case h.stopping.Err() != nil || !ready(h.node):
+	case h.stopping.Err() != nil || !h.ready():
 		return healthpb.HealthCheckResponse_NOT_SERVING
 	default:
 		return healthpb.HealthCheckResponse_SERVING

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -21,7 +22,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -34,26 +34,57 @@ const (
 // gate is what every call passes: it refuses what cannot be served, recovers from panics, makes statuses of errors,
 // counts and logs. It never logs a value or a secret.
 type gate struct {
-	log      *zap.Logger
-	metrics  *callMetrics
-	limits   requestLimits
-	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
-	rooms    *rooms
+	log     *zap.Logger
+	metrics *callMetrics
+	// requestBytesMax is the largest message that a client may send.
+	requestBytesMax int
+	stopping        context.Context //nolint:containedctx // It is the server's life, not a call's.
+	rooms           *rooms
 	// leader returns who leads and where clients reach it; zero and empty where that is not known.
 	leader func() (id uint64, address string)
 }
+
+// gateOptions are what a gate needs.
+type gateOptions struct {
+	// Logger gets what clients must not see.
+	Logger *zap.Logger
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
+	// RequestBytesMax is the largest message that a client may send.
+	RequestBytesMax int
+	// Stopping ends when the server stops: the gate refuses calls then, and ends streams.
+	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
+	// Rooms are what calls share.
+	Rooms *rooms
+	// Leader returns who leads and where clients reach it; zero and empty where that is not known.
+	Leader func() (id uint64, address string)
+}
+
+// newGate returns a gate and registers its metrics.
+func newGate(o gateOptions) (*gate, error) {
+	metrics, err := newCallMetrics(o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	return &gate{
+		log: o.Logger, metrics: metrics, requestBytesMax: o.RequestBytesMax, stopping: o.Stopping, rooms: o.Rooms, leader: o.Leader,
+	}, nil
+}
+
+// know adds a method that is served, by its full name, before the server runs.
+func (g *gate) know(fullMethod string) { g.metrics.know(fullMethod) }
 
 // unary is the interceptor for calls with one answer.
 func (g *gate) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := g.admit(ctx, request, info.FullMethod, handler)
-	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
-		reason, err = g.refuse(info.FullMethod, err)
+		why, err = g.refuse(info.FullMethod, err)
 	}
 	took := time.Since(began)
-	g.metrics.call(info.FullMethod, reason, took)
-	g.access(ctx, info.FullMethod, reason, took)
+	g.metrics.call(info.FullMethod, why, took)
+	g.access(ctx, info.FullMethod, why, took)
 	return response, err
 }
 
@@ -67,13 +98,13 @@ func (g *gate) admit(ctx context.Context, request any, method string, handler gr
 		return nil, err
 	}
 	defer leave()
-	if err = refusal(request, g.limits.requestBytesMax); err != nil {
+	if err = refusal(request, g.requestBytesMax); err != nil {
 		return nil, err
 	}
 	if err = mergeMetadata(ctx, request); err != nil {
 		return nil, err
 	}
-	defer g.recovered(method, &err)
+	defer recovered(g.log, method, &err)
 	return handler(ctx, request)
 }
 
@@ -83,12 +114,12 @@ func (g *gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 	g.metrics.streams.Inc()
 	defer g.metrics.streams.Dec()
 	err := g.serveStream(srv, ss, info, handler)
-	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
-		reason, err = g.refuse(info.FullMethod, err)
+		why, err = g.refuse(info.FullMethod, err)
 	}
-	g.metrics.call(info.FullMethod, reason, 0)
-	g.access(ss.Context(), info.FullMethod, reason, time.Since(began))
+	g.metrics.call(info.FullMethod, why, 0)
+	g.access(ss.Context(), info.FullMethod, why, time.Since(began))
 	return err
 }
 
@@ -107,7 +138,7 @@ func (g *gate) serveStream(
 			}
 		}
 	}()
-	defer g.recovered(info.FullMethod, &err)
+	defer recovered(g.log, info.FullMethod, &err)
 	if g.stopping.Err() != nil {
 		return reason.ErrStopping
 	}
@@ -116,14 +147,14 @@ func (g *gate) serveStream(
 		return err
 	}
 	defer leave()
-	return handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, limits: g.limits})
+	return handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax})
 }
 
 // gatedStream is a stream whose messages pass the same checks as those of other calls.
 type gatedStream struct {
 	grpc.ServerStream
-	ctx    context.Context //nolint:containedctx // A stream is its context.
-	limits requestLimits
+	ctx             context.Context //nolint:containedctx // A stream is its context.
+	requestBytesMax int
 }
 
 // Context ends with the call or with the server.
@@ -134,16 +165,16 @@ func (s *gatedStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	if err := refusal(m, s.limits.requestBytesMax); err != nil {
+	if err := refusal(m, s.requestBytesMax); err != nil {
 		return err
 	}
 	return mergeMetadata(s.ctx, m)
 }
 
-// recovered makes an error of a panic, so that one bad call does not end the member.
-func (g *gate) recovered(method string, err *error) {
+// recovered makes an error of a panic, so that one bad call does not end the member. It must be deferred itself.
+func recovered(log *zap.Logger, method string, err *error) {
 	if cause := recover(); cause != nil {
-		g.log.Error("panic", zap.String("method", method), zap.Any("cause", cause), zap.ByteString("stack", debug.Stack()))
+		log.Error("panic", zap.String("method", method), zap.Any("cause", cause), zap.ByteString("stack", debug.Stack()))
 		*err = fmt.Errorf("%w: %v", reason.ErrPanic, cause)
 	}
 }
@@ -184,13 +215,13 @@ func newRequestID() string {
 }
 
 // access logs one call, if anybody wants to know.
-func (g *gate) access(ctx context.Context, method string, reason tenurev1.ErrorReason, took time.Duration) {
+func (g *gate) access(ctx context.Context, method string, why tenurev1.ErrorReason, took time.Duration) {
 	entry := g.log.Check(zap.DebugLevel, "call")
 	if entry == nil {
 		return
 	}
 	entry.Write(zap.String("method", method), zap.String("peer", callAddress(ctx)),
-		zap.String("code", codeName(reason)), zap.String("reason", reasonLabel(reason)), zap.Duration("took", took))
+		zap.String("code", codeName(why)), zap.String("reason", reason.Label(why)), zap.Duration("took", took))
 }
 
 // unknownMethod answers calls of methods that do not exist.
@@ -261,8 +292,8 @@ func optionsOf(request any) *tenurev1.CallOptions {
 func decodeSecret(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
 	secret, err := base64.RawStdEncoding.Strict().DecodeString(text)
-	if err != nil || len(secret) != call.SecretBytes {
-		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", call.SecretBytes)
+	if err != nil || len(secret) != secretBytes {
+		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", secretBytes)
 	}
 	return secret, nil
 }

@@ -37,7 +37,7 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 	k := &keeper{
 		api:    a,
 		stream: stream,
-		known:  newKnownSessions(a.limits.streamSessionsMax, time.Now),
+		known:  newKnownSessions(a.streamSessionsMax, time.Now),
 		news:   make(chan struct{}, 1),
 		slots:  make(chan struct{}, renewalMessagesMax),
 		done:   make(chan struct{}),

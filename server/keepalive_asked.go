@@ -6,7 +6,6 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/call"
 )
 
 const (
@@ -32,7 +31,7 @@ func askedRenewals(request *tenurev1.KeepAliveRequest) []askedRenewal {
 			short := r.GetSessionId()[:min(len(r.GetSessionId()), echoedSessionBytesMax)]
 			asked[i].session = strings.ToValidUTF8(strings.Clone(short), "")
 		}
-		if len(r.GetSecret()) == call.SecretBytes {
+		if len(r.GetSecret()) == secretBytes {
 			asked[i].secret = r.GetSecret()
 		}
 	}
@@ -71,7 +70,6 @@ func (k *keeper) transmit(answer *tenurev1.KeepAliveResponse) error {
 
 // guarded makes an error of a panic of a goroutine that serves a call.
 func (a *api) guarded(serve func() error) (err error) {
-	g := &gate{log: a.log}
-	defer g.recovered("a stream", &err)
+	defer recovered(a.log, "a stream", &err)
 	return serve()
 }

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/reason"
 )
@@ -46,7 +45,7 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 	a := rig.api
 	a.hints = newHinter()
 	a.unreadMax = 50 * time.Millisecond
-	a.limits.streamSessionsMax = 1024
+	a.streamSessionsMax = 1024
 	var err error
 	if a.timers, err = expiry.New(expiry.Options{}); err != nil {
 		t.Fatal(err)
@@ -77,11 +76,11 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 func TestLittleIsKeptOfARenewal(t *testing.T) {
 	const id = "00000000-0000-4000-8000-000000000000"
 	asked := askedRenewals(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{
-		{SessionId: id, Number: 7, Epoch: 8, Secret: make([]byte, call.SecretBytes)},
+		{SessionId: id, Number: 7, Epoch: 8, Secret: make([]byte, secretBytes)},
 		{SessionId: strings.Repeat("ü", 1<<19), Secret: make([]byte, 1<<20)},
 		{SessionId: id + "é" + strings.Repeat("\x01", 1<<19)},
 	}})
-	if got := asked[0]; got.session != id || got.number != 7 || got.epoch != 8 || len(got.secret) != call.SecretBytes {
+	if got := asked[0]; got.session != id || got.number != 7 || got.epoch != 8 || len(got.secret) != secretBytes {
 		t.Errorf("got %+v, want all of it", got)
 	}
 	for _, got := range asked[1:] {

@@ -16,6 +16,9 @@ import (
 	"github.com/tenure-io/tenure/server/share"
 )
 
+// secretBytes is how long the secret of a session is.
+const secretBytes = 32
+
 // How much there is of what callers share; docs/operations.md says what it means in memory.
 const (
 	waitsMaxDefault       = 64 << 10
@@ -47,24 +50,38 @@ type rooms struct {
 	connections, peers                 *share.Pool
 }
 
+// limits say how much there is of what calls share.
+type limits struct {
+	// CallsMax is how many calls with one answer there can be at a time.
+	CallsMax int
+	// WaitsMax is how many calls may wait, and streams other than renewals may be open.
+	WaitsMax int
+	// ConnectionsMax is how many connections clients may have.
+	ConnectionsMax int
+	// IntakeBytesMax bounds what is kept of messages and bodies that are not complete.
+	IntakeBytesMax int64
+	// ExemptCallers are addresses and prefixes of callers that get no share, but whatever is free.
+	ExemptCallers []string
+}
+
 // newRooms returns empty rooms.
-func newRooms(c Config) (*rooms, error) {
-	callers, err := share.ParseExempt(c.ExemptCallers)
+func newRooms(l limits) (*rooms, error) {
+	callers, err := share.ParseExempt(l.ExemptCallers)
 	if err != nil {
 		return nil, err
 	}
 	of := func(name string, total int) *room { return &room{name: name, pool: share.NewPool(int64(total))} }
 	return &rooms{
 		callers: callers,
-		calls:   of("calls_max", c.CallsMax),
-		waits:   of("waits_max", c.WaitsMax),
-		keep:    of("renewals_and_releases_max", max(1, c.CallsMax/2)),
+		calls:   of("calls_max", l.CallsMax),
+		waits:   of("waits_max", l.WaitsMax),
+		keep:    of("renewals_and_releases_max", max(1, l.CallsMax/2)),
 		streams: of("renewal_streams_max", renewalStreamsMax),
 		admin:   of("operator_calls_max", operatorCallsMax),
-		intake:  share.NewPool(c.IntakeBytesMax),
+		intake:  share.NewPool(l.IntakeBytesMax),
 
-		connections: share.NewPool(int64(c.ConnectionsMax)),
-		peers:       share.NewPool(int64(max(1, c.ConnectionsMax/peerConnectionsShare))),
+		connections: share.NewPool(int64(l.ConnectionsMax)),
+		peers:       share.NewPool(int64(max(1, l.ConnectionsMax/peerConnectionsShare))),
 	}, nil
 }
 

@@ -68,9 +68,9 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	reflectionpb.RegisterServerReflectionServer(server, reflection.NewServerV1(options))
 	reflectionalphapb.RegisterServerReflectionServer(server, reflection.NewServer(options))
 	for service, info := range server.GetServiceInfo() {
-		r.health.services[service] = true
+		r.health.know(service)
 		for _, method := range info.Methods {
-			r.gate.metrics.know("/" + service + "/" + method.Name)
+			r.gate.know("/" + service + "/" + method.Name)
 		}
 	}
 	return server, nil
@@ -177,7 +177,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 // readiness runs the checks of /readyz.
 func (r *running) readiness(ctx context.Context) []readyCheck {
 	stopping := readyCheck{Name: "running"}
-	if r.gate.stopping.Err() != nil {
+	if r.stopping.Err() != nil {
 		stopping.Err = reason.ErrStopping
 	}
 	leader := readyCheck{Name: "leader"}

@@ -58,7 +58,7 @@ func newCallMetrics(r prometheus.Registerer) (*callMetrics, error) {
 func (m *callMetrics) of(label string) *methodMetrics {
 	return &methodMetrics{
 		label:    label,
-		ok:       m.requests.WithLabelValues(label, codeName(0), reasonLabel(0)),
+		ok:       m.requests.WithLabelValues(label, codeName(0), reason.Label(0)),
 		duration: m.duration.WithLabelValues(label),
 	}
 }
@@ -71,7 +71,7 @@ func (m *callMetrics) know(fullMethod string) {
 }
 
 // call counts a call that ended. Zero took is that of a stream.
-func (m *callMetrics) call(fullMethod string, reason tenurev1.ErrorReason, took time.Duration) {
+func (m *callMetrics) call(fullMethod string, why tenurev1.ErrorReason, took time.Duration) {
 	method := m.methods[fullMethod]
 	if method == nil {
 		method = m.methods[unknownLabel]
@@ -79,11 +79,11 @@ func (m *callMetrics) call(fullMethod string, reason tenurev1.ErrorReason, took 
 	if took > 0 {
 		method.duration.Observe(took.Seconds())
 	}
-	if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+	if why == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
 		method.ok.Inc()
 		return
 	}
-	m.requests.WithLabelValues(method.label, codeName(reason), reasonLabel(reason)).Inc()
+	m.requests.WithLabelValues(method.label, codeName(why), reason.Label(why)).Inc()
 }
 
 // codeName returns the gRPC code of a call that ended with a reason, or without one.
@@ -92,12 +92,4 @@ func codeName(why tenurev1.ErrorReason) string {
 		return "OK"
 	}
 	return reason.Code(why).String()
-}
-
-// reasonLabel returns the reason as a label; empty for a call that went well.
-func reasonLabel(why tenurev1.ErrorReason) string {
-	if why == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
-		return ""
-	}
-	return reason.Name(why)
 }

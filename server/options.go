@@ -42,8 +42,8 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 			return reason.Invalid("options."+option.name, "has no effect in this request")
 		}
 	}
-	if n := len(o.GetSessionSecret()); n != 0 && n != call.SecretBytes {
-		return reason.Invalid("options.session_secret", "must be exactly %d bytes", call.SecretBytes)
+	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
+		return reason.Invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
 	}
 	if err := call.CheckText("options.owner", o.GetOwner(), call.OwnerBytesMax); err != nil {
 		return err

@@ -67,6 +67,6 @@ func (m *relayMetrics) call(method string, err error, took time.Duration) {
 			why = e.Reason
 		}
 	}
-	m.calls.WithLabelValues(method, reasonLabel(why)).Inc()
+	m.calls.WithLabelValues(method, reason.Label(why)).Inc()
 	m.duration.WithLabelValues(method).Observe(took.Seconds())
 }

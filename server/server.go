@@ -149,6 +149,7 @@ type running struct {
 	api        *api
 	gate       *gate
 	health     *health
+	stopping   context.Context //nolint:containedctx // It is the life of what answers calls.
 	rooms      *rooms
 	meter      *frames.Meter
 }
@@ -157,8 +158,12 @@ type running struct {
 func (r *running) start(ctx context.Context) error {
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stack.push(func() error { stop(); return nil })
+	r.stopping = stopping
 	var err error
-	if r.rooms, err = newRooms(r.config); err != nil {
+	if r.rooms, err = newRooms(limits{
+		CallsMax: r.config.CallsMax, WaitsMax: r.config.WaitsMax, ConnectionsMax: r.config.ConnectionsMax,
+		IntakeBytesMax: r.config.IntakeBytesMax, ExemptCallers: r.config.ExemptCallers,
+	}); err != nil {
 		return err
 	}
 	if err = r.listen(ctx); err != nil {
@@ -328,14 +333,14 @@ func (r *running) applied(o storage.Outcome) {
 
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
-	limits := requestLimits{
-		requestBytesMax: r.config.RequestBytesMax, streamSessionsMax: r.config.StreamSessionsMax,
-	}
-	metrics, err := newCallMetrics(r.config.Registry)
+	var err error
+	r.gate, err = newGate(gateOptions{
+		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
+		Leader: func() (id uint64, address string) { return r.api.leaderHint() },
+	})
 	if err != nil {
 		return err
 	}
-	r.gate = &gate{log: r.log, metrics: metrics, limits: limits, stopping: stopping, rooms: r.rooms}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -359,16 +364,16 @@ func (r *running) makeServices(stopping context.Context) error {
 	election := time.Duration(r.config.ElectionTicks) * r.config.Tick
 	relay := newRelay(r.node, election, r.log, relayMetrics)
 	r.api = &api{
-		node:     r.node,
-		hub:      r.hub,
-		timers:   r.timers,
-		log:      r.log,
-		arrivals: r.arrivals,
-		hints:    r.hints,
-		relay:    relay,
-		currency: newCurrency(r.node),
-		stopping: stopping,
-		limits:   limits,
+		node:              r.node,
+		hub:               r.hub,
+		timers:            r.timers,
+		log:               r.log,
+		arrivals:          r.arrivals,
+		hints:             r.hints,
+		relay:             relay,
+		currency:          newCurrency(r.node),
+		stopping:          stopping,
+		streamSessionsMax: r.config.StreamSessionsMax,
 		self: member{
 			name:       r.config.Name,
 			version:    r.config.Version,
@@ -385,15 +390,21 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err = r.api.sessionShare.register(r.config.Registry); err != nil {
 		return err
 	}
-	r.health = &health{node: r.node, stopping: stopping, services: map[string]bool{"": true}}
+	r.health = newHealth(stopping, r.caughtUp)
 	r.relayed.api.Store(r.api)
-	r.gate.leader = r.api.leaderHint
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
 	r.background(context.WithoutCancel(stopping), relay.run)
 	r.background(stopping, r.api.currency.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
+}
+
+// caughtUp reports whether the member can serve reads and writes, as far as it knows without asking: it knows a leader, and
+// has applied what that leader began its term with.
+func (r *running) caughtUp() bool {
+	s := r.node.Status()
+	return s.Leader != 0 && r.node.Store().Applied().Term == s.Term
 }
 
 // background does something until ctx ends, or what was made before is to be undone.

@@ -38,7 +38,7 @@ func (a *api) CreateSession(
 	create.SessionId = id[:]
 	secret := r.GetSecret()
 	if r.GetWantSecret() {
-		secret = make([]byte, call.SecretBytes)
+		secret = make([]byte, secretBytes)
 		_, _ = rand.Read(secret) // It never fails; see crypto/rand.
 	}
 	create.SecretSha256 = hashed(secret)
@@ -121,8 +121,8 @@ func checkTexts(r *tenurev1.CreateSessionRequest) error {
 
 // checkNewSecret refuses secrets that do not fit together.
 func checkNewSecret(r *tenurev1.CreateSessionRequest) error {
-	if n := len(r.GetSecret()); n != 0 && n != call.SecretBytes {
-		return reason.Invalid("secret", "must be exactly %d bytes", call.SecretBytes)
+	if n := len(r.GetSecret()); n != 0 && n != secretBytes {
+		return reason.Invalid("secret", "must be exactly %d bytes", secretBytes)
 	}
 	if !r.GetWantSecret() {
 		return nil

@@ -212,11 +212,14 @@ func (w *watchStream) cut(b watch.Batch) (watch.Batch, bool) {
 	return b, true
 }
 
-// encodedMessage is a response that the codec passes on as it is.
-type encodedMessage struct {
+// encodedEvents is a response that the codec passes on as it is.
+type encodedEvents struct {
 	data    []byte
 	reached watch.Position
 }
+
+// Encoded returns the response's bytes.
+func (e *encodedEvents) Encoded() []byte { return e.data }
 
 // Which of the values that watchers of the same share is meant.
 const (
@@ -225,7 +228,7 @@ const (
 )
 
 // messages returns a batch as it is sent.
-func (w *watchStream) messages(b watch.Batch) ([]*encodedMessage, error) {
+func (w *watchStream) messages(b watch.Batch) ([]*encodedEvents, error) {
 	if b.Shared == nil {
 		return w.encode(b)
 	}
@@ -240,7 +243,7 @@ func (w *watchStream) messages(b watch.Batch) ([]*encodedMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	messages, ok := v.([]*encodedMessage)
+	messages, ok := v.([]*encodedEvents)
 	if !ok {
 		return nil, fmt.Errorf("shared value of a batch is a %T", v)
 	}
@@ -249,7 +252,7 @@ func (w *watchStream) messages(b watch.Batch) ([]*encodedMessage, error) {
 
 // encode makes messages of a batch. They end between revisions where they can; where not, all but the last part of the
 // revision are marked.
-func (w *watchStream) encode(b watch.Batch) (messages []*encodedMessage, err error) {
+func (w *watchStream) encode(b watch.Batch) (messages []*encodedEvents, err error) {
 	previous, closeReader := w.previousValues()
 	defer func() { err = errors.Join(err, closeReader()) }()
 	c := &eventConverter{history: w.resumer.History, keysOnly: w.request.GetKeysOnly(), previous: previous}
@@ -262,7 +265,7 @@ func (w *watchStream) encode(b watch.Batch) (messages []*encodedMessage, err err
 		}
 		n := proto.Size(event)
 		if len(part) > 0 && bytes+n > watchMessageBytes {
-			var m *encodedMessage
+			var m *encodedEvents
 			m, err = w.encodePart(part, position(b.Events[i-1], e), e.GetRevision() == b.Events[i-1].GetRevision())
 			if err != nil {
 				return nil, err
@@ -289,7 +292,7 @@ func position(last, next *storev1.Event) watch.Position {
 }
 
 // encodePart makes one message.
-func (w *watchStream) encodePart(events []*tenurev1.Event, reached watch.Position, more bool) (*encodedMessage, error) {
+func (w *watchStream) encodePart(events []*tenurev1.Event, reached watch.Position, more bool) (*encodedEvents, error) {
 	revision := reached.Revision
 	if more {
 		revision-- // This one is not whole yet.
@@ -302,7 +305,7 @@ func (w *watchStream) encodePart(events []*tenurev1.Event, reached watch.Positio
 	if err != nil {
 		return nil, fmt.Errorf("encode events: %w", err)
 	}
-	return &encodedMessage{data: data, reached: reached}, nil
+	return &encodedEvents{data: data, reached: reached}, nil
 }
 
 // previousValues returns where values before a change are found, if they are asked for, and what ends the search.

@@ -25,7 +25,6 @@ const (
 	ReasonBytesMax          = 1024
 	MetadataBytesMax        = 4096
 	InstanceIDBytesMax      = 64
-	SecretBytes             = 32
 	GuardsMax               = 16
 	IdempotencyKeyBytesMin  = 16
 	IdempotencyKeyBytesMax  = 64

@@ -110,6 +110,14 @@ func Name(reason tenurev1.ErrorReason) string {
 	return strings.TrimPrefix(reason.String(), prefix)
 }
 
+// Label returns a reason as a label of metrics; empty for a call that went well.
+func Label(reason tenurev1.ErrorReason) string {
+	if reason == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		return ""
+	}
+	return Name(reason)
+}
+
 // Named returns the reason with a name as Name gives it, and whether this version knows it.
 func Named(name string) (tenurev1.ErrorReason, bool) {
 	number, known := tenurev1.ErrorReason_value[prefix+name]
