@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -89,7 +90,7 @@ func (a *api) takeOver(
 			SessionId:     id[:],
 			ReplacesEpoch: r.GetOptions().GetEpoch(),
 			InstanceId:    r.GetInstanceId(),
-			PeerAddress:   callAddress(ctx),
+			PeerAddress:   gate.Address(ctx),
 		}}},
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func (a *api) tellTakeover(ctx context.Context, id storage.SessionID) (*tenurev1
 		return nil, err
 	}
 	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
-		zap.String("by", callAddress(ctx)))
+		zap.String("by", gate.Address(ctx)))
 	return a.attached(ctx, s, id, record, "")
 }
 

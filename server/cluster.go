@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -112,7 +113,7 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	if err != nil {
 		return nil, reason.AfterChange(err)
 	}
-	a.log.Info("limits set", zap.Stringer("limits", limits), zap.Bool("force", r.GetForce()), zap.String("by", callAddress(ctx)))
+	a.log.Info("limits set", zap.Stringer("limits", limits), zap.Bool("force", r.GetForce()), zap.String("by", gate.Address(ctx)))
 	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: call.LimitsToProto(limits)}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -33,7 +34,7 @@ func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServe
 		return err
 	}
 	a.log.Info("backup taken", zap.Uint64("revision", s.at.Revision), zap.Int64("bytes", out.bytes),
-		zap.Duration("took", time.Since(began)), zap.String("by", callAddress(ctx)))
+		zap.Duration("took", time.Since(began)), zap.String("by", gate.Address(ctx)))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -104,7 +105,7 @@ func (a *api) makeJoinToken(
 	}
 	replaced := result.GetMakeJoinToken().GetReplaced()
 	a.log.Info("made a join token", zap.String("name", c.GetName()), zap.Uint64("replaces", c.GetReplaces()),
-		zap.Duration("ttl", d), zap.Bool("replaced_token", replaced), zap.String("by", callAddress(ctx)))
+		zap.Duration("ttl", d), zap.Bool("replaced_token", replaced), zap.String("by", gate.Address(ctx)))
 	return &joinToken{
 		header: a.header(a.node.Store().Applied()), text: hex.EncodeToString(token), ttl: d, replaced: replaced,
 	}, nil

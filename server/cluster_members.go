@@ -8,6 +8,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -49,7 +50,7 @@ func (a *api) TransferLeadership(
 func (a *api) changeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
 ) (done *peerv1.ChangeMembersResponse, err error) {
-	r.By = callAddress(ctx)
+	r.By = gate.Address(ctx)
 	err = a.relay.lead(ctx, leaderCall{
 		name:   relayMembers,
 		repeat: repeat,

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -164,15 +165,15 @@ func (c Config) withDefaults() Config {
 	setInt(&c.ElectionTicks, electionTicksDefault)
 	setInt(&c.RequestBytesMax, requestBytesMaxDefault)
 	setInt(&c.CallsMax, callsMaxDefault)
-	setInt(&c.WaitsMax, waitsMaxDefault)
+	setInt(&c.WaitsMax, gate.WaitsMaxDefault)
 	if c.ConnectionsMax == 0 {
-		c.ConnectionsMax = connectionsFor(filesMax())
+		c.ConnectionsMax = gate.ConnectionsFor(filesMax())
 	}
 	if c.IntakeBytesMax == 0 {
-		c.IntakeBytesMax = intakeBytesMaxDefault
+		c.IntakeBytesMax = gate.IntakeBytesMaxDefault
 	}
 	if c.MessageTimeout == 0 {
-		c.MessageTimeout = messageTimeoutDefault
+		c.MessageTimeout = gate.MessageTimeoutDefault
 	}
 	setInt(&c.StreamsMax, streamsMaxDefault)
 	setInt(&c.StreamSessionsMax, streamSessionsMaxDefault)

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+
+	"github.com/tenure-io/tenure/server/gate"
 )
 
 // checkDebugAddress refuses an address that other machines can reach.
@@ -31,7 +33,7 @@ func (r *running) serveDebug(ctx context.Context) error {
 		return fmt.Errorf("listen on %s: %w", r.config.DebugAddr, err)
 	}
 	r.addresses.Debug = listener.Addr().String()
-	listener = sharedListener{Listener: listener, callers: r.rooms.callers, pool: r.rooms.connections}
+	listener = gate.Listener{Listener: listener, Callers: r.rooms.Callers, Pool: r.rooms.Connections}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

@@ -10,6 +10,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -38,7 +39,7 @@ func (a *api) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
-	a.log.Info("freeze ended by an operator", zap.String("reason", r.GetReason()), zap.String("by", callAddress(ctx)))
+	a.log.Info("freeze ended by an operator", zap.String("reason", r.GetReason()), zap.String("by", gate.Address(ctx)))
 	return &tenurev1.EndFreezeResponse{Header: a.headerOf(result), Ended: true}, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 )
@@ -323,7 +324,7 @@ func (r *restRoute) pathOf(fields []pathField) string {
 
 // callMetadata returns the metadata of the call that a request becomes.
 func callMetadata(r *http.Request) metadata.MD {
-	md := metadata.Pairs(metadataRemoteAddress, r.RemoteAddr)
+	md := metadata.Pairs(gate.MetadataRemoteAddress, r.RemoteAddr)
 	for _, name := range []string{headerSecret, headerIdempotencyKey} {
 		if value := r.Header.Get(name); value != "" {
 			md.Set(strings.ToLower(name), value)
@@ -334,7 +335,7 @@ func callMetadata(r *http.Request) metadata.MD {
 
 // outgoingHeader names the header for metadata of an answer.
 func outgoingHeader(key string) (string, bool) {
-	if key == metadataRequestID {
+	if key == gate.MetadataRequestID {
 		return "Tenure-Request-Id", true
 	}
 	return "", false

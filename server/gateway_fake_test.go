@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -62,7 +63,7 @@ func (f *fakeServices) intercept(ctx context.Context, request any, info *grpc.Un
 	if f.fail != nil {
 		return nil, f.fail()
 	}
-	_ = grpc.SetHeader(ctx, metadata.Pairs(metadataRequestID, "r-1", "hidden", "x"))
+	_ = grpc.SetHeader(ctx, metadata.Pairs(gate.MetadataRequestID, "r-1", "hidden", "x"))
 	answer, err := next(ctx, request)
 	return answer, asStatus(err)
 }
@@ -75,7 +76,7 @@ func (f *fakeServices) remember(ctx context.Context, method string, request prot
 	md, _ := metadata.FromIncomingContext(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.calls = append(f.calls, fakeCall{method: method, request: proto.Clone(request), md: md, address: callAddress(ctx)})
+	f.calls = append(f.calls, fakeCall{method: method, request: proto.Clone(request), md: md, address: gate.Address(ctx)})
 }
 
 // asStatus maps errors as the interceptors do.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 )
 
 const (
@@ -31,7 +32,7 @@ func askedRenewals(request *tenurev1.KeepAliveRequest) []askedRenewal {
 			short := r.GetSessionId()[:min(len(r.GetSessionId()), echoedSessionBytesMax)]
 			asked[i].session = strings.ToValidUTF8(strings.Clone(short), "")
 		}
-		if len(r.GetSecret()) == secretBytes {
+		if len(r.GetSecret()) == gate.SecretBytes {
 			asked[i].secret = r.GetSecret()
 		}
 	}
@@ -70,6 +71,6 @@ func (k *keeper) transmit(answer *tenurev1.KeepAliveResponse) error {
 
 // guarded makes an error of a panic of a goroutine that serves a call.
 func (a *api) guarded(serve func() error) (err error) {
-	defer recovered(a.log, "a stream", &err)
+	defer gate.Recovered(a.log, "a stream", &err)
 	return serve()
 }

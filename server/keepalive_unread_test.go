@@ -12,6 +12,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -76,11 +77,11 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 func TestLittleIsKeptOfARenewal(t *testing.T) {
 	const id = "00000000-0000-4000-8000-000000000000"
 	asked := askedRenewals(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{
-		{SessionId: id, Number: 7, Epoch: 8, Secret: make([]byte, secretBytes)},
+		{SessionId: id, Number: 7, Epoch: 8, Secret: make([]byte, gate.SecretBytes)},
 		{SessionId: strings.Repeat("ü", 1<<19), Secret: make([]byte, 1<<20)},
 		{SessionId: id + "é" + strings.Repeat("\x01", 1<<19)},
 	}})
-	if got := asked[0]; got.session != id || got.number != 7 || got.epoch != 8 || len(got.secret) != secretBytes {
+	if got := asked[0]; got.session != id || got.number != 7 || got.epoch != 8 || len(got.secret) != gate.SecretBytes {
 		t.Errorf("got %+v, want all of it", got)
 	}
 	for _, got := range asked[1:] {

@@ -9,6 +9,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -89,7 +90,7 @@ func (a *api) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutRes
 	}
 	if put.GetForce() && result.GetPut().GetVerbSucceeded() {
 		a.log.Info("lock released by force", zap.String("session_id", r.GetRelease()),
-			zap.String("reason", put.GetReason()), zap.String("by", callAddress(ctx)))
+			zap.String("reason", put.GetReason()), zap.String("by", gate.Address(ctx)))
 	}
 	response := a.putToProto(put, result)
 	a.lockTimes(ctx, response.GetLock())

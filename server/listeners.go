@@ -21,6 +21,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/descriptor"
 	"github.com/tenure-io/tenure/server/frames"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -68,9 +69,9 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	reflectionpb.RegisterServerReflectionServer(server, reflection.NewServerV1(options))
 	reflectionalphapb.RegisterServerReflectionServer(server, reflection.NewServer(options))
 	for service, info := range server.GetServiceInfo() {
-		r.health.know(service)
+		r.health.Know(service)
 		for _, method := range info.Methods {
-			r.gate.know("/" + service + "/" + method.Name)
+			r.gate.Know("/" + service + "/" + method.Name)
 		}
 	}
 	return server, nil
@@ -79,10 +80,10 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 // newBareGRPC returns a gRPC server without services: it tells every caller that there is no such method.
 func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append(more,
-		grpc.ForceServerCodecV2(newCodec(r.config.RequestBytesMax)),
-		grpc.UnaryInterceptor(r.gate.unary),
-		grpc.StreamInterceptor(r.gate.stream),
-		grpc.UnknownServiceHandler(unknownMethod),
+		grpc.ForceServerCodecV2(gate.NewCodec(r.config.RequestBytesMax)),
+		grpc.UnaryInterceptor(r.gate.Unary),
+		grpc.StreamInterceptor(r.gate.Stream),
+		grpc.UnknownServiceHandler(gate.UnknownMethod),
 		grpc.MaxRecvMsgSize(r.config.RequestBytesMax+refusedBytesRoom),
 		grpc.MaxHeaderListSize(headerBytesMax),
 		grpc.MaxConcurrentStreams(uint32(streamsMax)),
@@ -154,8 +155,8 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 		AllowedOrigins:  r.config.AllowedOrigins,
 		AllowedHosts:    r.config.httpHosts(),
 		RequestBytesMax: int64(r.config.RequestBytesMax),
-		Callers:         r.rooms.callers,
-		Intake:          r.rooms.intake,
+		Callers:         r.rooms.Callers,
+		Intake:          r.rooms.Intake,
 		Log:             r.log,
 	})
 	if err != nil {

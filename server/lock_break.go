@@ -9,6 +9,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -28,7 +29,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 	if err = call.CheckText("reason", r.GetReason(), call.ReasonBytesMax); err != nil {
 		return nil, err
 	}
-	brk := &storev1.BreakLock{Key: r.GetKey(), Owner: r.Owner, Reason: r.GetReason(), By: callAddress(ctx)}
+	brk := &storev1.BreakLock{Key: r.GetKey(), Owner: r.Owner, Reason: r.GetReason(), By: gate.Address(ctx)}
 	if r.GetSessionId() != "" {
 		var id storage.SessionID
 		if id, err = call.ParseSession("session_id", r.GetSessionId()); err != nil {

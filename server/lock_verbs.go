@@ -12,6 +12,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/sequencer"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -236,7 +237,7 @@ func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (
 	done := result.GetReleaseLock()
 	if release.GetForce() && done.GetReleased() {
 		a.log.Info("lock released by force", zap.String("session_id", r.GetSessionId()),
-			zap.String("reason", release.GetReason()), zap.String("by", callAddress(ctx)))
+			zap.String("reason", release.GetReason()), zap.String("by", gate.Address(ctx)))
 	}
 	return &tenurev1.ReleaseLockResponse{
 		Header:   a.headerOf(result),

@@ -3,6 +3,7 @@ package server
 import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -42,8 +43,8 @@ func checkOptions(o *tenurev1.CallOptions, use optionUse) error {
 			return reason.Invalid("options."+option.name, "has no effect in this request")
 		}
 	}
-	if n := len(o.GetSessionSecret()); n != 0 && n != secretBytes {
-		return reason.Invalid("options.session_secret", "must be exactly %d bytes", secretBytes)
+	if n := len(o.GetSessionSecret()); n != 0 && n != gate.SecretBytes {
+		return reason.Invalid("options.session_secret", "must be exactly %d bytes", gate.SecretBytes)
 	}
 	if err := call.CheckText("options.owner", o.GetOwner(), call.OwnerBytesMax); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/acting"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -49,7 +50,7 @@ func (a *api) leads(term uint64) bool {
 
 // refuse makes the status of an error, and logs what nobody else must see.
 func (s *relayService) refuse(method string, err error) error {
-	id := newRequestID()
+	id := gate.NewRequestID()
 	st, internal := reason.Status(err, id)
 	if internal {
 		s.log.Error("relayed call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))

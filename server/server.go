@@ -22,6 +22,7 @@ import (
 	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/frames"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -147,10 +148,10 @@ type running struct {
 	hints      *hinter
 	relayed    *relayService
 	api        *api
-	gate       *gate
-	health     *health
+	gate       *gate.Gate
+	health     *gate.Health
 	stopping   context.Context //nolint:containedctx // It is the life of what answers calls.
-	rooms      *rooms
+	rooms      *gate.Rooms
 	meter      *frames.Meter
 }
 
@@ -160,7 +161,7 @@ func (r *running) start(ctx context.Context) error {
 	r.stack.push(func() error { stop(); return nil })
 	r.stopping = stopping
 	var err error
-	if r.rooms, err = newRooms(limits{
+	if r.rooms, err = gate.NewRooms(gate.Limits{
 		CallsMax: r.config.CallsMax, WaitsMax: r.config.WaitsMax, ConnectionsMax: r.config.ConnectionsMax,
 		IntakeBytesMax: r.config.IntakeBytesMax, ExemptCallers: r.config.ExemptCallers,
 	}); err != nil {
@@ -201,16 +202,16 @@ func (r *running) listen(ctx context.Context) error {
 		bound    *string
 		pool     *share.Pool
 	}{
-		{&r.listeners.grpc, r.config.ListenAddr, &r.addresses.GRPC, r.rooms.connections},
-		{&r.listeners.http, r.config.HTTPAddr, &r.addresses.HTTP, r.rooms.connections},
-		{&r.listeners.peer, r.config.PeerAddr, &r.addresses.Peer, r.rooms.peers},
+		{&r.listeners.grpc, r.config.ListenAddr, &r.addresses.GRPC, r.rooms.Connections},
+		{&r.listeners.http, r.config.HTTPAddr, &r.addresses.HTTP, r.rooms.Connections},
+		{&r.listeners.peer, r.config.PeerAddr, &r.addresses.Peer, r.rooms.Peers},
 	} {
 		listener, err := r.config.Listen(ctx, l.address)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", l.address, err)
 		}
 		*l.bound = listener.Addr().String()
-		*l.listener = sharedListener{Listener: listener, callers: r.rooms.callers, pool: l.pool}
+		*l.listener = gate.Listener{Listener: listener, Callers: r.rooms.Callers, Pool: l.pool}
 		r.stack.push(func() error {
 			// Whoever served it has closed it already.
 			if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -334,7 +335,7 @@ func (r *running) applied(o storage.Outcome) {
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
 	var err error
-	r.gate, err = newGate(gateOptions{
+	r.gate, err = gate.New(gate.Options{
 		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
 		Leader: func() (id uint64, address string) { return r.api.leaderHint() },
 	})
@@ -347,14 +348,14 @@ func (r *running) makeServices(stopping context.Context) error {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tenure_server_calls_in_flight",
 			Help: "Calls with one answer under way.",
-		}, func() float64 { return r.rooms.underWay() }),
+		}, func() float64 { return r.rooms.UnderWay() }),
 	} {
 		if err = r.config.Registry.Register(c); err != nil {
 			return err
 		}
 	}
-	r.meter = r.rooms.meter(r.config.MessageTimeout)
-	if err = r.rooms.register(r.config.Registry, r.meter); err != nil {
+	r.meter = r.rooms.Meter(r.config.MessageTimeout)
+	if err = r.rooms.Register(r.config.Registry, r.meter); err != nil {
 		return err
 	}
 	relayMetrics, err := newRelayMetrics(r.config.Registry)
@@ -390,7 +391,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err = r.api.sessionShare.register(r.config.Registry); err != nil {
 		return err
 	}
-	r.health = newHealth(stopping, r.caughtUp)
+	r.health = gate.NewHealth(stopping, r.caughtUp)
 	r.relayed.api.Store(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })

@@ -18,6 +18,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -33,12 +34,12 @@ func (a *api) CreateSession(
 	if err = a.sessionShare.admit(ctx, len(r.GetOptions().GetIdempotencyKey()) > 0); err != nil {
 		return nil, err
 	}
-	create.PeerAddress = callAddress(ctx)
+	create.PeerAddress = gate.Address(ctx)
 	id := uuid.New()
 	create.SessionId = id[:]
 	secret := r.GetSecret()
 	if r.GetWantSecret() {
-		secret = make([]byte, secretBytes)
+		secret = make([]byte, gate.SecretBytes)
 		_, _ = rand.Read(secret) // It never fails; see crypto/rand.
 	}
 	create.SecretSha256 = hashed(secret)
@@ -121,8 +122,8 @@ func checkTexts(r *tenurev1.CreateSessionRequest) error {
 
 // checkNewSecret refuses secrets that do not fit together.
 func checkNewSecret(r *tenurev1.CreateSessionRequest) error {
-	if n := len(r.GetSecret()); n != 0 && n != secretBytes {
-		return reason.Invalid("secret", "must be exactly %d bytes", secretBytes)
+	if n := len(r.GetSecret()); n != 0 && n != gate.SecretBytes {
+		return reason.Invalid("secret", "must be exactly %d bytes", gate.SecretBytes)
 	}
 	if !r.GetWantSecret() {
 		return nil
@@ -183,7 +184,7 @@ func (a *api) DestroySession(
 			Clean:   r.GetClean(),
 			Force:   op.Force,
 			Reason:  op.Reason,
-			By:      callAddress(ctx),
+			By:      gate.Address(ctx),
 		}}},
 	})
 	if err != nil {
@@ -191,7 +192,7 @@ func (a *api) DestroySession(
 	}
 	if op.Force {
 		a.log.Info("session destroyed by force", zap.Stringer("session_id", id), zap.String("reason", op.Reason),
-			zap.String("by", callAddress(ctx)))
+			zap.String("by", gate.Address(ctx)))
 	}
 	ended := result.GetEndSessions()
 	return &tenurev1.DestroySessionResponse{

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/storage"
@@ -20,13 +21,13 @@ const sessionShareRetry = 5 * time.Second
 // sessionShare divides the sessions that a cluster may have between callers. Who opened a session is part of the session, so
 // every member counts the same, also after a restart.
 type sessionShare struct {
-	rooms *rooms
+	rooms *gate.Rooms
 	tally *share.Tally
 	store func() *storage.Store
 }
 
 // newSessionShare returns the share of what a store has.
-func newSessionShare(rooms *rooms, store func() *storage.Store) *sessionShare {
+func newSessionShare(rooms *gate.Rooms, store func() *storage.Store) *sessionShare {
 	s := &sessionShare{rooms: rooms, store: store}
 	s.tally = share.NewTally(s.count, time.Now)
 	return s
@@ -35,7 +36,7 @@ func newSessionShare(rooms *rooms, store func() *storage.Store) *sessionShare {
 // count counts the live sessions of all callers.
 func (s *sessionShare) count(add func(share.Caller)) error {
 	reader := s.store().NewReader()
-	err := reader.SessionAddresses(func(address string) { add(s.rooms.callers.OfText(address)) })
+	err := reader.SessionAddresses(func(address string) { add(s.rooms.Callers.OfText(address)) })
 	return errors.Join(err, reader.Close())
 }
 
@@ -46,7 +47,7 @@ func (s *sessionShare) admit(ctx context.Context, keyed bool) error {
 	if err = errors.Join(err, reader.Close()); err != nil {
 		return err
 	}
-	caller, total := s.rooms.callerOf(ctx), limits.GetSessionsMax()
+	caller, total := s.rooms.CallerOf(ctx), limits.GetSessionsMax()
 	allowed, err := s.tally.Allow(caller, int64(total), int64(s.store().Applied().Sessions))
 	if err != nil || allowed {
 		return err
@@ -64,7 +65,7 @@ func (s *sessionShare) admit(ctx context.Context, keyed bool) error {
 // register registers a metric of what was refused.
 func (s *sessionShare) register(registry prometheus.Registerer) error {
 	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "tenure_server_shared_refused_total", Help: sharedRefusedHelp,
+		Name: "tenure_server_shared_refused_total", Help: gate.SharedRefusedHelp,
 		ConstLabels: prometheus.Labels{"limit": "sessions_max"},
 	}, func() float64 { return float64(s.tally.Refused()) }))
 }

@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"net"
@@ -17,31 +17,31 @@ const (
 	peerConnectionsShare = 8
 )
 
-// connectionsFor returns how many connections a process of so many descriptors can have. One of few keeps half for its store.
-func connectionsFor(files uint64) int {
+// ConnectionsFor returns how many connections a process of so many descriptors can have. One of few keeps half for its store.
+func ConnectionsFor(files uint64) int {
 	if files == 0 {
 		return connectionsMaxDefault
 	}
 	return int(min(files-min(files/2, storeFiles), connectionsMaxDefault))
 }
 
-// sharedListener takes connections that callers have a share for, and closes the others at once.
-type sharedListener struct {
+// Listener takes connections that callers have a share for, and closes the others at once.
+type Listener struct {
 	net.Listener
-	callers share.Callers
-	pool    *share.Pool
+	Callers share.Callers
+	Pool    *share.Pool
 }
 
 // Accept returns the next connection that is within its caller's share.
-func (l sharedListener) Accept() (net.Conn, error) {
+func (l Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		caller := l.callers.Of(conn.RemoteAddr())
-		if l.pool.Take(caller, 1) {
-			return &sharedConn{Conn: conn, give: sync.OnceFunc(func() { l.pool.Give(caller, 1) })}, nil
+		caller := l.Callers.Of(conn.RemoteAddr())
+		if l.Pool.Take(caller, 1) {
+			return &sharedConn{Conn: conn, give: sync.OnceFunc(func() { l.Pool.Give(caller, 1) })}, nil
 		}
 		_ = conn.Close() // It said nothing yet.
 	}

@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"bytes"
@@ -62,8 +62,8 @@ type codec struct {
 	requestBytesMax int
 }
 
-// newCodec returns the codec for the server.
-func newCodec(requestBytesMax int) encoding.CodecV2 {
+// NewCodec returns the codec for the server.
+func NewCodec(requestBytesMax int) encoding.CodecV2 {
 	return codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requestBytesMax: requestBytesMax}
 }
 

@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"context"
@@ -31,21 +31,21 @@ const (
 	metadataIdempotencyKey = "idempotency-key"
 )
 
-// gate is what every call passes: it refuses what cannot be served, recovers from panics, makes statuses of errors,
+// Gate is what every call passes: it refuses what cannot be served, recovers from panics, makes statuses of errors,
 // counts and logs. It never logs a value or a secret.
-type gate struct {
+type Gate struct {
 	log     *zap.Logger
 	metrics *callMetrics
 	// requestBytesMax is the largest message that a client may send.
 	requestBytesMax int
 	stopping        context.Context //nolint:containedctx // It is the server's life, not a call's.
-	rooms           *rooms
+	rooms           *Rooms
 	// leader returns who leads and where clients reach it; zero and empty where that is not known.
 	leader func() (id uint64, address string)
 }
 
-// gateOptions are what a gate needs.
-type gateOptions struct {
+// Options are what a gate needs.
+type Options struct {
 	// Logger gets what clients must not see.
 	Logger *zap.Logger
 	// Registerer takes the metrics.
@@ -55,27 +55,27 @@ type gateOptions struct {
 	// Stopping ends when the server stops: the gate refuses calls then, and ends streams.
 	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	// Rooms are what calls share.
-	Rooms *rooms
+	Rooms *Rooms
 	// Leader returns who leads and where clients reach it; zero and empty where that is not known.
 	Leader func() (id uint64, address string)
 }
 
-// newGate returns a gate and registers its metrics.
-func newGate(o gateOptions) (*gate, error) {
+// New returns a gate and registers its metrics.
+func New(o Options) (*Gate, error) {
 	metrics, err := newCallMetrics(o.Registerer)
 	if err != nil {
 		return nil, err
 	}
-	return &gate{
+	return &Gate{
 		log: o.Logger, metrics: metrics, requestBytesMax: o.RequestBytesMax, stopping: o.Stopping, rooms: o.Rooms, leader: o.Leader,
 	}, nil
 }
 
-// know adds a method that is served, by its full name, before the server runs.
-func (g *gate) know(fullMethod string) { g.metrics.know(fullMethod) }
+// Know adds a method that is served, by its full name, before the server runs.
+func (g *Gate) Know(fullMethod string) { g.metrics.know(fullMethod) }
 
-// unary is the interceptor for calls with one answer.
-func (g *gate) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+// Unary is the interceptor for calls with one answer.
+func (g *Gate) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := g.admit(ctx, request, info.FullMethod, handler)
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
@@ -89,7 +89,7 @@ func (g *gate) unary(ctx context.Context, request any, info *grpc.UnaryServerInf
 }
 
 // admit calls the handler if the call can be served.
-func (g *gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
+func (g *Gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
 	if g.stopping.Err() != nil {
 		return nil, reason.ErrStopping
 	}
@@ -104,12 +104,12 @@ func (g *gate) admit(ctx context.Context, request any, method string, handler gr
 	if err = mergeMetadata(ctx, request); err != nil {
 		return nil, err
 	}
-	defer recovered(g.log, method, &err)
+	defer Recovered(g.log, method, &err)
 	return handler(ctx, request)
 }
 
-// stream is the interceptor for streams. A stream ends with STOPPING when the server stops.
-func (g *gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+// Stream is the interceptor for streams. A stream ends with STOPPING when the server stops.
+func (g *Gate) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
 	g.metrics.streams.Inc()
 	defer g.metrics.streams.Dec()
@@ -124,7 +124,7 @@ func (g *gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 }
 
 // serveStream calls the handler with a stream that ends with the server.
-func (g *gate) serveStream(
+func (g *Gate) serveStream(
 	srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
 ) (err error) {
 	ctx, cancel := context.WithCancelCause(ss.Context())
@@ -138,7 +138,7 @@ func (g *gate) serveStream(
 			}
 		}
 	}()
-	defer recovered(g.log, info.FullMethod, &err)
+	defer Recovered(g.log, info.FullMethod, &err)
 	if g.stopping.Err() != nil {
 		return reason.ErrStopping
 	}
@@ -171,8 +171,8 @@ func (s *gatedStream) RecvMsg(m any) error {
 	return mergeMetadata(s.ctx, m)
 }
 
-// recovered makes an error of a panic, so that one bad call does not end the member. It must be deferred itself.
-func recovered(log *zap.Logger, method string, err *error) {
+// Recovered makes an error of a panic, so that one bad call does not end the member. It must be deferred itself.
+func Recovered(log *zap.Logger, method string, err *error) {
 	if cause := recover(); cause != nil {
 		log.Error("panic", zap.String("method", method), zap.Any("cause", cause), zap.ByteString("stack", debug.Stack()))
 		*err = fmt.Errorf("%w: %v", reason.ErrPanic, cause)
@@ -180,21 +180,21 @@ func recovered(log *zap.Logger, method string, err *error) {
 }
 
 // refuse makes the status of an error, and logs what a client must not see.
-func (g *gate) refuse(method string, err error) (tenurev1.ErrorReason, error) {
+func (g *Gate) refuse(method string, err error) (tenurev1.ErrorReason, error) {
 	e := reason.Of(err)
 	if e != nil {
 		g.addLeader(e)
 		s, _ := reason.Status(e, "")
 		return e.Reason, s.Err()
 	}
-	id := newRequestID()
+	id := NewRequestID()
 	s, _ := reason.Status(err, id)
 	g.log.Error("call failed", zap.String("method", method), zap.String("request_id", id), zap.Error(err))
 	return tenurev1.ErrorReason_ERROR_REASON_INTERNAL, s.Err()
 }
 
 // addLeader tells a client that was not served where the leader is.
-func (g *gate) addLeader(e *reason.Error) {
+func (g *Gate) addLeader(e *reason.Error) {
 	if reason.Code(e.Reason) != codes.Unavailable || g.leader == nil {
 		return
 	}
@@ -207,25 +207,25 @@ func (g *gate) addLeader(e *reason.Error) {
 	}
 }
 
-// newRequestID returns what ties an INTERNAL answer to its line in the log.
-func newRequestID() string {
+// NewRequestID returns what ties an INTERNAL answer to its line in the log.
+func NewRequestID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // It never fails; see crypto/rand.
 	return hex.EncodeToString(b[:])
 }
 
 // access logs one call, if anybody wants to know.
-func (g *gate) access(ctx context.Context, method string, why tenurev1.ErrorReason, took time.Duration) {
+func (g *Gate) access(ctx context.Context, method string, why tenurev1.ErrorReason, took time.Duration) {
 	entry := g.log.Check(zap.DebugLevel, "call")
 	if entry == nil {
 		return
 	}
-	entry.Write(zap.String("method", method), zap.String("peer", callAddress(ctx)),
+	entry.Write(zap.String("method", method), zap.String("peer", Address(ctx)),
 		zap.String("code", codeName(why)), zap.String("reason", reason.Label(why)), zap.Duration("took", took))
 }
 
-// unknownMethod answers calls of methods that do not exist.
-func unknownMethod(_ any, ss grpc.ServerStream) error {
+// UnknownMethod answers calls of methods that do not exist.
+func UnknownMethod(_ any, ss grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(ss)
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND,
 		"there is no method %q; `grpcurl HOST:PORT list` shows what there is", method)
@@ -292,8 +292,8 @@ func optionsOf(request any) *tenurev1.CallOptions {
 func decodeSecret(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
 	secret, err := base64.RawStdEncoding.Strict().DecodeString(text)
-	if err != nil || len(secret) != secretBytes {
-		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", secretBytes)
+	if err != nil || len(secret) != SecretBytes {
+		return nil, reason.Invalid(metadataSecret, "must be %d bytes as base64", SecretBytes)
 	}
 	return secret, nil
 }

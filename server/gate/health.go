@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // healthPollInterval is how often a watch of the health service looks again.
 const healthPollInterval = time.Second
 
-// health is gRPC's standard health service. The member serves while it knows a leader and has applied what that leader
+// Health is gRPC's standard health service. The member serves while it knows a leader and has applied what that leader
 // began its term with; the empty name and those of all services mean the same.
-type health struct {
+type Health struct {
 	healthpb.UnimplementedHealthServer
 	// ready reports whether the member can serve reads and writes, as far as it knows without asking.
 	ready    func() bool
@@ -25,16 +25,16 @@ type health struct {
 	services map[string]bool // read only once the server runs
 }
 
-// newHealth returns the service of a member that is ready while ready says so, until stopping ends.
-func newHealth(stopping context.Context, ready func() bool) *health {
-	return &health{ready: ready, stopping: stopping, services: map[string]bool{"": true}}
+// NewHealth returns the service of a member that is ready while ready says so, until stopping ends.
+func NewHealth(stopping context.Context, ready func() bool) *Health {
+	return &Health{ready: ready, stopping: stopping, services: map[string]bool{"": true}}
 }
 
-// know adds a service that is served, before the server runs.
-func (h *health) know(service string) { h.services[service] = true }
+// Know adds a service that is served, before the server runs.
+func (h *Health) Know(service string) { h.services[service] = true }
 
 // serving returns the state of a service.
-func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingStatus {
+func (h *Health) serving(service string) healthpb.HealthCheckResponse_ServingStatus {
 	switch {
 	case !h.services[service]:
 		return healthpb.HealthCheckResponse_SERVICE_UNKNOWN
@@ -46,7 +46,7 @@ func (h *health) serving(service string) healthpb.HealthCheckResponse_ServingSta
 }
 
 // Check tells the state of a service.
-func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+func (h *Health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	s := h.serving(r.GetService())
 	if s == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
 		e := reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "service %q does not exist", r.GetService())
@@ -57,7 +57,7 @@ func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*heal
 }
 
 // List tells the state of all services.
-func (h *health) List(context.Context, *healthpb.HealthListRequest) (*healthpb.HealthListResponse, error) {
+func (h *Health) List(context.Context, *healthpb.HealthListRequest) (*healthpb.HealthListResponse, error) {
 	statuses := make(map[string]*healthpb.HealthCheckResponse, len(h.services))
 	for service := range h.services {
 		statuses[service] = &healthpb.HealthCheckResponse{Status: h.serving(service)}
@@ -66,7 +66,7 @@ func (h *health) List(context.Context, *healthpb.HealthListRequest) (*healthpb.H
 }
 
 // Watch tells the state of a service now, and whenever it changes.
-func (h *health) Watch(r *healthpb.HealthCheckRequest, stream grpc.ServerStreamingServer[healthpb.HealthCheckResponse]) error {
+func (h *Health) Watch(r *healthpb.HealthCheckRequest, stream grpc.ServerStreamingServer[healthpb.HealthCheckResponse]) error {
 	tick := time.NewTicker(healthPollInterval)
 	defer tick.Stop()
 	last := healthpb.HealthCheckResponse_ServingStatus(-1)

@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"context"
@@ -16,24 +16,24 @@ import (
 	"github.com/tenure-io/tenure/server/share"
 )
 
-// secretBytes is how long the secret of a session is.
-const secretBytes = 32
+// SecretBytes is how long the secret of a session is.
+const SecretBytes = 32
 
 // How much there is of what callers share; docs/operations.md says what it means in memory.
 const (
-	waitsMaxDefault       = 64 << 10
+	WaitsMaxDefault       = 64 << 10
 	renewalStreamsMax     = 16 << 10
 	operatorCallsMax      = 1024
-	intakeBytesMaxDefault = 256 << 20
+	IntakeBytesMaxDefault = 256 << 20
 	connIntakeBytesMax    = 64 << 20
-	messageTimeoutDefault = 45 * time.Second
+	MessageTimeoutDefault = 45 * time.Second
 	begunCallBytes        = 4 << 10 // so that a client may begin all calls of a connection before it sends the first
 	resetsMax             = 10_000
 	resetsWindow          = 10 * time.Second
 )
 
-// sharedRefusedHelp explains tenure_server_shared_refused_total.
-const sharedRefusedHelp = "How often a caller got no more of it."
+// SharedRefusedHelp explains tenure_server_shared_refused_total.
+const SharedRefusedHelp = "How often a caller got no more of it."
 
 // room is a part of what a member serves that others do not take away.
 type room struct {
@@ -41,17 +41,17 @@ type room struct {
 	pool *share.Pool
 }
 
-// rooms are what calls share. A call that waits is none under way: it has room of its own, as have calls that keep a session
+// Rooms are what calls share. A call that waits is none under way: it has room of its own, as have calls that keep a session
 // alive or give something up, and those of operators.
-type rooms struct {
-	callers                            share.Callers
+type Rooms struct {
+	Callers                            share.Callers
 	calls, waits, keep, streams, admin *room
-	intake                             *share.Pool // bytes of messages and bodies that are not complete
-	connections, peers                 *share.Pool
+	Intake                             *share.Pool // bytes of messages and bodies that are not complete
+	Connections, Peers                 *share.Pool
 }
 
-// limits say how much there is of what calls share.
-type limits struct {
+// Limits say how much there is of what calls share.
+type Limits struct {
 	// CallsMax is how many calls with one answer there can be at a time.
 	CallsMax int
 	// WaitsMax is how many calls may wait, and streams other than renewals may be open.
@@ -64,37 +64,37 @@ type limits struct {
 	ExemptCallers []string
 }
 
-// newRooms returns empty rooms.
-func newRooms(l limits) (*rooms, error) {
+// NewRooms returns empty rooms.
+func NewRooms(l Limits) (*Rooms, error) {
 	callers, err := share.ParseExempt(l.ExemptCallers)
 	if err != nil {
 		return nil, err
 	}
 	of := func(name string, total int) *room { return &room{name: name, pool: share.NewPool(int64(total))} }
-	return &rooms{
-		callers: callers,
+	return &Rooms{
+		Callers: callers,
 		calls:   of("calls_max", l.CallsMax),
 		waits:   of("waits_max", l.WaitsMax),
 		keep:    of("renewals_and_releases_max", max(1, l.CallsMax/2)),
 		streams: of("renewal_streams_max", renewalStreamsMax),
 		admin:   of("operator_calls_max", operatorCallsMax),
-		intake:  share.NewPool(l.IntakeBytesMax),
+		Intake:  share.NewPool(l.IntakeBytesMax),
 
-		connections: share.NewPool(int64(l.ConnectionsMax)),
-		peers:       share.NewPool(int64(max(1, l.ConnectionsMax/peerConnectionsShare))),
+		Connections: share.NewPool(int64(l.ConnectionsMax)),
+		Peers:       share.NewPool(int64(max(1, l.ConnectionsMax/peerConnectionsShare))),
 	}, nil
 }
 
-// meter returns what watches connections.
-func (r *rooms) meter(deadline time.Duration) *frames.Meter {
+// Meter returns what watches connections.
+func (r *Rooms) Meter(deadline time.Duration) *frames.Meter {
 	return frames.NewMeter(frames.Options{
-		Bytes: r.intake, ConnBytesMax: connIntakeBytesMax, Callers: r.callers, Deadline: deadline,
+		Bytes: r.Intake, ConnBytesMax: connIntakeBytesMax, Callers: r.Callers, Deadline: deadline,
 		ResetsMax: resetsMax, ResetsWindow: resetsWindow, StreamBytes: begunCallBytes,
 	})
 }
 
 // ofCall returns the room of a call with one answer.
-func (r *rooms) ofCall(method string, request any) *room {
+func (r *Rooms) ofCall(method string, request any) *room {
 	switch method {
 	case tenurev1.SessionService_RenewSession_FullMethodName, tenurev1.SessionService_AttachSession_FullMethodName,
 		tenurev1.SessionService_DestroySession_FullMethodName, tenurev1.LockService_ReleaseLock_FullMethodName,
@@ -111,7 +111,7 @@ func (r *rooms) ofCall(method string, request any) *room {
 }
 
 // ofStream returns the room of a stream.
-func (r *rooms) ofStream(method string) *room {
+func (r *Rooms) ofStream(method string) *room {
 	switch {
 	case method == tenurev1.SessionService_KeepAlive_FullMethodName:
 		return r.streams
@@ -129,8 +129,8 @@ func operators(method string) bool {
 }
 
 // enter takes a place in a room for a call, until leave is called.
-func (r *rooms) enter(ctx context.Context, in *room) (leave func(), err error) {
-	caller := r.callerOf(ctx)
+func (r *Rooms) enter(ctx context.Context, in *room) (leave func(), err error) {
+	caller := r.CallerOf(ctx)
 	if !in.pool.Take(caller, 1) {
 		total := in.pool.Total()
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
@@ -140,28 +140,28 @@ func (r *rooms) enter(ctx context.Context, in *room) (leave func(), err error) {
 	return func() { in.pool.Give(caller, 1) }, nil
 }
 
-// callerOf returns whose share a call takes from: for REST that of the HTTP client.
-func (r *rooms) callerOf(ctx context.Context) share.Caller {
+// CallerOf returns whose share a call takes from: for REST that of the HTTP client.
+func (r *Rooms) CallerOf(ctx context.Context) share.Caller {
 	from, ok := peer.FromContext(ctx)
 	if !ok || from.Addr == nil {
 		return share.Caller{}
 	}
 	if from.Addr.Network() != "bufconn" {
-		return r.callers.Of(from.Addr)
+		return r.Callers.Of(from.Addr)
 	}
-	if given := metadata.ValueFromIncomingContext(ctx, metadataRemoteAddress); len(given) > 0 {
-		return r.callers.OfText(given[0])
+	if given := metadata.ValueFromIncomingContext(ctx, MetadataRemoteAddress); len(given) > 0 {
+		return r.Callers.OfText(given[0])
 	}
 	return share.Caller{}
 }
 
-// underWay returns how many calls with one answer are served.
-func (r *rooms) underWay() float64 {
+// UnderWay returns how many calls with one answer are served.
+func (r *Rooms) UnderWay() float64 {
 	return float64(r.calls.pool.Used() + r.keep.pool.Used() + r.admin.pool.Used())
 }
 
-// register registers metrics of what callers share.
-func (r *rooms) register(registry prometheus.Registerer, meter *frames.Meter) error {
+// Register registers metrics of what callers share.
+func (r *Rooms) Register(registry prometheus.Registerer, meter *frames.Meter) error {
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) error {
 		return registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
 	}
@@ -170,16 +170,16 @@ func (r *rooms) register(registry prometheus.Registerer, meter *frames.Meter) er
 	}
 	for _, in := range []*room{
 		r.calls, r.waits, r.keep, r.streams, r.admin,
-		{name: "intake_bytes_max", pool: r.intake},
-		{name: "connections_max", pool: r.connections},
-		{name: "peer_connections_max", pool: r.peers},
+		{name: "intake_bytes_max", pool: r.Intake},
+		{name: "connections_max", pool: r.Connections},
+		{name: "peer_connections_max", pool: r.Peers},
 	} {
 		labels := prometheus.Labels{"limit": in.name}
 		if err := gauge("tenure_server_shared_used", "How much of what callers share is taken, by the limit's name.",
 			labels, func() float64 { return float64(in.pool.Used()) }); err != nil {
 			return err
 		}
-		if err := counter("tenure_server_shared_refused_total", sharedRefusedHelp,
+		if err := counter("tenure_server_shared_refused_total", SharedRefusedHelp,
 			labels, func() float64 { return float64(in.pool.Refused()) }); err != nil {
 			return err
 		}
