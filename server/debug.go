@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/rest"
 )
 
 // checkDebugAddress refuses an address that other machines can reach.
@@ -43,8 +44,8 @@ func (r *running) serveDebug(ctx context.Context) error {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
-		door := newFrontDoor(httpOptions{AllowedHosts: r.config.httpHosts(), Log: r.log}, mux.ServeHTTP)
-		err := serveHTTP(life, listener, door, r.config.StopGrace, r.log)
+		door := rest.NewFrontDoor(rest.Options{AllowedHosts: r.config.httpHosts(), Log: r.log}, mux.ServeHTTP)
+		err := rest.Serve(life, listener, door, r.config.StopGrace, r.log)
 		if err != nil {
 			r.fail(err)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/rest"
 )
 
 // Limits of the gRPC listeners.
@@ -147,7 +148,7 @@ func (r *running) serveInProcess() (*grpc.ClientConn, error) {
 
 // serveREST serves HTTP.
 func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
-	handler, err := newHTTPHandler(httpOptions{ //nolint:contextcheck // The gateway's clients live as long as conn.
+	handler, err := rest.New(rest.Options{ //nolint:contextcheck // The gateway's clients live as long as conn.
 		Conn:            conn,
 		Ready:           r.readiness,
 		Gatherer:        r.config.Registry,
@@ -165,7 +166,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
-		err := serveHTTP(life, r.listeners.http, handler, r.config.StopGrace, r.log)
+		err := rest.Serve(life, r.listeners.http, handler, r.config.StopGrace, r.log)
 		if err != nil {
 			r.fail(err)
 		}
@@ -176,18 +177,18 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 }
 
 // readiness runs the checks of /readyz.
-func (r *running) readiness(ctx context.Context) []readyCheck {
-	stopping := readyCheck{Name: "running"}
+func (r *running) readiness(ctx context.Context) []rest.ReadyCheck {
+	stopping := rest.ReadyCheck{Name: "running"}
 	if r.stopping.Err() != nil {
 		stopping.Err = reason.ErrStopping
 	}
-	leader := readyCheck{Name: "leader"}
+	leader := rest.ReadyCheck{Name: "leader"}
 	if r.node.Status().Leader == 0 {
 		leader.Err = errors.New("no leader is known")
 	}
-	reads := readyCheck{Name: "reads"}
+	reads := rest.ReadyCheck{Name: "reads"}
 	if err := r.node.ReadIndex(ctx); err != nil {
 		reads.Err = fmt.Errorf("no linearizable reads: %w", err)
 	}
-	return []readyCheck{stopping, leader, reads}
+	return []rest.ReadyCheck{stopping, leader, reads}
 }

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"bufio"
@@ -173,7 +173,7 @@ type restRig struct {
 // restBytesMax is the limit of bodies in these tests.
 const restBytesMax = 64 << 10
 
-func newRESTRig(t *testing.T, change ...func(*httpOptions)) *restRig {
+func newRESTRig(t *testing.T, change ...func(*Options)) *restRig {
 	t.Helper()
 	rig := &restRig{fakeServices: &fakeServices{keys: map[string]*tenurev1.KeyValue{}}}
 	log := zaptest.NewLogger(t)
@@ -194,9 +194,9 @@ func newRESTRig(t *testing.T, change ...func(*httpOptions)) *restRig {
 		t.Fatalf("connect: %v", err)
 	}
 
-	options := httpOptions{
+	options := Options{
 		Conn:            conn,
-		Ready:           func(context.Context) []readyCheck { return []readyCheck{{Name: "leader"}, {Name: "store"}} },
+		Ready:           func(context.Context) []ReadyCheck { return []ReadyCheck{{Name: "leader"}, {Name: "store"}} },
 		Gatherer:        prometheus.NewRegistry(),
 		Version:         "1.2.3",
 		RequestBytesMax: restBytesMax,
@@ -205,7 +205,7 @@ func newRESTRig(t *testing.T, change ...func(*httpOptions)) *restRig {
 	for _, f := range change {
 		f(&options)
 	}
-	handler, err := newHTTPHandler(options)
+	handler, err := New(options)
 	if err != nil {
 		t.Fatalf("make handler: %v", err)
 	}
@@ -216,7 +216,7 @@ func newRESTRig(t *testing.T, change ...func(*httpOptions)) *restRig {
 	rig.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveHTTP(ctx, listener, handler, stopGrace, log) }()
+	go func() { ended <- Serve(ctx, listener, handler, stopGrace, log) }()
 	rig.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

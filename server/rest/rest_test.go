@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"encoding/base64"
@@ -20,7 +20,7 @@ import (
 
 // TestTableIsTheGatewaysTable compares the rows that requests are checked by with those that the gateway is made from.
 func TestTableIsTheGatewaysTable(t *testing.T) {
-	text, err := os.ReadFile("../proto/gateway.yaml")
+	text, err := os.ReadFile("../../proto/gateway.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

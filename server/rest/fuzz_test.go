@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func FuzzRESTBody(f *testing.F) {
 	f.Add("GET", "/v1/watch", "keys=a&keys=b&wait=1s&filter.noPuts", []byte(nil))
 	f.Add("POST", "/v1/kv/a", "", []byte(`{"text":"\ud800"}`))
 	f.Add("POST", "/v1/locks/a", "", []byte("{\"wait\":\"1.0000000001s\"}"))
-	handler, err := newHTTPHandler(httpOptions{
+	handler, err := New(Options{
 		Conn: refusingConn{}, Gatherer: prometheus.NewRegistry(), RequestBytesMax: 1 << 16, Log: zap.NewNop(),
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"bufio"
@@ -279,7 +279,7 @@ func TestStopTellsWhoQueuesThatItDoes(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	g, err := newGateway(httpOptions{Conn: refusingConn{}, RequestBytesMax: restBytesMax, Log: zap.NewNop()})
+	g, err := newGateway(Options{Conn: refusingConn{}, RequestBytesMax: restBytesMax, Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ type gateway struct {
 }
 
 // newGateway returns the gateway over the connection to this member's own services.
-func newGateway(o httpOptions) (*gateway, error) {
+func newGateway(o Options) (*gateway, error) {
 	routes, err := newRoutes()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"context"
@@ -23,12 +23,12 @@ const (
 	httpHeaderBytesMax = 16 << 10 // a key of 1 024 bytes is at most 3 072 in a URL
 )
 
-// httpOptions say what the HTTP listener serves.
-type httpOptions struct {
+// Options say what the HTTP listener serves.
+type Options struct {
 	// Conn leads to the services of this member, inside this process.
 	Conn grpc.ClientConnInterface
 	// Ready runs the checks of /readyz. It must not block longer than its context.
-	Ready func(ctx context.Context) []readyCheck
+	Ready func(ctx context.Context) []ReadyCheck
 	// Gatherer has the metrics of /metrics.
 	Gatherer prometheus.Gatherer
 	// Version is the version of the program.
@@ -48,16 +48,16 @@ type httpOptions struct {
 	Log *zap.Logger
 }
 
-// readyCheck is one thing that a member needs in order to serve.
-type readyCheck struct {
+// ReadyCheck is one thing that a member needs in order to serve.
+type ReadyCheck struct {
 	// Name is a short noun.
 	Name string
 	// Err says what is missing; nil when all is well.
 	Err error
 }
 
-// newHTTPHandler returns the handler for the whole HTTP listener: REST, health, metrics and the API's description.
-func newHTTPHandler(o httpOptions) (http.Handler, error) {
+// New returns the handler for the whole HTTP listener: REST, health, metrics and the API's description.
+func New(o Options) (http.Handler, error) {
 	rest, err := newGateway(o)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func newHTTPHandler(o httpOptions) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFrontDoor(o, func(w http.ResponseWriter, r *http.Request) {
+	return NewFrontDoor(o, func(w http.ResponseWriter, r *http.Request) {
 		if handler, ok := ops.paths[rawPath(r)]; ok {
 			serveOperation(w, r, handler)
 			return
@@ -75,9 +75,9 @@ func newHTTPHandler(o httpOptions) (http.Handler, error) {
 	}), nil
 }
 
-// serveHTTP serves a listener until ctx ends. Then streams end with a last line, and other requests have the given time to
+// Serve serves a listener until ctx ends. Then streams end with a last line, and other requests have the given time to
 // end by themselves. It returns when all have ended.
-func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, log *zap.Logger) error {
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, log *zap.Logger) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
 	requests = context.WithValue(requests, streamsKey{}, ctx)

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 func TestListenersCheckHost(t *testing.T) {
-	rig := newRESTRig(t, func(o *httpOptions) { o.AllowedHosts = []string{"tenure.internal"} })
+	rig := newRESTRig(t, func(o *Options) { o.AllowedHosts = []string{"tenure.internal"} })
 	for host, want := range map[string]int{
 		"localhost":              200,
 		"LOCALHOST:7401":         200,
@@ -46,7 +46,7 @@ func TestListenersCheckHost(t *testing.T) {
 // TestPagesOfOtherSitesAreRefused sends what a browser does for a page that shows something of this member, or leads to it.
 func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	const allowed = "https://console.example"
-	rig := newRESTRig(t, func(o *httpOptions) { o.AllowedOrigins = []string{allowed} })
+	rig := newRESTRig(t, func(o *Options) { o.AllowedOrigins = []string{allowed} })
 	for name, tc := range map[string]struct {
 		headers []string
 		want    int
@@ -66,7 +66,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	const allowed = "https://console.example"
 	plain := newRESTRig(t)
-	open := newRESTRig(t, func(o *httpOptions) { o.AllowedOrigins = []string{allowed} })
+	open := newRESTRig(t, func(o *Options) { o.AllowedOrigins = []string{allowed} })
 	tests := map[string]struct {
 		rig    *restRig
 		origin string
@@ -111,10 +111,10 @@ func TestOperatorsPaths(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "tenure_test_total", Help: "Counts nothing."}))
 	var failing error
-	rig := newRESTRig(t, func(o *httpOptions) {
+	rig := newRESTRig(t, func(o *Options) {
 		o.Gatherer = registry
-		o.Ready = func(context.Context) []readyCheck {
-			return []readyCheck{{Name: "leader", Err: failing}, {Name: "store"}}
+		o.Ready = func(context.Context) []ReadyCheck {
+			return []ReadyCheck{{Name: "leader", Err: failing}, {Name: "store"}}
 		}
 	})
 	check := func(target string, status int, kind, want string) {
@@ -202,7 +202,7 @@ func (panickingConn) Invoke(context.Context, string, any, any, ...grpc.CallOptio
 }
 
 func TestPanicEndsOneRequestOnly(t *testing.T) {
-	rig := newRESTRig(t, func(o *httpOptions) { o.Conn = panickingConn{} })
+	rig := newRESTRig(t, func(o *Options) { o.Conn = panickingConn{} })
 	for range 2 {
 		got := rig.send(t, "PUT", "/v1/kv/a", nil, "x")
 		if got.status != http.StatusInternalServerError || got.error.Code != "INTERNAL" || got.error.Metadata["applied"] != "unknown" {

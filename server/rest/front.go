@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"errors"
@@ -23,8 +23,8 @@ type frontDoor struct {
 	log            *zap.Logger
 }
 
-// newFrontDoor returns the front door before next.
-func newFrontDoor(o httpOptions, next http.HandlerFunc) *frontDoor {
+// NewFrontDoor returns the front door before next.
+func NewFrontDoor(o Options, next http.HandlerFunc) *frontDoor {
 	return &frontDoor{
 		next:           next,
 		allowedOrigins: o.AllowedOrigins,

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ type operation struct {
 }
 
 // newOperations returns the operations.
-func newOperations(o httpOptions) (*operations, error) {
+func newOperations(o Options) (*operations, error) {
 	version, err := json.Marshal(map[string]string{"version": o.Version, "api": "v1", "go": runtime.Version()})
 	if err != nil {
 		return nil, fmt.Errorf("describe version: %w", err)
@@ -71,7 +71,7 @@ func fixed(contentType string, body []byte) func(http.ResponseWriter, *http.Requ
 }
 
 // readiness answers 200 when all checks pass, else 503. ?verbose lists them, one a line.
-func readiness(o httpOptions) func(http.ResponseWriter, *http.Request, url.Values) {
+func readiness(o Options) func(http.ResponseWriter, *http.Request, url.Values) {
 	return func(w http.ResponseWriter, r *http.Request, query url.Values) {
 		var list bytes.Buffer
 		status, summary := http.StatusOK, "ready\n"
