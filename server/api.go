@@ -38,6 +38,7 @@ type api struct {
 	arrivals *arrivals
 	hints    *hinter
 	relay    *relay
+	renewals *relayedRenewals
 	currency *currency
 	proofs   proofs
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
@@ -191,7 +192,7 @@ func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
 		return nil, err
 	}
 	c.command.WallTimeMs = time.Now().UnixMilli()
-	result, err := a.order(ctx, c.command, hashed(c.options.GetSessionSecret()))
+	result, err := a.relay.order(ctx, c.command, hashed(c.options.GetSessionSecret()))
 	if err != nil {
 		return nil, err
 	}

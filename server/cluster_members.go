@@ -67,7 +67,7 @@ func (a *api) changeMembers(
 	if err != nil {
 		return nil, err
 	}
-	return done, a.awaitApplied(ctx, done.GetIndex())
+	return done, a.relay.awaitApplied(ctx, done.GetIndex())
 }
 
 // ChangeMembers changes the members for another member's client.

@@ -75,7 +75,7 @@ func (k *keeper) relayOne(m *renewalMessage) error {
 	if far.left == 0 {
 		k.free(m)
 	} else {
-		k.api.relay.renewals.add(renewals)
+		k.api.renewals.add(renewals)
 	}
 	return k.sendVerdicts(refused)
 }

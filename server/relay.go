@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
@@ -15,6 +16,10 @@ import (
 )
 
 const (
+	// leaderRetry is how long the start, and a relay, wait before they ask for a leader again.
+	leaderRetry = 50 * time.Millisecond
+	// timesLeftMax is how many timers of the leader may be asked for at once.
+	timesLeftMax = 4096
 	// leaderPollInterval is how often a member looks who leads.
 	leaderPollInterval = 20 * time.Millisecond
 	// relayRetryMin and relayRetryMax are how long a call that found no leader waits before it tries again, unless there is
@@ -31,11 +36,14 @@ const (
 // One goroutine looks who leads, so that calls under way learn that their leader is none any more.
 type relay struct {
 	node     Node
+	arrivals *arrivals
+	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	log      *zap.Logger
 	metrics  *relayMetrics
-	renewals *relayedRenewals
-	patience time.Duration // how long a call waits for a leader
-	grace    time.Duration // how long a call may still wait for the answer of a leader that is none any more
+	// patience is how long a call waits for a leader. It does not change once the relay is used.
+	patience time.Duration
+	// grace is how long a call may still wait for the answer of a leader that is none any more.
+	grace time.Duration
 
 	mu      sync.Mutex    // guards what follows
 	way     *leaderWay    // to the present leader; nil when none is known
@@ -56,20 +64,36 @@ type leaderWay struct {
 // here tells whether the way ends at this member.
 func (w *leaderWay) here() bool { return w.client == nil }
 
-// newRelay returns a relay for a member whose elections take so long.
-func newRelay(node Node, election time.Duration, log *zap.Logger, m *relayMetrics) *relay {
-	r := &relay{
-		node: node, log: log, metrics: m, patience: 5 * election, grace: election, changed: make(chan struct{}),
-	}
-	r.renewals = newRelayedRenewals(r)
-	return r
+// relayOptions are what a relay needs.
+type relayOptions struct {
+	// Node is this member.
+	Node Node
+	// Arrivals tells when this member has applied something.
+	Arrivals *arrivals
+	// Stopping ends when the server stops.
+	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
+	// Election is how long an election takes.
+	Election time.Duration
+	// Logger gets what is of interest only to whoever looks for it.
+	Logger *zap.Logger
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
 }
 
-// run looks who leads and relays renewals, until ctx ends.
+// newRelay returns a relay and registers its metrics.
+func newRelay(o relayOptions) (*relay, error) {
+	m, err := newRelayMetrics(o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	return &relay{
+		node: o.Node, arrivals: o.Arrivals, stopping: o.Stopping, log: o.Logger, metrics: m,
+		patience: 5 * o.Election, grace: o.Election, changed: make(chan struct{}),
+	}, nil
+}
+
+// run looks who leads, until ctx ends.
 func (r *relay) run(ctx context.Context) {
-	var children sync.WaitGroup
-	defer children.Wait()
-	children.Go(func() { r.renewals.run(ctx) })
 	tick := time.NewTicker(leaderPollInterval)
 	defer tick.Stop()
 	for {
@@ -219,7 +243,7 @@ func (r *relay) attempt(ctx context.Context, c leaderCall) error {
 	if err != nil {
 		err = fromPeer(ctx, err, sent.is())
 	}
-	r.metrics.call(c.name, err, time.Since(began))
+	r.count(c.name, err, time.Since(began))
 	return err
 }
 

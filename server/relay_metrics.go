@@ -21,8 +21,6 @@ const (
 type relayMetrics struct {
 	calls    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	renewals prometheus.Counter
-	waiting  prometheus.Gauge
 }
 
 // newRelayMetrics registers the metrics.
@@ -37,16 +35,8 @@ func newRelayMetrics(r prometheus.Registerer) (*relayMetrics, error) {
 			Help:    "How long calls to the leader for clients of this member took.",
 			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"method"}),
-		renewals: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "tenure_relay_renewals_total",
-			Help: "Renewals of clients of this member that the leader acknowledged.",
-		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tenure_relay_renewals_waiting",
-			Help: "Renewals of clients of this member that wait for the leader's verdict.",
-		}),
 	}
-	for _, c := range []prometheus.Collector{m.calls, m.duration, m.renewals, m.waiting} {
+	for _, c := range []prometheus.Collector{m.calls, m.duration} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -58,8 +48,8 @@ func newRelayMetrics(r prometheus.Registerer) (*relayMetrics, error) {
 	return m, nil
 }
 
-// call counts a call that ended.
-func (m *relayMetrics) call(method string, err error, took time.Duration) {
+// count counts a call to the leader that ended.
+func (r *relay) count(method string, err error, took time.Duration) {
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
 		why = tenurev1.ErrorReason_ERROR_REASON_INTERNAL
@@ -67,6 +57,6 @@ func (m *relayMetrics) call(method string, err error, took time.Duration) {
 			why = e.Reason
 		}
 	}
-	m.calls.WithLabelValues(method, reason.Label(why)).Inc()
-	m.duration.WithLabelValues(method).Observe(took.Seconds())
+	r.metrics.calls.WithLabelValues(method, reason.Label(why)).Inc()
+	r.metrics.duration.WithLabelValues(method).Observe(took.Seconds())
 }

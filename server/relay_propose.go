@@ -15,19 +15,19 @@ import (
 // order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
 // leadership changes meanwhile it tries again, if nothing was applied or the command is one that may be repeated. shown is
 // the hash of the session secret that the client showed; nil for none.
-func (a *api) order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
+func (r *relay) order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
 	repeat := c.GetRequestId() != nil || len(c.GetIdempotencyKey()) > 0
-	result, err := a.node.Propose(ctx, c)
+	result, err := r.node.Propose(ctx, c)
 	if err == nil || !mayComeRight(ctx, err, repeat) {
 		return result, err
 	}
 	index := uint64(0)
-	err = a.relay.lead(ctx, leaderCall{
+	err = r.lead(ctx, leaderCall{
 		name:   relayPropose,
 		repeat: repeat,
 		here: func(ctx context.Context) (err error) {
 			index = 0
-			result, err = a.node.Propose(ctx, c)
+			result, err = r.node.Propose(ctx, c)
 			return err
 		},
 		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
@@ -41,29 +41,29 @@ func (a *api) order(ctx context.Context, c *storev1.Command, shown []byte) (*sto
 	if err != nil {
 		return nil, err
 	}
-	if err = a.awaitApplied(ctx, index); err != nil && result.GetFailure() == nil {
+	if err = r.awaitApplied(ctx, index); err != nil && result.GetFailure() == nil {
 		return nil, err
 	}
 	return result, nil
 }
 
 // awaitApplied waits until this member has applied what the leader did, so that whoever changed something reads it here.
-func (a *api) awaitApplied(ctx context.Context, index uint64) error {
-	if a.node.Store().Applied().Index >= index {
+func (r *relay) awaitApplied(ctx context.Context, index uint64) error {
+	if r.node.Store().Applied().Index >= index {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, relayApplyTimeout)
 	defer cancel()
 	for {
-		changed := a.arrivals.next()
-		if a.node.Store().Applied().Index >= index {
+		changed := r.arrivals.next()
+		if r.node.Store().Applied().Index >= index {
 			return nil
 		}
 		var why tenurev1.ErrorReason
 		select {
 		case <-changed:
 			continue
-		case <-a.stopping.Done():
+		case <-r.stopping.Done():
 			why = tenurev1.ErrorReason_ERROR_REASON_STOPPING
 		case <-ctx.Done():
 			why = tenurev1.ErrorReason_ERROR_REASON_CANCELLED

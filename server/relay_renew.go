@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
@@ -43,8 +44,11 @@ type renewalSink interface {
 // what had no verdict is sent to the next leader: it counts from when it comes in there, which is later than the client
 // believes. What waits too long is refused, and the client asks again.
 type relayedRenewals struct {
-	relay *relay
-	news  chan struct{} // one slot: queue changed
+	relay   *relay
+	log     *zap.Logger
+	renewed prometheus.Counter
+	waiting prometheus.Gauge
+	news    chan struct{} // one slot: queue changed
 
 	mu     sync.Mutex // guards what follows
 	queue  []*relayedRenewal
@@ -53,8 +57,25 @@ type relayedRenewals struct {
 	closed bool
 }
 
-func newRelayedRenewals(r *relay) *relayedRenewals {
-	return &relayedRenewals{relay: r, news: make(chan struct{}, 1), sent: map[uint64]*relayedRenewal{}}
+// newRelayedRenewals returns those that a relay carries, and registers their metrics.
+func newRelayedRenewals(r *relay, log *zap.Logger, registry prometheus.Registerer) (*relayedRenewals, error) {
+	q := &relayedRenewals{
+		relay: r, log: log, news: make(chan struct{}, 1), sent: map[uint64]*relayedRenewal{},
+		renewed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tenure_relay_renewals_total",
+			Help: "Renewals of clients of this member that the leader acknowledged.",
+		}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tenure_relay_renewals_waiting",
+			Help: "Renewals of clients of this member that wait for the leader's verdict.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{q.renewed, q.waiting} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
 }
 
 // add takes renewals. Each gets a verdict, perhaps before add returns.
@@ -105,7 +126,7 @@ func (q *relayedRenewals) run(ctx context.Context) {
 			refuseAll(q.takeAll(), tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER)
 		default:
 			if err := q.serve(ctx, w, sweep.C); err != nil {
-				q.relay.log.Debug("stream of renewals to the leader ended", zap.Uint64("leader", w.leader), zap.Error(err))
+				q.log.Debug("stream of renewals to the leader ended", zap.Uint64("leader", w.leader), zap.Error(err))
 			}
 			q.recall()
 			retry = time.After(leaderRetry)
@@ -186,7 +207,7 @@ func (q *relayedRenewals) sweep() {
 }
 
 // gauge shows how many wait; mu is held.
-func (q *relayedRenewals) gauge() { q.relay.metrics.waiting.Set(float64(len(q.queue) + len(q.sent))) }
+func (q *relayedRenewals) gauge() { q.waiting.Set(float64(len(q.queue) + len(q.sent))) }
 
 // serve sends renewals and takes verdicts over one stream, until it breaks or its leader is none any more. Nothing waits for
 // what an old leader may still say: a renewal can be asked for again.
@@ -272,6 +293,6 @@ func (q *relayedRenewals) receive(stream grpc.BidiStreamingClient[peerv1.RenewRe
 			}
 			r.sink.decided(r.at, v.GetRefused(), time.Duration(v.GetTtlMs())*time.Millisecond)
 		}
-		q.relay.metrics.renewals.Add(float64(renewed))
+		q.renewed.Add(float64(renewed))
 	}
 }

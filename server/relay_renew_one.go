@@ -25,7 +25,7 @@ func (a *api) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 	defer cancel()
 	for {
 		verdict := make(oneVerdict, 1)
-		a.relay.renewals.add([]*relayedRenewal{{
+		a.renewals.add([]*relayedRenewal{{
 			id: id, epoch: o.GetEpoch(), secret: hashed(o.GetSessionSecret()), sink: verdict,
 		}})
 		var refused tenurev1.ErrorReason

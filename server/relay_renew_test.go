@@ -57,7 +57,7 @@ func (l *renewalLeader) Renew(stream grpc.BidiStreamingServer[peerv1.RenewReques
 // renew has the relay renew one session.
 func (r *relayRig) renew() oneVerdict {
 	verdict := make(oneVerdict, 1)
-	r.api.relay.renewals.add([]*relayedRenewal{{sink: verdict}})
+	r.api.renewals.add([]*relayedRenewal{{sink: verdict}})
 	return verdict
 }
 
@@ -108,7 +108,7 @@ func TestACallGoesToWhereTheLeaderIsNow(t *testing.T) {
 	rig.awaitWay(2)
 	gone()
 	rig.member(2, now)
-	if _, err := rig.api.order(t.Context(), rig.put(false), nil); err != nil {
+	if _, err := rig.api.relay.order(t.Context(), rig.put(false), nil); err != nil {
 		t.Errorf("got %v, want that the leader is found at its new address", err)
 	}
 	if old.count() != 0 || now.count() != 1 {

@@ -17,9 +17,6 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// timesLeftMax is how many timers may be asked for at once.
-const timesLeftMax = 4096
-
 // relayService does for other members what only the leader can do. It relays nothing: a member that does not lead says so.
 type relayService struct {
 	peerv1.UnimplementedRelayServiceServer

@@ -115,25 +115,26 @@ func newRelayRig(t *testing.T) *relayRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := newRelayMetrics(prometheus.NewRegistry())
+	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
+	log := zap.NewNop()
+	rig.api = &api{node: rig.node, log: log, arrivals: &arrivals{}, stopping: t.Context()}
+	registry := prometheus.NewRegistry()
+	rig.api.relay, err = newRelay(relayOptions{
+		Node: rig.node, Arrivals: rig.api.arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
-	log := zap.NewNop()
-	rig.api = &api{
-		node: rig.node, log: log, arrivals: &arrivals{}, stopping: t.Context(),
-		relay: newRelay(rig.node, 100*time.Millisecond, log, m),
+	if rig.api.renewals, err = newRelayedRenewals(rig.api.relay, log, registry); err != nil {
+		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		rig.api.relay.run(ctx)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { rig.api.relay.run(ctx) })
+	running.Go(func() { rig.api.renewals.run(ctx) })
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		running.Wait()
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
@@ -218,7 +219,7 @@ func TestRelayedChanges(t *testing.T) {
 			script := &leaderScript{answers: tc.answers}
 			rig.member(2, script)
 			rig.node.elect(2, 5)
-			result, err := rig.api.order(t.Context(), rig.put(tc.repeat), nil)
+			result, err := rig.api.relay.order(t.Context(), rig.put(tc.repeat), nil)
 			if reason, applied := relayReason(err); reason != tc.want || applied != tc.applied {
 				t.Errorf("got %v (%v, applied %q), want %v, applied %q", err, reason, applied, tc.want, tc.applied)
 			}
@@ -243,7 +244,7 @@ func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig.node.elect(2, 5)
 	done := make(chan error, 1)
 	go func() {
-		_, err := rig.api.order(t.Context(), rig.put(false), nil)
+		_, err := rig.api.relay.order(t.Context(), rig.put(false), nil)
 		done <- err
 	}()
 	rig.awaitWay(2)
@@ -301,7 +302,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 			rig.node.elect(2, 5)
 			done := make(chan error, 1)
 			go func() {
-				_, err := rig.api.order(t.Context(), rig.put(tc.repeat), nil)
+				_, err := rig.api.relay.order(t.Context(), rig.put(tc.repeat), nil)
 				done <- err
 			}()
 			<-came
@@ -322,13 +323,13 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 
 func TestRelayWithoutALeader(t *testing.T) {
 	rig := newRelayRig(t)
-	_, err := rig.api.order(t.Context(), rig.put(false), nil)
+	_, err := rig.api.relay.order(t.Context(), rig.put(false), nil)
 	if why, applied := relayReason(err); why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == reason.AppliedUnknown {
 		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err = rig.api.order(ctx, rig.put(false), nil)
+	_, err = rig.api.relay.order(ctx, rig.put(false), nil)
 	if why, applied := relayReason(err); applied == reason.AppliedUnknown ||
 		why != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)

@@ -84,7 +84,7 @@ func (a *api) askTimes(ctx context.Context, t *shownTimes) {
 		err = fromPeer(ctx, err, true)
 		a.log.Debug("the leader does not tell what its timers know", zap.Error(err))
 	}
-	a.relay.metrics.call(relayTimesLeft, err, time.Since(began))
+	a.relay.count(relayTimesLeft, err, time.Since(began))
 	t.fill(answer)
 }
 

@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,26 +26,8 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// addressesFile tells scripts and people where a member listens; it stands in the data directory while the member runs.
-const addressesFile = "addresses.json"
-
-// leaderRetry is how long the start, and a relay, wait before they ask for a leader again.
-const leaderRetry = 50 * time.Millisecond
-
 // ErrRan means that Run was called before.
 var ErrRan = errors.New("server ran already")
-
-// Addresses are where a member listens, as bound.
-type Addresses struct {
-	// GRPC is for clients.
-	GRPC string `json:"grpc"`
-	// HTTP is for REST, metrics and health.
-	HTTP string `json:"http"`
-	// Peer is for other members.
-	Peer string `json:"peer"`
-	// Debug is for profiles; empty when none are served.
-	Debug string `json:"debug,omitempty"`
-}
 
 // Server is one member with everything that it serves.
 type Server struct {
@@ -358,12 +338,17 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err = r.rooms.Register(r.config.Registry, r.meter); err != nil {
 		return err
 	}
-	relayMetrics, err := newRelayMetrics(r.config.Registry)
+	relay, err := newRelay(relayOptions{
+		Node: r.node, Arrivals: r.arrivals, Stopping: stopping, Logger: r.log, Registerer: r.config.Registry,
+		Election: time.Duration(r.config.ElectionTicks) * r.config.Tick,
+	})
 	if err != nil {
 		return err
 	}
-	election := time.Duration(r.config.ElectionTicks) * r.config.Tick
-	relay := newRelay(r.node, election, r.log, relayMetrics)
+	renewals, err := newRelayedRenewals(relay, r.log, r.config.Registry)
+	if err != nil {
+		return err
+	}
 	r.api = &api{
 		node:              r.node,
 		hub:               r.hub,
@@ -372,6 +357,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		arrivals:          r.arrivals,
 		hints:             r.hints,
 		relay:             relay,
+		renewals:          renewals,
 		currency:          newCurrency(r.node),
 		stopping:          stopping,
 		streamSessionsMax: r.config.StreamSessionsMax,
@@ -396,6 +382,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
 	r.background(context.WithoutCancel(stopping), relay.run)
+	r.background(context.WithoutCancel(stopping), renewals.run)
 	r.background(stopping, r.api.currency.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
@@ -421,14 +408,6 @@ func (r *running) background(ctx context.Context, work func(context.Context)) {
 		<-ended
 		return nil
 	})
-}
-
-// advertised returns what others are told.
-func advertised(configured, bound string) string {
-	if configured != "" {
-		return configured
-	}
-	return bound
 }
 
 // serve runs a gRPC server on a listener until it is stopped, within the grace.
@@ -467,32 +446,4 @@ func (r *running) awaitLeader(ctx context.Context) bool {
 			return false
 		}
 	}
-}
-
-// writeAddresses tells in the data directory where the member listens, as long as it does.
-func (r *running) writeAddresses() error {
-	data, err := json.Marshal(r.addresses)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(r.config.DataDir, addressesFile)
-	if err := writeFile(r.config.FS, path, append(data, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	r.stack.push(func() error { return r.config.FS.Remove(path) })
-	return nil
-}
-
-// writeFile replaces a file whole. Nothing is lost if it does not survive a crash, so nothing is synced.
-func writeFile(fs storage.FS, path string, data []byte) (err error) {
-	const category = "addresses"
-	file, err := fs.Create(path+".new", category)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return fs.Rename(path+".new", path)
 }
