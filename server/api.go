@@ -15,6 +15,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -31,13 +32,13 @@ type api struct {
 	tenurev1.UnimplementedSessionServiceServer
 	tenurev1.UnimplementedWatchServiceServer
 
-	node     Node
+	node     leader.Node
 	hub      *watch.Hub
 	timers   *expiry.Timers
 	log      *zap.Logger
-	arrivals *arrivals
+	arrivals *leader.Arrivals
 	hints    *hinter
-	relay    *relay
+	relay    *leader.Relay
 	renewals *relayedRenewals
 	currency *currency
 	proofs   proofs
@@ -164,7 +165,7 @@ func (a *api) awaitRevision(ctx context.Context, revision uint64) error {
 		defer cancel()
 	}
 	for {
-		changed := a.arrivals.next()
+		changed := a.arrivals.Next()
 		if a.node.Store().Applied().Revision >= revision {
 			return nil
 		}
@@ -192,7 +193,7 @@ func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
 		return nil, err
 	}
 	c.command.WallTimeMs = time.Now().UnixMilli()
-	result, err := a.relay.order(ctx, c.command, hashed(c.options.GetSessionSecret()))
+	result, err := a.relay.Order(ctx, c.command, hashed(c.options.GetSessionSecret()))
 	if err != nil {
 		return nil, err
 	}

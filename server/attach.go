@@ -13,6 +13,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -142,16 +143,16 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 		return nil
 	}
 	latest := uint64(0)
-	err := a.relay.lead(ctx, leaderCall{
-		name:   relayAttach,
-		repeat: true,
-		here: func(context.Context) (err error) {
+	err := a.relay.Lead(ctx, leader.Call{
+		Name:   leader.MethodAttach,
+		Repeat: true,
+		Here: func(context.Context) (err error) {
 			latest, err = a.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
 			return err
 		},
-		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
-			answer, err := w.client.Attach(ctx, &peerv1.AttachRequest{
-				Term: w.term, SessionId: id[:], InstanceId: r.GetInstanceId(), Attempt: r.GetAttempt(),
+		Far: func(ctx context.Context, w *leader.Way, options ...grpc.CallOption) error {
+			answer, err := w.Client.Attach(ctx, &peerv1.AttachRequest{
+				Term: w.Term, SessionId: id[:], InstanceId: r.GetInstanceId(), Attempt: r.GetAttempt(),
 				SecretSha256: hashed(r.GetOptions().GetSessionSecret()),
 			}, options...)
 			latest = answer.GetLatestAttempt()
@@ -180,18 +181,18 @@ func (a *api) latestAttempt(id storage.SessionID, instance []byte, attempt uint6
 func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
-		return nil, s.refuse(relayAttach, err)
+		return nil, s.refuse(leader.MethodAttach, err)
 	}
 	id, err := storage.SessionIDFromBytes(r.GetSessionId())
 	if err != nil {
-		return nil, s.refuse(relayAttach, err)
+		return nil, s.refuse(leader.MethodAttach, err)
 	}
 	if err = (shownSecrets{a}).check(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
-		return nil, s.refuse(relayAttach, err)
+		return nil, s.refuse(leader.MethodAttach, err)
 	}
 	latest, err := a.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
 	if err != nil {
-		return nil, s.refuse(relayAttach, err)
+		return nil, s.refuse(leader.MethodAttach, err)
 	}
 	return &peerv1.AttachResponse{LatestAttempt: latest}, nil
 }

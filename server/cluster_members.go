@@ -9,6 +9,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -51,23 +52,23 @@ func (a *api) changeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	r.By = gate.Address(ctx)
-	err = a.relay.lead(ctx, leaderCall{
-		name:   relayMembers,
-		repeat: repeat,
-		here: func(ctx context.Context) (err error) {
+	err = a.relay.Lead(ctx, leader.Call{
+		Name:   leader.MethodMembers,
+		Repeat: repeat,
+		Here: func(ctx context.Context) (err error) {
 			done, err = a.changeMembersHere(ctx, r)
 			return err
 		},
-		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) (err error) {
-			r.Term = w.term
-			done, err = w.client.ChangeMembers(ctx, r, options...)
+		Far: func(ctx context.Context, w *leader.Way, options ...grpc.CallOption) (err error) {
+			r.Term = w.Term
+			done, err = w.Client.ChangeMembers(ctx, r, options...)
 			return err
 		},
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return done, a.relay.awaitApplied(ctx, done.GetIndex())
+	return done, a.relay.AwaitApplied(ctx, done.GetIndex())
 }
 
 // ChangeMembers changes the members for another member's client.
@@ -76,11 +77,11 @@ func (s *relayService) ChangeMembers(
 ) (*peerv1.ChangeMembersResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
-		return nil, s.refuse(relayMembers, err)
+		return nil, s.refuse(leader.MethodMembers, err)
 	}
 	done, err := a.changeMembersHere(ctx, r)
 	if err != nil {
-		return nil, s.refuse(relayMembers, err)
+		return nil, s.refuse(leader.MethodMembers, err)
 	}
 	return done, nil
 }

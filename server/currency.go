@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -12,7 +13,7 @@ import (
 // currency proves to watches that this member shows all that is committed. All who ask while a proof is under way share the
 // next one, so however many watches there are, one is under way at a time.
 type currency struct {
-	node Node
+	node leader.Node
 	news chan struct{} // one slot: somebody asks
 
 	mu     sync.Mutex // guards what follows
@@ -20,7 +21,9 @@ type currency struct {
 	closed bool
 }
 
-func newCurrency(node Node) *currency { return &currency{node: node, news: make(chan struct{}, 1)} }
+func newCurrency(node leader.Node) *currency {
+	return &currency{node: node, news: make(chan struct{}, 1)}
+}
 
 // prove begins a proof, or joins one that has not begun.
 func (c *currency) prove() *watch.Proof {

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // provingNode answers ReadIndex as the test says.
 type provingNode struct {
-	Node
+	leader.Node
 	store   *storage.Store
 	answers chan error
 

@@ -310,11 +310,11 @@ func (k *keeper) serve(ctx context.Context) error {
 
 // answer proves once for some messages, and answers each of them.
 func (k *keeper) answer(ctx context.Context, messages []*renewalMessage) error {
-	if w, _ := k.api.relay.present(); w != nil && !w.here() {
+	if w, _ := k.api.relay.Present(); w != nil && !w.Here() {
 		return k.relayAll(messages)
 	}
 	term, proofErr := k.api.renewalProof(ctx)
-	if proofErr != nil && k.api.relay.elsewhere() {
+	if proofErr != nil && k.api.relay.Elsewhere() {
 		return k.relayAll(messages)
 	}
 	for i, m := range messages {

@@ -11,6 +11,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -44,7 +45,7 @@ type renewalSink interface {
 // what had no verdict is sent to the next leader: it counts from when it comes in there, which is later than the client
 // believes. What waits too long is refused, and the client asks again.
 type relayedRenewals struct {
-	relay   *relay
+	relay   *leader.Relay
 	log     *zap.Logger
 	renewed prometheus.Counter
 	waiting prometheus.Gauge
@@ -58,7 +59,7 @@ type relayedRenewals struct {
 }
 
 // newRelayedRenewals returns those that a relay carries, and registers their metrics.
-func newRelayedRenewals(r *relay, log *zap.Logger, registry prometheus.Registerer) (*relayedRenewals, error) {
+func newRelayedRenewals(r *leader.Relay, log *zap.Logger, registry prometheus.Registerer) (*relayedRenewals, error) {
 	q := &relayedRenewals{
 		relay: r, log: log, news: make(chan struct{}, 1), sent: map[uint64]*relayedRenewal{},
 		renewed: prometheus.NewCounter(prometheus.CounterOpts{
@@ -80,7 +81,7 @@ func newRelayedRenewals(r *relay, log *zap.Logger, registry prometheus.Registere
 
 // add takes renewals. Each gets a verdict, perhaps before add returns.
 func (q *relayedRenewals) add(renewals []*relayedRenewal) {
-	until := time.Now().Add(q.relay.patience)
+	until := time.Now().Add(q.relay.Patience)
 	q.mu.Lock()
 	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	switch {
@@ -117,22 +118,22 @@ func (q *relayedRenewals) run(ctx context.Context) {
 	sweep := time.NewTicker(renewalSweepInterval)
 	defer sweep.Stop()
 	for ctx.Err() == nil {
-		w, changed := q.relay.present()
+		w, changed := q.relay.Present()
 		var retry <-chan time.Time
 		switch {
 		case w == nil:
-		case w.here():
+		case w.Here():
 			// The client asks again, and is served here.
 			refuseAll(q.takeAll(), tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER)
 		default:
 			if err := q.serve(ctx, w, sweep.C); err != nil {
-				q.log.Debug("stream of renewals to the leader ended", zap.Uint64("leader", w.leader), zap.Error(err))
+				q.log.Debug("stream of renewals to the leader ended", zap.Uint64("leader", w.Leader), zap.Error(err))
 			}
 			q.recall()
-			retry = time.After(leaderRetry)
+			retry = time.After(leader.Retry)
 		}
 		news := q.news
-		if w == nil || !w.here() {
+		if w == nil || !w.Here() {
 			news = nil // What came waits for a leader.
 		}
 		select {
@@ -211,12 +212,12 @@ func (q *relayedRenewals) gauge() { q.waiting.Set(float64(len(q.queue) + len(q.s
 
 // serve sends renewals and takes verdicts over one stream, until it breaks or its leader is none any more. Nothing waits for
 // what an old leader may still say: a renewal can be asked for again.
-func (q *relayedRenewals) serve(ctx context.Context, w *leaderWay, sweep <-chan time.Time) error {
+func (q *relayedRenewals) serve(ctx context.Context, w *leader.Way, sweep <-chan time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(w.present, cancel) //nolint:contextcheck // The leadership ends the stream too.
+	stop := context.AfterFunc(w.Present, cancel) //nolint:contextcheck // The leadership ends the stream too.
 	defer stop()
-	stream, err := w.client.Renew(ctx)
+	stream, err := w.Client.Renew(ctx)
 	if err != nil {
 		return err
 	}
@@ -226,7 +227,7 @@ func (q *relayedRenewals) serve(ctx context.Context, w *leaderWay, sweep <-chan 
 	// The stream is over before what was sent on it is sent again.
 	defer func() { cancel(); receiving.Wait() }()
 	for {
-		if err := q.send(stream, w.term); err != nil {
+		if err := q.send(stream, w.Term); err != nil {
 			return err
 		}
 		select {

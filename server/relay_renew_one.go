@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -21,7 +22,7 @@ func (a *api) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 	if err := a.actAs(ctx, id, o); err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, a.relay.patience)
+	patience, cancel := context.WithTimeout(ctx, a.relay.Patience)
 	defer cancel()
 	for {
 		verdict := make(oneVerdict, 1)
@@ -49,8 +50,8 @@ func (a *api) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 
 // renewAgain waits a moment, and returns why it makes no sense to ask again.
 func (a *api) renewAgain(patience context.Context, id storage.SessionID) error {
-	_, changed := a.relay.present()
-	retry := time.NewTimer(leaderRetry)
+	_, changed := a.relay.Present()
+	retry := time.NewTimer(leader.Retry)
 	defer retry.Stop()
 	select {
 	case <-changed:

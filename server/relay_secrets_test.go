@@ -15,13 +15,14 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // lateLeader is a leader that has not applied yet what is committed. A proof applies it, as does whatever it proposes.
 type lateLeader struct {
-	Node
+	leader.Node
 	t     *testing.T
 	store *storage.Store
 
@@ -122,7 +123,7 @@ func reasonOf(result *storev1.Result, err error) tenurev1.ErrorReason {
 	}
 	s, _ := status.FromError(err)
 	if info := reason.In(s); info != nil {
-		return fromInfo(s, info).Reason
+		return leader.FromInfo(s, info).Reason
 	}
 	return tenurev1.ErrorReason_ERROR_REASON_INTERNAL
 }
@@ -251,7 +252,7 @@ func TestASessionThatTheLeaderHasYetToApplyNeedsItsSecret(t *testing.T) {
 // leads, which has never seen it.
 func TestRenewalsGoOnShowingTheSecret(t *testing.T) {
 	rig := newRelayRig(t)
-	rig.api.relay.patience = 2 * patienceOfTests
+	rig.api.relay.Patience = 2 * patienceOfTests
 	timers, err := expiry.New(expiry.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/acting"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -59,18 +60,18 @@ func (s *relayService) refuse(method string, err error) error {
 func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
-		return nil, s.refuse(relayPropose, err)
+		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	if !mayRelay(r.GetCommand()) {
-		return nil, s.refuse(relayPropose, reason.Invalid("command", "is not a command for clients"))
+		return nil, s.refuse(leader.MethodPropose, reason.Invalid("command", "is not a command for clients"))
 	}
 	if err = (shownSecrets{a}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
-		return nil, s.refuse(relayPropose, err)
+		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
 	result, err := a.node.Propose(ctx, r.GetCommand())
 	if err != nil {
-		return nil, s.refuse(relayPropose, err)
+		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	return &peerv1.ProposeResponse{Result: result, Index: a.node.Store().Applied().Index}, nil
 }
@@ -94,10 +95,10 @@ func mayRelay(c *storev1.Command) bool {
 func (s *relayService) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) (*peerv1.TimesLeftResponse, error) {
 	a, err := s.fence(0)
 	if err != nil {
-		return nil, s.refuse(relayTimesLeft, err)
+		return nil, s.refuse(leader.MethodTimesLeft, err)
 	}
-	if len(r.GetSessionIds())+len(r.GetDelays()) > timesLeftMax {
-		return nil, s.refuse(relayTimesLeft, reason.Invalid("session_ids", "too many timers"))
+	if len(r.GetSessionIds())+len(r.GetDelays()) > leader.TimesLeftMax {
+		return nil, s.refuse(leader.MethodTimesLeft, reason.Invalid("session_ids", "too many timers"))
 	}
 	answer := &peerv1.TimesLeftResponse{}
 	for _, text := range r.GetSessionIds() {

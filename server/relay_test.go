@@ -18,13 +18,14 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // follower is a member that does not lead: a node whose leader is played by the test.
 type follower struct {
-	Node
+	leader.Node
 	store *storage.Store
 
 	mu     sync.Mutex // guards what follows
@@ -117,9 +118,9 @@ func newRelayRig(t *testing.T) *relayRig {
 	}
 	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
 	log := zap.NewNop()
-	rig.api = &api{node: rig.node, log: log, arrivals: &arrivals{}, stopping: t.Context()}
+	rig.api = &api{node: rig.node, log: log, arrivals: &leader.Arrivals{}, stopping: t.Context()}
 	registry := prometheus.NewRegistry()
-	rig.api.relay, err = newRelay(relayOptions{
+	rig.api.relay, err = leader.New(leader.Options{
 		Node: rig.node, Arrivals: rig.api.arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
 	})
 	if err != nil {
@@ -130,7 +131,7 @@ func newRelayRig(t *testing.T) *relayRig {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { rig.api.relay.run(ctx) })
+	running.Go(func() { rig.api.relay.Run(ctx) })
 	running.Go(func() { rig.api.renewals.run(ctx) })
 	t.Cleanup(func() {
 		stop()
@@ -215,11 +216,11 @@ func TestRelayedChanges(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.relay.patience = patienceOfTests
+			rig.api.relay.Patience = patienceOfTests
 			script := &leaderScript{answers: tc.answers}
 			rig.member(2, script)
 			rig.node.elect(2, 5)
-			result, err := rig.api.relay.order(t.Context(), rig.put(tc.repeat), nil)
+			result, err := rig.api.relay.Order(t.Context(), rig.put(tc.repeat), nil)
 			if reason, applied := relayReason(err); reason != tc.want || applied != tc.applied {
 				t.Errorf("got %v (%v, applied %q), want %v, applied %q", err, reason, applied, tc.want, tc.applied)
 			}
@@ -236,7 +237,7 @@ func TestRelayedChanges(t *testing.T) {
 // A member that cannot be connected to was not asked anything, so the next leader may be.
 func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig := newRelayRig(t)
-	rig.api.relay.patience = patienceOfTests
+	rig.api.relay.Patience = patienceOfTests
 	dead := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
 	rig.member(2, dead)()
 	next := &leaderScript{answers: dead.answers}
@@ -244,7 +245,7 @@ func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig.node.elect(2, 5)
 	done := make(chan error, 1)
 	go func() {
-		_, err := rig.api.relay.order(t.Context(), rig.put(false), nil)
+		_, err := rig.api.relay.Order(t.Context(), rig.put(false), nil)
 		done <- err
 	}()
 	rig.awaitWay(2)
@@ -264,8 +265,8 @@ func (r *relayRig) awaitWay(leader uint64) {
 	r.t.Helper()
 	timeout := time.After(patienceOfTests)
 	for {
-		w, changed := r.api.relay.present()
-		if w != nil && w.leader == leader {
+		w, changed := r.api.relay.Present()
+		if w != nil && w.Leader == leader {
 			return
 		}
 		select {
@@ -289,7 +290,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.relay.patience = patienceOfTests
+			rig.api.relay.Patience = patienceOfTests
 			came := make(chan struct{}, 8)
 			old := &leaderScript{answers: []func(context.Context) error{func(ctx context.Context) error {
 				came <- struct{}{}
@@ -302,7 +303,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 			rig.node.elect(2, 5)
 			done := make(chan error, 1)
 			go func() {
-				_, err := rig.api.relay.order(t.Context(), rig.put(tc.repeat), nil)
+				_, err := rig.api.relay.Order(t.Context(), rig.put(tc.repeat), nil)
 				done <- err
 			}()
 			<-came
@@ -323,13 +324,13 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 
 func TestRelayWithoutALeader(t *testing.T) {
 	rig := newRelayRig(t)
-	_, err := rig.api.relay.order(t.Context(), rig.put(false), nil)
+	_, err := rig.api.relay.Order(t.Context(), rig.put(false), nil)
 	if why, applied := relayReason(err); why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == reason.AppliedUnknown {
 		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err = rig.api.relay.order(ctx, rig.put(false), nil)
+	_, err = rig.api.relay.Order(ctx, rig.put(false), nil)
 	if why, applied := relayReason(err); applied == reason.AppliedUnknown ||
 		why != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)
@@ -352,9 +353,9 @@ func TestWhatALostLeadershipLeavesUnknownStaysUnknown(t *testing.T) {
 				rig.node.elect(1, 5)
 				rig.awaitWay(1)
 			}
-			err := rig.api.relay.lead(t.Context(), leaderCall{
-				repeat: true,
-				here:   func(context.Context) error { return tc.here },
+			err := rig.api.relay.Lead(t.Context(), leader.Call{
+				Repeat: true,
+				Here:   func(context.Context) error { return tc.here },
 			}, raftnode.ErrOutcomeUnknown)
 			if why, applied := relayReason(err); applied != reason.AppliedUnknown {
 				t.Errorf("got %v (%v, applied %q), want applied unknown", err, why, applied)
@@ -373,12 +374,12 @@ func TestWhatIsRelayedIsNotRelayedAgain(t *testing.T) {
 	service := &relayService{log: zap.NewNop()}
 	service.api.Store(rig.api)
 	_, err := service.Propose(t.Context(), &peerv1.ProposeRequest{Command: rig.put(false)})
-	got := fromPeer(t.Context(), err, true)
+	got := leader.FromPeer(t.Context(), err, true)
 	if got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER || got.Applied != reason.AppliedNo || script.count() != 0 {
 		t.Errorf("got %v, applied %q, and %d calls to the leader; want NOT_LEADER and none", got, got.Applied, script.count())
 	}
 	_, err = service.ChangeMembers(t.Context(), &peerv1.ChangeMembersRequest{})
-	if got := fromPeer(t.Context(), err, true); got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER {
+	if got := leader.FromPeer(t.Context(), err, true); got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER {
 		t.Errorf("got %v, want NOT_LEADER", got)
 	}
 }
@@ -403,7 +404,7 @@ func TestErrorsComeThroughARelay(t *testing.T) {
 	sent := reason.Invalid("value", "is too long").With("limit", "value_bytes_max")
 	sent.RetryAfter = 250 * time.Millisecond
 	s, _ := reason.Status(sent, "")
-	got := fromPeer(t.Context(), s.Err(), true)
+	got := leader.FromPeer(t.Context(), s.Err(), true)
 	if got.Reason != sent.Reason || got.Message != sent.Message || got.RetryAfter != sent.RetryAfter ||
 		got.Metadata["limit"] != "value_bytes_max" || len(got.Violations) != 1 || got.Applied != reason.AppliedNo {
 		t.Errorf("got %+v, want %+v", got, sent)

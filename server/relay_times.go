@@ -11,6 +11,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -26,7 +27,7 @@ type shownTimes struct {
 
 // addSession adds a live session that has a TTL.
 func (t *shownTimes) addSession(s *tenurev1.Session) {
-	if s.GetEnd() == nil && s.GetTtl().AsDuration() > 0 && len(t.sessions) < timesLeftMax/2 {
+	if s.GetEnd() == nil && s.GetTtl().AsDuration() > 0 && len(t.sessions) < leader.TimesLeftMax/2 {
 		t.sessions = append(t.sessions, s)
 	}
 }
@@ -34,7 +35,7 @@ func (t *shownTimes) addSession(s *tenurev1.Session) {
 // addLock adds the delayed holds of a lock.
 func (t *shownTimes) addLock(l *tenurev1.Lock) {
 	for _, h := range l.GetDelayed() {
-		if len(t.holds) < timesLeftMax/2 {
+		if len(t.holds) < leader.TimesLeftMax/2 {
 			t.holds = append(t.holds, h)
 		}
 	}
@@ -62,8 +63,8 @@ func (a *api) askTimes(ctx context.Context, t *shownTimes) {
 	if len(t.sessions)+len(t.holds) == 0 {
 		return
 	}
-	w, _ := a.relay.present()
-	if w == nil || w.here() {
+	w, _ := a.relay.Present()
+	if w == nil || w.Here() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, timesLeftTimeout)
@@ -79,12 +80,12 @@ func (a *api) askTimes(ctx context.Context, t *shownTimes) {
 		})
 	}
 	began := time.Now()
-	answer, err := w.client.TimesLeft(ctx, request)
+	answer, err := w.Client.TimesLeft(ctx, request)
 	if err != nil {
-		err = fromPeer(ctx, err, true)
+		err = leader.FromPeer(ctx, err, true)
 		a.log.Debug("the leader does not tell what its timers know", zap.Error(err))
 	}
-	a.relay.count(relayTimesLeft, err, time.Since(began))
+	a.relay.Count(leader.MethodTimesLeft, err, time.Since(began))
 	t.fill(answer)
 }
 

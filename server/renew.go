@@ -8,6 +8,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -32,7 +33,7 @@ type proof struct {
 
 // prove returns the term in which this member led after the call, when it has applied all that was committed until then.
 // The first of those who wait together does the work for all; stopping ends it, his own ctx does not.
-func (p *proofs) prove(ctx, stopping context.Context, node Node) (uint64, error) {
+func (p *proofs) prove(ctx, stopping context.Context, node leader.Node) (uint64, error) {
 	p.mu.Lock()
 	mine, first := p.next, false
 	if mine == nil {
@@ -219,7 +220,7 @@ func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 	defer a.timers.Release(renewals)
 	term, err := a.renewalProof(ctx)
 	if err != nil {
-		if !mayComeRight(ctx, err, true) {
+		if !leader.MayComeRight(ctx, err, true) {
 			return err
 		}
 		return a.renewFar(ctx, id, o)

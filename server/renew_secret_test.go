@@ -14,12 +14,13 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
 )
 
 // stateNode is a node that has a state, and proves no read before the call ends.
 type stateNode struct {
-	Node
+	leader.Node
 	store *storage.Store
 }
 

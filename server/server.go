@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -124,7 +125,7 @@ type running struct {
 	// compaction forgets old history while the member leads.
 	compaction *compaction.Task
 	hub        *watch.Hub
-	arrivals   *arrivals
+	arrivals   *leader.Arrivals
 	hints      *hinter
 	relayed    *relayService
 	api        *api
@@ -205,7 +206,7 @@ func (r *running) listen(ctx context.Context) error {
 
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
-	r.arrivals, r.hints, r.relayed = &arrivals{}, newHinter(), &relayService{log: r.log}
+	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, newHinter(), &relayService{log: r.log}
 	var err error
 	r.compaction = r.newCompaction()
 	r.timers, err = expiry.New(expiry.Options{
@@ -308,7 +309,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.timers.Publish(o)
 	r.hub.Publish(o)
 	r.hints.publish(o.Events)
-	r.arrivals.publish()
+	r.arrivals.Publish()
 	r.compaction.Publish(o)
 }
 
@@ -338,7 +339,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err = r.rooms.Register(r.config.Registry, r.meter); err != nil {
 		return err
 	}
-	relay, err := newRelay(relayOptions{
+	relay, err := leader.New(leader.Options{
 		Node: r.node, Arrivals: r.arrivals, Stopping: stopping, Logger: r.log, Registerer: r.config.Registry,
 		Election: time.Duration(r.config.ElectionTicks) * r.config.Tick,
 	})
@@ -381,7 +382,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	r.relayed.api.Store(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
-	r.background(context.WithoutCancel(stopping), relay.run)
+	r.background(context.WithoutCancel(stopping), relay.Run)
 	r.background(context.WithoutCancel(stopping), renewals.run)
 	r.background(stopping, r.api.currency.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
@@ -438,7 +439,7 @@ func (r *running) awaitLeader(ctx context.Context) bool {
 		if err == nil {
 			return true
 		}
-		retry := time.NewTimer(leaderRetry)
+		retry := time.NewTimer(leader.Retry)
 		select {
 		case <-retry.C:
 		case <-ctx.Done():

@@ -1,15 +1,15 @@
-package server
+package leader
 
 import "sync"
 
-// arrivals wakes those who wait for the state machine to move.
-type arrivals struct {
+// Arrivals wakes those who wait for the state machine to move.
+type Arrivals struct {
 	mu     sync.Mutex    // guards waiter
 	waiter chan struct{} // closed by the next publish; nil when nobody waits
 }
 
-// next returns a channel that is closed when something is applied after this call.
-func (a *arrivals) next() <-chan struct{} {
+// Next returns a channel that is closed when something is applied after this call.
+func (a *Arrivals) Next() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiter == nil {
@@ -18,8 +18,8 @@ func (a *arrivals) next() <-chan struct{} {
 	return a.waiter
 }
 
-// publish wakes all who wait. It never blocks.
-func (a *arrivals) publish() {
+// Publish wakes all who wait. It never blocks.
+func (a *Arrivals) Publish() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiter != nil {

@@ -1,4 +1,4 @@
-package server
+package leader
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// leaderRetry is how long the start, and a relay, wait before they ask for a leader again.
-	leaderRetry = 50 * time.Millisecond
-	// timesLeftMax is how many timers of the leader may be asked for at once.
-	timesLeftMax = 4096
+	// Retry is how long the start, and a relay, wait before they ask for a leader again.
+	Retry = 50 * time.Millisecond
+	// TimesLeftMax is how many timers of the leader may be asked for at once.
+	TimesLeftMax = 4096
 	// leaderPollInterval is how often a member looks who leads.
 	leaderPollInterval = 20 * time.Millisecond
 	// relayRetryMin and relayRetryMax are how long a call that found no leader waits before it tries again, unless there is
@@ -30,46 +30,46 @@ const (
 	relayApplyTimeout = 10 * time.Second
 )
 
-// relay carries to the leader what only the leader can do, over the connections between members. What comes from another
+// Relay carries to the leader what only the leader can do, over the connections between members. What comes from another
 // member is never relayed again: the service that takes it (relayService) knows no relay.
 //
 // One goroutine looks who leads, so that calls under way learn that their leader is none any more.
-type relay struct {
+type Relay struct {
 	node     Node
-	arrivals *arrivals
+	arrivals *Arrivals
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	log      *zap.Logger
 	metrics  *relayMetrics
-	// patience is how long a call waits for a leader. It does not change once the relay is used.
-	patience time.Duration
-	// grace is how long a call may still wait for the answer of a leader that is none any more.
-	grace time.Duration
+	// Patience is how long a call waits for a leader. It does not change once the relay is used.
+	Patience time.Duration
+	// Grace is how long a call may still wait for the answer of a leader that is none any more.
+	Grace time.Duration
 
 	mu      sync.Mutex    // guards what follows
-	way     *leaderWay    // to the present leader; nil when none is known
+	way     *Way          // to the present leader; nil when none is known
 	changed chan struct{} // closed when way changes
 }
 
-// leaderWay leads to a leader for as long as it leads in one term, at one address.
-type leaderWay struct {
-	leader, term uint64
+// Way leads to a leader for as long as it leads in one term, at one address.
+type Way struct {
+	Leader, Term uint64
 	conn         grpc.ClientConnInterface  // nil when this member leads
-	client       peerv1.RelayServiceClient // nil when this member leads
+	Client       peerv1.RelayServiceClient // nil when this member leads
 	ctx          context.Context           //nolint:containedctx // It is the leadership's life and its grace, not a call's.
 	end          context.CancelFunc
-	present      context.Context //nolint:containedctx // It is the leadership's life, without the grace.
+	Present      context.Context //nolint:containedctx // It is the leadership's life, without the grace.
 	leave        context.CancelFunc
 }
 
-// here tells whether the way ends at this member.
-func (w *leaderWay) here() bool { return w.client == nil }
+// Here tells whether the way ends at this member.
+func (w *Way) Here() bool { return w.Client == nil }
 
-// relayOptions are what a relay needs.
-type relayOptions struct {
+// Options are what a relay needs.
+type Options struct {
 	// Node is this member.
 	Node Node
 	// Arrivals tells when this member has applied something.
-	Arrivals *arrivals
+	Arrivals *Arrivals
 	// Stopping ends when the server stops.
 	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	// Election is how long an election takes.
@@ -80,20 +80,20 @@ type relayOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// newRelay returns a relay and registers its metrics.
-func newRelay(o relayOptions) (*relay, error) {
+// New returns a relay and registers its metrics.
+func New(o Options) (*Relay, error) {
 	m, err := newRelayMetrics(o.Registerer)
 	if err != nil {
 		return nil, err
 	}
-	return &relay{
+	return &Relay{
 		node: o.Node, arrivals: o.Arrivals, stopping: o.Stopping, log: o.Logger, metrics: m,
-		patience: 5 * o.Election, grace: o.Election, changed: make(chan struct{}),
+		Patience: 5 * o.Election, Grace: o.Election, changed: make(chan struct{}),
 	}, nil
 }
 
-// run looks who leads, until ctx ends.
-func (r *relay) run(ctx context.Context) {
+// Run looks who leads, until ctx ends.
+func (r *Relay) Run(ctx context.Context) {
 	tick := time.NewTicker(leaderPollInterval)
 	defer tick.Stop()
 	for {
@@ -109,22 +109,22 @@ func (r *relay) run(ctx context.Context) {
 
 // look finds the way to the present leader, if it is another than before: another leader, another term, or the same leader
 // at another address.
-func (r *relay) look(ctx context.Context) {
+func (r *Relay) look(ctx context.Context) {
 	s := r.node.Status()
 	r.mu.Lock()
 	was := r.way
 	r.mu.Unlock()
-	same := was != nil && was.leader == s.Leader && was.term == s.Term
+	same := was != nil && was.Leader == s.Leader && was.Term == s.Term
 	switch {
 	case s.Leader == 0:
 		if was != nil {
 			r.turn(nil)
 		}
 		return
-	case same && was.here():
+	case same && was.Here():
 		return
 	}
-	w := &leaderWay{leader: s.Leader, term: s.Term}
+	w := &Way{Leader: s.Leader, Term: s.Term}
 	if s.Leader != s.MemberID {
 		conn, err := r.node.PeerConn(s.Leader)
 		if err != nil {
@@ -138,54 +138,54 @@ func (r *relay) look(ctx context.Context) {
 		if same && was.conn == conn {
 			return
 		}
-		w.conn, w.client = conn, peerv1.NewRelayServiceClient(conn)
+		w.conn, w.Client = conn, peerv1.NewRelayServiceClient(conn)
 	}
 	w.ctx, w.end = context.WithCancel(ctx) //nolint:gosec // turn ends it.
-	w.present, w.leave = context.WithCancel(w.ctx)
+	w.Present, w.leave = context.WithCancel(w.ctx)
 	r.turn(w)
 }
 
 // turn replaces the way. Calls on the old one have the grace to get their answers: the old leader may have applied what
 // they asked, and know it.
-func (r *relay) turn(w *leaderWay) {
+func (r *Relay) turn(w *Way) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.way != nil {
 		r.way.leave()
-		time.AfterFunc(r.grace, r.way.end)
+		time.AfterFunc(r.Grace, r.way.end)
 	}
 	r.way = w
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// present returns the way to the leader, nil when none is known, and a channel that is closed when that changes.
-func (r *relay) present() (*leaderWay, <-chan struct{}) {
+// Present returns the way to the leader, nil when none is known, and a channel that is closed when that changes.
+func (r *Relay) Present() (*Way, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.way, r.changed
 }
 
-// elsewhere tells whether another member leads, or none that is known.
-func (r *relay) elsewhere() bool {
+// Elsewhere tells whether another member leads, or none that is known.
+func (r *Relay) Elsewhere() bool {
 	s := r.node.Status()
 	return s.Leader != s.MemberID
 }
 
-// leaderCall is something that only the leader can do: here, or over the way to it. Its error is one of the API, or of
+// Call is something that only the leader can do: here, or over the way to it. Its error is one of the API, or of
 // another room, and says whether anything was applied.
-type leaderCall struct {
-	name string // for the metric
-	here func(ctx context.Context) error
-	far  func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error
-	// repeat allows to do it again when the outcome of an earlier attempt is unknown.
-	repeat bool
+type Call struct {
+	Name string // for the metric
+	Here func(ctx context.Context) error
+	Far  func(ctx context.Context, w *Way, options ...grpc.CallOption) error
+	// Repeat allows to do it again when the outcome of an earlier attempt is unknown.
+	Repeat bool
 }
 
-// lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
+// Lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
 // ctx ends or its patience does. err is why an attempt outside has failed; nil for none.
-func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
-	patience := time.NewTimer(r.patience)
+func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
+	patience := time.NewTimer(r.Patience)
 	defer patience.Stop()
 	wait := relayRetryMin
 	var unknown *reason.Error // of an attempt that may have been applied
@@ -195,7 +195,7 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 				unknown = e
 			}
 			retry := time.NewTimer(wait)
-			_, changed := r.present()
+			_, changed := r.Present()
 			select {
 			case <-changed:
 			case <-retry.C:
@@ -210,7 +210,7 @@ func (r *relay) lead(ctx context.Context, c leaderCall, err error) error {
 		if err = r.attempt(ctx, c); err == nil {
 			return nil
 		}
-		if !mayComeRight(ctx, err, c.repeat) {
+		if !MayComeRight(ctx, err, c.Repeat) {
 			return unlessUnknown(err, unknown)
 		}
 	}
@@ -225,13 +225,13 @@ func unlessUnknown(last error, earlier *reason.Error) error {
 }
 
 // attempt does it once.
-func (r *relay) attempt(ctx context.Context, c leaderCall) error {
-	w, _ := r.present()
+func (r *Relay) attempt(ctx context.Context, c Call) error {
+	w, _ := r.Present()
 	switch {
 	case w == nil:
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "there is no leader; most members may be down")
-	case w.here():
-		return c.here(ctx)
+	case w.Here():
+		return c.Here(ctx)
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -239,16 +239,16 @@ func (r *relay) attempt(ctx context.Context, c leaderCall) error {
 	defer stop()
 	began := time.Now()
 	sent := &sentMark{}
-	err := c.far(call, w, sent.option())
+	err := c.Far(call, w, sent.option())
 	if err != nil {
-		err = fromPeer(ctx, err, sent.is())
+		err = FromPeer(ctx, err, sent.is())
 	}
-	r.count(c.name, err, time.Since(began))
+	r.Count(c.Name, err, time.Since(began))
 	return err
 }
 
-// mayComeRight tells whether an error is one after which the leader, or the next one, may do what was asked.
-func mayComeRight(ctx context.Context, err error, repeat bool) bool {
+// MayComeRight tells whether an error is one after which the leader, or the next one, may do what was asked.
+func MayComeRight(ctx context.Context, err error, repeat bool) bool {
 	e := reason.Of(err)
 	if e == nil || ctx.Err() != nil {
 		return false

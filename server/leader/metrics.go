@@ -1,4 +1,4 @@
-package server
+package leader
 
 import (
 	"time"
@@ -11,10 +11,10 @@ import (
 
 // The calls that are relayed, as the metrics name them.
 const (
-	relayPropose   = "Propose"
-	relayTimesLeft = "TimesLeft"
-	relayAttach    = "Attach"
-	relayMembers   = "ChangeMembers"
+	MethodPropose   = "Propose"
+	MethodTimesLeft = "TimesLeft"
+	MethodAttach    = "Attach"
+	MethodMembers   = "ChangeMembers"
 )
 
 // relayMetrics counts what is relayed.
@@ -41,15 +41,15 @@ func newRelayMetrics(r prometheus.Registerer) (*relayMetrics, error) {
 			return nil, err
 		}
 	}
-	for _, method := range []string{relayPropose, relayTimesLeft, relayAttach, relayMembers} {
+	for _, method := range []string{MethodPropose, MethodTimesLeft, MethodAttach, MethodMembers} {
 		m.calls.WithLabelValues(method, "")
 		m.duration.WithLabelValues(method)
 	}
 	return m, nil
 }
 
-// count counts a call to the leader that ended.
-func (r *relay) count(method string, err error, took time.Duration) {
+// Count counts a call to the leader that ended.
+func (r *Relay) Count(method string, err error, took time.Duration) {
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
 		why = tenurev1.ErrorReason_ERROR_REASON_INTERNAL

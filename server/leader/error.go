@@ -1,4 +1,4 @@
-package server
+package leader
 
 import (
 	"context"
@@ -25,12 +25,12 @@ func (m *sentMark) option() grpc.CallOption { return grpc.Peer(&m.peer) }
 // is tells, after the call has ended, whether it was sent.
 func (m *sentMark) is() bool { return m.peer.Addr != nil }
 
-// fromPeer returns what the error of a call to another member means. An error of the API comes with its details. Any
+// FromPeer returns what the error of a call to another member means. An error of the API comes with its details. Any
 // other was made on the way: then a call that was sent has an unknown outcome, and one that was not, none.
-func fromPeer(ctx context.Context, err error, sent bool) *reason.Error {
+func FromPeer(ctx context.Context, err error, sent bool) *reason.Error {
 	s := status.Convert(err)
 	if info := reason.In(s); info != nil {
-		return fromInfo(s, info)
+		return FromInfo(s, info)
 	}
 	switch {
 	case !sent && ctx.Err() == nil:
@@ -44,8 +44,8 @@ func fromPeer(ctx context.Context, err error, sent bool) *reason.Error {
 	}
 }
 
-// fromInfo rebuilds an error of the API.
-func fromInfo(s *status.Status, info *errdetails.ErrorInfo) *reason.Error {
+// FromInfo rebuilds an error of the API.
+func FromInfo(s *status.Status, info *errdetails.ErrorInfo) *reason.Error {
 	named, _ := reason.Named(info.GetReason())
 	e := &reason.Error{
 		Reason:   named,

@@ -1,4 +1,4 @@
-package server
+package leader
 
 import (
 	"context"
@@ -12,27 +12,27 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 )
 
-// order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
+// Order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
 // leadership changes meanwhile it tries again, if nothing was applied or the command is one that may be repeated. shown is
 // the hash of the session secret that the client showed; nil for none.
-func (r *relay) order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
+func (r *Relay) Order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
 	repeat := c.GetRequestId() != nil || len(c.GetIdempotencyKey()) > 0
 	result, err := r.node.Propose(ctx, c)
-	if err == nil || !mayComeRight(ctx, err, repeat) {
+	if err == nil || !MayComeRight(ctx, err, repeat) {
 		return result, err
 	}
 	index := uint64(0)
-	err = r.lead(ctx, leaderCall{
-		name:   relayPropose,
-		repeat: repeat,
-		here: func(ctx context.Context) (err error) {
+	err = r.Lead(ctx, Call{
+		Name:   MethodPropose,
+		Repeat: repeat,
+		Here: func(ctx context.Context) (err error) {
 			index = 0
 			result, err = r.node.Propose(ctx, c)
 			return err
 		},
-		far: func(ctx context.Context, w *leaderWay, options ...grpc.CallOption) error {
-			answer, failed := w.client.Propose(ctx, &peerv1.ProposeRequest{
-				Term: w.term, Command: c, SecretSha256: shown,
+		Far: func(ctx context.Context, w *Way, options ...grpc.CallOption) error {
+			answer, failed := w.Client.Propose(ctx, &peerv1.ProposeRequest{
+				Term: w.Term, Command: c, SecretSha256: shown,
 			}, options...)
 			result, index = answer.GetResult(), answer.GetIndex()
 			return failed
@@ -41,21 +41,21 @@ func (r *relay) order(ctx context.Context, c *storev1.Command, shown []byte) (*s
 	if err != nil {
 		return nil, err
 	}
-	if err = r.awaitApplied(ctx, index); err != nil && result.GetFailure() == nil {
+	if err = r.AwaitApplied(ctx, index); err != nil && result.GetFailure() == nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// awaitApplied waits until this member has applied what the leader did, so that whoever changed something reads it here.
-func (r *relay) awaitApplied(ctx context.Context, index uint64) error {
+// AwaitApplied waits until this member has applied what the leader did, so that whoever changed something reads it here.
+func (r *Relay) AwaitApplied(ctx context.Context, index uint64) error {
 	if r.node.Store().Applied().Index >= index {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, relayApplyTimeout)
 	defer cancel()
 	for {
-		changed := r.arrivals.next()
+		changed := r.arrivals.Next()
 		if r.node.Store().Applied().Index >= index {
 			return nil
 		}
