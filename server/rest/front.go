@@ -24,7 +24,7 @@ type frontDoor struct {
 }
 
 // NewFrontDoor returns the front door before next.
-func NewFrontDoor(o Options, next http.HandlerFunc) *frontDoor {
+func NewFrontDoor(o Options, next http.HandlerFunc) http.Handler {
 	return &frontDoor{
 		next:           next,
 		allowedOrigins: o.AllowedOrigins,
