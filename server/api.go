@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -17,49 +18,30 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
-	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
 
-// api is the receiver of all services. A method validates, asks the session's secret where it acts as one, proposes a
-// command or reads a snapshot, and converts the outcome. Its errors are apiErrors, or those of other rooms; the
-// interceptors make statuses of them.
-type api struct {
-	tenurev1.UnimplementedClusterServiceServer
-	tenurev1.UnimplementedElectionServiceServer
-	tenurev1.UnimplementedKVServiceServer
-	tenurev1.UnimplementedLockServiceServer
-	tenurev1.UnimplementedSessionServiceServer
-	tenurev1.UnimplementedWatchServiceServer
-
-	node     leader.Node
-	hub      *watch.Hub
-	timers   *expiry.Timers
-	log      *zap.Logger
+// caller is what all services share: how a call reads, how it changes something, and on whose behalf. Any goroutine may call
+// any method.
+type caller struct {
+	// node is this member.
+	node leader.Node
+	// timers are the leader's; on another member they know nothing.
+	timers *expiry.Timers
+	// log gets what clients must not see.
+	log *zap.Logger
+	// arrivals tells when this member has applied something.
 	arrivals *leader.Arrivals
-	hints    *hinter
-	relay    *leader.Relay
-	renewals *relayedRenewals
-	currency *currency
-	proofs   proofs
+	// relay leads to the leader.
+	relay *leader.Relay
+	// stopping ends when the server stops.
 	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
-	// streamSessionsMax is how many sessions one KeepAlive stream renews.
-	streamSessionsMax int
-	self              member
-	// sessionShare divides sessions between callers.
-	sessionShare *sessionShare
-	memberID     uint64
-	ttlMin       time.Duration
-	ids          atomic.Pointer[idTexts]
-	started      time.Time
+	// memberID is this member's id.
+	memberID uint64
 	// unreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
 	unreadMax time.Duration
-}
 
-// member is what the server tells about itself.
-type member struct {
-	name, version, zone            string
-	clientAddr, httpAddr, peerAddr string
+	ids atomic.Pointer[idTexts]
 }
 
 // idTexts are the ids in every header, as text.
@@ -69,39 +51,39 @@ type idTexts struct {
 }
 
 // texts returns the ids of the state as text. They hardly ever change.
-func (a *api) texts(at storage.Applied) *idTexts {
-	if t := a.ids.Load(); t != nil && t.cluster == at.ClusterID && t.history == at.HistoryID {
+func (c *caller) texts(at storage.Applied) *idTexts {
+	if t := c.ids.Load(); t != nil && t.cluster == at.ClusterID && t.history == at.HistoryID {
 		return t
 	}
 	t := &idTexts{
 		cluster: at.ClusterID, clusterText: call.HexID(at.ClusterID),
 		history: at.HistoryID, historyText: call.HexID(at.HistoryID),
 	}
-	a.ids.Store(t)
+	c.ids.Store(t)
 	return t
 }
 
 // header returns the header of an answer that shows a revision.
-func (a *api) header(at storage.Applied) *tenurev1.ResponseHeader {
-	ids := a.texts(at)
+func (c *caller) header(at storage.Applied) *tenurev1.ResponseHeader {
+	ids := c.texts(at)
 	return &tenurev1.ResponseHeader{
 		ClusterId: ids.clusterText,
 		HistoryId: ids.historyText,
-		MemberId:  a.memberID,
+		MemberId:  c.memberID,
 		Revision:  at.Revision,
 		Term:      at.Term,
 	}
 }
 
 // headerOf returns the header of the answer to a change.
-func (a *api) headerOf(r *storev1.Result) *tenurev1.ResponseHeader {
-	h := a.header(a.node.Store().Applied())
+func (c *caller) headerOf(r *storev1.Result) *tenurev1.ResponseHeader {
+	h := c.header(c.node.Store().Applied())
 	h.Revision = r.GetRevision()
 	return h
 }
 
 // history returns the history that the member is in.
-func (a *api) history() [16]byte { return a.node.Store().Applied().HistoryID }
+func (c *caller) history() [16]byte { return c.node.Store().Applied().HistoryID }
 
 // snapshot is what one read sees. It must be closed.
 type snapshot struct {
@@ -110,25 +92,25 @@ type snapshot struct {
 }
 
 // reader returns a snapshot that is as fresh as o asks.
-func (a *api) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, error) {
+func (c *caller) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, error) {
 	if o.GetHistoryId() != "" {
-		if err := call.CheckHistory("read.history_id", o.GetHistoryId(), a.history()); err != nil {
+		if err := call.CheckHistory("read.history_id", o.GetHistoryId(), c.history()); err != nil {
 			return nil, err
 		}
 	}
 	if o.GetStale() {
-		if err := a.awaitRevision(ctx, o.GetMinRevision()); err != nil {
+		if err := c.awaitRevision(ctx, o.GetMinRevision()); err != nil {
 			return nil, err
 		}
-	} else if err := a.node.ReadIndex(ctx); err != nil {
+	} else if err := c.node.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
-	s, err := a.localSnapshot()
+	s, err := c.localSnapshot()
 	if err != nil {
 		return nil, err
 	}
 	if at := s.at.Revision; o.GetMinRevision() > at {
-		a.closeSnapshot(s)
+		c.closeSnapshot(s)
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
 			"read.min_revision %d is ahead of the cluster, which is at %d", o.GetMinRevision(), at).
 			With("revision", fmt.Sprint(at))
@@ -137,9 +119,9 @@ func (a *api) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, e
 }
 
 // localSnapshot returns what this member has, however old.
-func (a *api) localSnapshot() (*snapshot, error) {
+func (c *caller) localSnapshot() (*snapshot, error) {
 	growStack(0)
-	r := a.node.Store().NewReader()
+	r := c.node.Store().NewReader()
 	at, err := r.Applied()
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -148,15 +130,15 @@ func (a *api) localSnapshot() (*snapshot, error) {
 }
 
 // closeSnapshot ends a read. That a snapshot does not close changes nothing for the caller, but it pins disk space.
-func (a *api) closeSnapshot(s *snapshot) {
+func (c *caller) closeSnapshot(s *snapshot) {
 	if err := s.Close(); err != nil {
-		a.log.Warn("snapshot does not close", zap.Error(err))
+		c.log.Warn("snapshot does not close", zap.Error(err))
 	}
 }
 
 // awaitRevision waits until this member shows a revision, at most to the deadline.
-func (a *api) awaitRevision(ctx context.Context, revision uint64) error {
-	if a.node.Store().Applied().Revision >= revision {
+func (c *caller) awaitRevision(ctx context.Context, revision uint64) error {
+	if c.node.Store().Applied().Revision >= revision {
 		return nil
 	}
 	if _, ok := ctx.Deadline(); !ok {
@@ -165,18 +147,33 @@ func (a *api) awaitRevision(ctx context.Context, revision uint64) error {
 		defer cancel()
 	}
 	for {
-		changed := a.arrivals.Next()
-		if a.node.Store().Applied().Revision >= revision {
+		changed := c.arrivals.Next()
+		if c.node.Store().Applied().Revision >= revision {
 			return nil
 		}
 		select {
 		case <-changed:
-		case <-a.stopping.Done():
+		case <-c.stopping.Done():
 			return reason.ErrStopping
 		case <-ctx.Done():
 			return fmt.Errorf("wait for revision %d: %w", revision, ctx.Err())
 		}
 	}
+}
+
+// untilStop returns a context that ends with a call or with the server.
+func (c *caller) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.stopping, func() { cancel(reason.ErrStopping) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// patienceWithClients returns how long a message may stay unread while a snapshot is held.
+func (c *caller) patienceWithClients() time.Duration {
+	if c.unreadMax == 0 {
+		return unreadMax
+	}
+	return c.unreadMax
 }
 
 // change is a command to propose for a request.
@@ -188,31 +185,31 @@ type change struct {
 
 // propose orders a change and returns its result; a broken rule comes back as an error. The caller has checked that it
 // may act as the sessions that the command names.
-func (a *api) propose(ctx context.Context, c change) (*storev1.Result, error) {
-	if err := a.addOptions(ctx, c); err != nil {
+func (c *caller) propose(ctx context.Context, change change) (*storev1.Result, error) {
+	if err := c.addOptions(ctx, change); err != nil {
 		return nil, err
 	}
-	c.command.WallTimeMs = time.Now().UnixMilli()
-	result, err := a.relay.Order(ctx, c.command, hashed(c.options.GetSessionSecret()))
+	change.command.WallTimeMs = time.Now().UnixMilli()
+	result, err := c.relay.Order(ctx, change.command, hashed(change.options.GetSessionSecret()))
 	if err != nil {
 		return nil, err
 	}
 	if f := result.GetFailure(); f != nil {
-		remembered := c.command.GetRequestId() != nil || len(c.command.GetIdempotencyKey()) > 0
+		remembered := change.command.GetRequestId() != nil || len(change.command.GetIdempotencyKey()) > 0
 		return nil, reason.OfFailure(f, remembered)
 	}
 	return result, nil
 }
 
 // addOptions adds guards and the request's identity to the command.
-func (a *api) addOptions(ctx context.Context, c change) error {
-	o := c.options
+func (c *caller) addOptions(ctx context.Context, change change) error {
+	o := change.options
 	if len(o.GetGuards()) > 0 {
-		guards, err := a.guardsFromProto(o.GetGuards())
+		guards, err := c.guardsFromProto(o.GetGuards())
 		if err != nil {
 			return err
 		}
-		c.command.Guards = guards
+		change.command.Guards = guards
 	}
 	if o.GetRequestId() == nil && len(o.GetIdempotencyKey()) == 0 {
 		return nil
@@ -231,19 +228,19 @@ func (a *api) addOptions(ctx context.Context, c change) error {
 		if o.GetEpoch() == 0 {
 			return reason.Invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
 		}
-		if err := a.actAs(ctx, sid, o); err != nil {
+		if err := c.actAs(ctx, sid, o); err != nil {
 			return err
 		}
-		c.command.RequestId = &storev1.RequestID{
+		change.command.RequestId = &storev1.RequestID{
 			SessionId: sid[:],
 			Epoch:     o.GetEpoch(),
 			Sequence:  id.GetSequence(),
 			DoneBelow: max(id.GetDoneBelow(), 1),
 		}
 	}
-	c.command.IdempotencyKey = o.GetIdempotencyKey()
-	digest, err := requestDigest(c.request)
-	c.command.RequestDigest = digest
+	change.command.IdempotencyKey = o.GetIdempotencyKey()
+	digest, err := requestDigest(change.request)
+	change.command.RequestDigest = digest
 	return err
 }
 
@@ -280,12 +277,15 @@ func hashed(secret []byte) []byte {
 	return sum[:]
 }
 
+// showsSecret tells whether a hash is that of a session's secret.
+func showsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }
+
 // guardsFromProto converts guards.
-func (a *api) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, error) {
+func (c *caller) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, error) {
 	converted := make([]*storev1.Guard, 0, len(guards))
 	for i, g := range guards {
 		field := fmt.Sprintf("options.guards[%d]", i)
-		guard, err := a.guardFromProto(field, g)
+		guard, err := c.guardFromProto(field, g)
 		if err != nil {
 			return nil, err
 		}
@@ -295,7 +295,7 @@ func (a *api) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, error
 }
 
 // guardFromProto converts one guard.
-func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, error) {
+func (c *caller) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, error) {
 	switch condition := g.GetCondition().(type) {
 	case *tenurev1.Guard_Held:
 		held := condition.Held
@@ -306,7 +306,7 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 		if err != nil {
 			return nil, err
 		}
-		if err := call.CheckHistory(field+".held.history_id", held.GetHistoryId(), a.history()); err != nil {
+		if err := call.CheckHistory(field+".held.history_id", held.GetHistoryId(), c.history()); err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_Held{Held: &storev1.HeldGuard{
@@ -340,8 +340,8 @@ func (a *api) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, e
 
 // actAs checks that the caller may act as a session: it needs the secret if the session has one. Which epoch the session
 // is in is for the state machine to compare.
-func (a *api) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
-	record, err := a.liveSession(ctx, id)
+func (c *caller) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+	record, err := c.liveSession(ctx, id)
 	if err != nil {
 		known := o.GetRequestId() != nil || len(o.GetIdempotencyKey()) > 0
 		if e := reason.Of(err); e != nil && known && (e.Reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
@@ -376,20 +376,20 @@ func secretWrong(id storage.SessionID, given bool) *reason.Error {
 
 // liveSession returns a session's record. Its secret never changes, so what this member has is enough; only when it has
 // nothing does it ask whether there is something newer.
-func (a *api) liveSession(ctx context.Context, id storage.SessionID) (*storev1.SessionRecord, error) {
-	s, err := a.localSnapshot()
+func (c *caller) liveSession(ctx context.Context, id storage.SessionID) (*storev1.SessionRecord, error) {
+	s, err := c.localSnapshot()
 	if err != nil {
 		return nil, err
 	}
 	record, live, err := s.Session(id)
-	a.closeSnapshot(s)
+	c.closeSnapshot(s)
 	if err != nil || live {
 		return record, err
 	}
-	if s, err = a.reader(ctx, nil); err != nil {
+	if s, err = c.reader(ctx, nil); err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer c.closeSnapshot(s)
 	return liveAt(s, id)
 }
 

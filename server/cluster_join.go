@@ -15,6 +15,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -81,7 +82,7 @@ func (a *api) makeJoinToken(
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "no member can join yet: the cluster version is "+
 			"raised a moment after the cluster began, or after the last member was upgraded; `tenure member list` shows their versions")
 	}
-	if !validName(c.GetName()) {
+	if !call.ValidName(c.GetName()) {
 		return nil, reason.Invalid("name", "must be 1 to 63 letters, digits, dots, hyphens or underscores")
 	}
 	if peerAddress != "" {

@@ -7,12 +7,12 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/storage"
@@ -139,12 +139,6 @@ type Config struct {
 	Listen func(ctx context.Context, address string) (net.Listener, error)
 }
 
-// validName tells whether a text may be the name of a member.
-func validName(name string) bool {
-	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-	return name != "" && len(name) <= 63 && strings.Trim(name, allowed) == ""
-}
-
 // withDefaults returns the config with every optional field set.
 func (c Config) withDefaults() Config {
 	set := func(field *string, value string) {
@@ -207,7 +201,7 @@ func (c Config) Validate() error {
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("%w: no data directory is given; use --data-dir, or --dev to try Tenure", ErrConfig))
 	}
-	if !validName(c.Name) {
+	if !call.ValidName(c.Name) {
 		problems = append(problems, fmt.Errorf("%w: the name %q must be 1 to 63 letters, digits, dots, hyphens or underscores", ErrConfig, c.Name))
 	}
 	for _, a := range []struct{ flag, address string }{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/call"
 )
 
 // membersMax is how many members a cluster can begin with.
@@ -89,7 +90,7 @@ func (c Config) initialCluster() ([]raftnode.Peer, error) {
 	var peers []raftnode.Peer
 	for _, entry := range c.InitialCluster {
 		name, address, ok := strings.Cut(entry, "=")
-		if !ok || !validName(name) {
+		if !ok || !call.ValidName(name) {
 			return nil, fmt.Errorf("%w: --initial-cluster %q must be name=host:port", ErrConfig, entry)
 		}
 		if err := checkAdvertised("--initial-cluster", address); err != nil {

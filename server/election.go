@@ -237,7 +237,7 @@ func (o *office) follow(a *api, e *storev1.Event) (changed bool) {
 		if g.GetMode() != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 			return false
 		}
-		o.hold = grantedToProto(e, a)
+		o.hold = a.grantedToProto(e)
 		return true
 	case *storev1.Event_LockReleased:
 		return o.vacate(kind.LockReleased.GetFencingToken())

@@ -63,11 +63,3 @@ func (h *heldSender[T]) send(ctx context.Context, m T) error {
 
 // close lets the goroutine end.
 func (h *heldSender[T]) close() { close(h.in) }
-
-// patienceWithClients returns how long a message may stay unread while a snapshot is held.
-func (a *api) patienceWithClients() time.Duration {
-	if a.unreadMax == 0 {
-		return unreadMax
-	}
-	return a.unreadMax
-}

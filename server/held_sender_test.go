@@ -68,7 +68,8 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &api{
-		node: node, hub: hub, log: zap.NewNop(), stopping: t.Context(), currency: newCurrency(node), unreadMax: 50 * time.Millisecond,
+		caller: &caller{node: node, log: zap.NewNop(), stopping: t.Context(), unreadMax: 50 * time.Millisecond},
+		hub:    hub, currency: newCurrency(node),
 	}
 	ended := make(chan error, 1)
 	server := grpc.NewServer(grpc.StreamInterceptor(

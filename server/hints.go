@@ -156,7 +156,7 @@ func (t *hintTeller) granted(e *storev1.Event, g *storev1.LockGranted) bool {
 	if k != nil {
 		k.hint(&tenurev1.SessionHint{
 			SessionId: call.SessionText(g.GetSessionId()),
-			Kind:      &tenurev1.SessionHint_Granted{Granted: grantedToProto(e, t.api)},
+			Kind:      &tenurev1.SessionHint_Granted{Granted: t.api.grantedToProto(e)},
 		})
 	}
 	return k != nil

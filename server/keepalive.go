@@ -48,7 +48,7 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 	go k.read() // It ends when gRPC ends the stream, which is right after this method returns.
 	ended := make(chan error, 1)
 	go func() { // A send cannot be ended from outside: it ends when gRPC ends the stream.
-		err := a.guarded(func() error { return k.serve(stream.Context()) })
+		err := guarded(a.log, func() error { return k.serve(stream.Context()) })
 		k.close()
 		ended <- err
 	}()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
 )
@@ -70,7 +72,7 @@ func (k *keeper) transmit(answer *tenurev1.KeepAliveResponse) error {
 }
 
 // guarded makes an error of a panic of a goroutine that serves a call.
-func (a *api) guarded(serve func() error) (err error) {
-	defer gate.Recovered(a.log, "a stream", &err)
+func guarded(log *zap.Logger, serve func() error) (err error) {
+	defer gate.Recovered(log, "a stream", &err)
 	return serve()
 }

@@ -154,13 +154,6 @@ func (a *api) TryAcquireLock(
 	return response, nil
 }
 
-// untilStop returns a context that ends with a call or with the server.
-func (a *api) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(a.stopping, func() { cancel(reason.ErrStopping) })
-	return ctx, func() { stop(); cancel(nil) }
-}
-
 // leaveQueueTimeout bounds how long a broken call tries to give its place up. If it fails, the leader's timer or the
 // session's end does it.
 const leaveQueueTimeout = 5 * time.Second

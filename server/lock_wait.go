@@ -252,27 +252,6 @@ func (t *placeTeller) superseded(epoch uint64) error {
 	return err
 }
 
-// grantedToProto returns the hold that a grant's event tells of.
-func grantedToProto(e *storev1.Event, a *api) *tenurev1.Hold {
-	return call.HoldToProto(grantOf(e), a.history(), a.timers)
-}
-
-// grantOf returns the hold that a grant's event tells of.
-func grantOf(e *storev1.Event) *storev1.HoldState {
-	g := e.GetLockGranted()
-	return &storev1.HoldState{
-		Key:          g.GetKey(),
-		LockIndex:    g.GetLockIndex(),
-		FencingToken: e.GetRevision(),
-		SessionId:    g.GetSessionId(),
-		Owner:        g.GetOwner(),
-		Mode:         g.GetMode(),
-		Permits:      g.GetPermits(),
-		GrantTimeMs:  e.GetWallTimeMs(),
-		SessionName:  g.GetSessionName(),
-	}
-}
-
 // end sends the last message.
 func (t *placeTeller) end(revision uint64, step *tenurev1.AcquireLockResponse) error {
 	t.closed = true

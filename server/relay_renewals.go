@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"io"
 	"sync"
@@ -265,6 +264,3 @@ func (p *peerRenewals) settleParked() error {
 	}
 	return p.stream.Send(answer)
 }
-
-// showsSecret tells whether a hash is that of a session's secret.
-func showsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }

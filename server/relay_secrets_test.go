@@ -106,7 +106,7 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 		<-changed
 	}
 	s := &relayService{log: zap.NewNop()}
-	s.api.Store(&api{node: leader, log: zap.NewNop(), timers: timers, stopping: ctx})
+	s.api.Store(&api{caller: &caller{node: leader, log: zap.NewNop(), timers: timers, stopping: ctx}})
 	return s, leader, session, hash
 }
 

@@ -118,7 +118,7 @@ func newRelayRig(t *testing.T) *relayRig {
 	}
 	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
 	log := zap.NewNop()
-	rig.api = &api{node: rig.node, log: log, arrivals: &leader.Arrivals{}, stopping: t.Context()}
+	rig.api = &api{caller: &caller{node: rig.node, log: log, arrivals: &leader.Arrivals{}, stopping: t.Context()}}
 	registry := prometheus.NewRegistry()
 	rig.api.relay, err = leader.New(leader.Options{
 		Node: rig.node, Arrivals: rig.api.arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,

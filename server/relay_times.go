@@ -42,28 +42,28 @@ func (t *shownTimes) addLock(l *tenurev1.Lock) {
 }
 
 // lockTimes returns a lock after it has asked the leader how long its delays still run.
-func (a *api) lockTimes(ctx context.Context, l *tenurev1.Lock) *tenurev1.Lock {
+func (c *caller) lockTimes(ctx context.Context, l *tenurev1.Lock) *tenurev1.Lock {
 	t := &shownTimes{}
 	t.addLock(l)
-	a.askTimes(ctx, t)
+	c.askTimes(ctx, t)
 	return l
 }
 
 // sessionTimes returns a session after it has asked the leader how long it lives on.
-func (a *api) sessionTimes(ctx context.Context, s *tenurev1.Session) *tenurev1.Session {
+func (c *caller) sessionTimes(ctx context.Context, s *tenurev1.Session) *tenurev1.Session {
 	t := &shownTimes{}
 	t.addSession(s)
-	a.askTimes(ctx, t)
+	c.askTimes(ctx, t)
 	return s
 }
 
 // askTimes asks the leader for what its timers know, where that is another member, and writes it into the answer. A member
 // that does not learn it leaves the answer as it is.
-func (a *api) askTimes(ctx context.Context, t *shownTimes) {
+func (c *caller) askTimes(ctx context.Context, t *shownTimes) {
 	if len(t.sessions)+len(t.holds) == 0 {
 		return
 	}
-	w, _ := a.relay.Present()
+	w, _ := c.relay.Present()
 	if w == nil || w.Here() {
 		return
 	}
@@ -83,9 +83,9 @@ func (a *api) askTimes(ctx context.Context, t *shownTimes) {
 	answer, err := w.Client.TimesLeft(ctx, request)
 	if err != nil {
 		err = leader.FromPeer(ctx, err, true)
-		a.log.Debug("the leader does not tell what its timers know", zap.Error(err))
+		c.log.Debug("the leader does not tell what its timers know", zap.Error(err))
 	}
-	a.relay.Count(leader.MethodTimesLeft, err, time.Since(began))
+	c.relay.Count(leader.MethodTimesLeft, err, time.Since(began))
 	t.fill(answer)
 }
 
@@ -105,4 +105,17 @@ func (t *shownTimes) fill(answer *peerv1.TimesLeftResponse) {
 			t.holds[i].DelayLeft = call.MsToProto(ms)
 		}
 	}
+}
+
+// withTimer adds what the leader's timers know of a live session.
+func (c *caller) withTimer(id storage.SessionID, session *tenurev1.Session) *tenurev1.Session {
+	left, renewed, ok := c.timers.SessionLeft(id)
+	if !ok || session.GetTtl().AsDuration() == 0 {
+		return session
+	}
+	session.TtlLeft = durationpb.New(max(left, 0))
+	if !renewed.IsZero() {
+		session.LastRenewalTime = timestamppb.New(renewed)
+	}
+	return session
 }

@@ -91,7 +91,7 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				led := make(chan error, 1)
 				go func() { led <- timers.Lead(ctx, 1) }()
-				a := &api{node: stateNode{store: store}, log: zap.NewNop(), timers: timers, stopping: ctx}
+				a := &api{caller: &caller{node: stateNode{store: store}, log: zap.NewNop(), timers: timers, stopping: ctx}}
 				for range 12 {
 					tc.renew(a, tc.shown)
 					<-time.After(250 * time.Millisecond)

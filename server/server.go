@@ -351,16 +351,14 @@ func (r *running) makeServices(stopping context.Context) error {
 		return err
 	}
 	r.api = &api{
-		node:              r.node,
+		caller: &caller{
+			node: r.node, timers: r.timers, log: r.log, arrivals: r.arrivals, relay: relay, stopping: stopping,
+			memberID: r.node.Status().MemberID,
+		},
 		hub:               r.hub,
-		timers:            r.timers,
-		log:               r.log,
-		arrivals:          r.arrivals,
 		hints:             r.hints,
-		relay:             relay,
 		renewals:          renewals,
 		currency:          newCurrency(r.node),
-		stopping:          stopping,
 		streamSessionsMax: r.config.StreamSessionsMax,
 		self: member{
 			name:       r.config.Name,
@@ -370,9 +368,8 @@ func (r *running) makeServices(stopping context.Context) error {
 			httpAddr:   r.advertised.HTTP,
 			peerAddr:   r.advertised.Peer,
 		},
-		memberID: r.node.Status().MemberID,
-		ttlMin:   r.config.ttlMin(),
-		started:  time.Now(),
+		ttlMin:  r.config.ttlMin(),
+		started: time.Now(),
 	}
 	r.api.sessionShare = newSessionShare(r.rooms, r.node.Store)
 	if err = r.api.sessionShare.register(r.config.Registry); err != nil {

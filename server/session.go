@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -258,19 +257,6 @@ func (a *api) sessionAt(s *snapshot, id storage.SessionID) (session *tenurev1.Se
 		return nil, false, noSession(s, id)
 	}
 	return call.EndedToProto(id, ended), false, nil
-}
-
-// withTimer adds what the leader's timers know of a live session.
-func (a *api) withTimer(id storage.SessionID, session *tenurev1.Session) *tenurev1.Session {
-	left, renewed, ok := a.timers.SessionLeft(id)
-	if !ok || session.GetTtl().AsDuration() == 0 {
-		return session
-	}
-	session.TtlLeft = durationpb.New(max(left, 0))
-	if !renewed.IsZero() {
-		session.LastRenewalTime = timestamppb.New(renewed)
-	}
-	return session
 }
 
 // ListSessions serves SessionService.

@@ -35,7 +35,8 @@ func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
 	node := &provingNode{store: storeWith(t), answers: make(chan error, 1)}
 	node.answers <- nil
 	a := &api{
-		node: node, log: zap.NewNop(), stopping: t.Context(), currency: newCurrency(node), unreadMax: 50 * time.Millisecond,
+		caller:   &caller{node: node, log: zap.NewNop(), stopping: t.Context(), unreadMax: 50 * time.Millisecond},
+		currency: newCurrency(node),
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -66,7 +67,7 @@ func TestTheEndOfAWaitIsToldWithoutSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{node: node, hub: hub, log: zap.NewNop(), stopping: t.Context()}
+	a := &api{caller: &caller{node: node, log: zap.NewNop(), stopping: t.Context()}, hub: hub}
 	session := storage.SessionID{1}
 	var last *tenurev1.AcquireLockResponse
 	err = a.await(t.Context(), &waiting{

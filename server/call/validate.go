@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -41,6 +42,12 @@ const (
 	ScannedItemsMax         = 10_000
 	StaleWaitWithoutTimeout = 30 * time.Second
 )
+
+// ValidName reports whether a text may be the name of a member.
+func ValidName(name string) bool {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	return name != "" && len(name) <= 63 && strings.Trim(name, allowed) == ""
+}
 
 // CheckKey refuses what cannot be a key.
 func CheckKey(field, key string) error {

@@ -1,0 +1,28 @@
+package server
+
+import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
+)
+
+// grantedToProto returns the hold that a grant's event tells of.
+func (c *caller) grantedToProto(e *storev1.Event) *tenurev1.Hold {
+	return call.HoldToProto(grantOf(e), c.history(), c.timers)
+}
+
+// grantOf returns the hold that a grant's event tells of.
+func grantOf(e *storev1.Event) *storev1.HoldState {
+	g := e.GetLockGranted()
+	return &storev1.HoldState{
+		Key:          g.GetKey(),
+		LockIndex:    g.GetLockIndex(),
+		FencingToken: e.GetRevision(),
+		SessionId:    g.GetSessionId(),
+		Owner:        g.GetOwner(),
+		Mode:         g.GetMode(),
+		Permits:      g.GetPermits(),
+		GrantTimeMs:  e.GetWallTimeMs(),
+		SessionName:  g.GetSessionName(),
+	}
+}
