@@ -29,21 +29,21 @@ func (a *api) AttachSession(
 	if err = call.CheckText("instance_id", string(r.GetInstanceId()), call.InstanceIDBytesMax); err != nil {
 		return nil, err
 	}
-	if err = checkOptions(r.GetOptions(), optionUse{session: true, guards: r.GetTakeOver()}); err != nil {
+	if err = call.CheckOptions(r.GetOptions(), call.OptionUse{Session: true, Guards: r.GetTakeOver()}); err != nil {
 		return nil, err
 	}
-	if err = a.actAs(ctx, id, r.GetOptions()); err != nil {
+	if err = a.ActAs(ctx, id, r.GetOptions()); err != nil {
 		return nil, err
 	}
 	if r.GetTakeOver() {
 		return a.takeOver(ctx, id, r)
 	}
-	s, err := a.reader(ctx, nil)
+	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
-	record, err := liveAt(s, id)
+	defer a.CloseSnapshot(s)
+	record, err := call.LiveAt(s, id)
 	if err != nil {
 		return nil, err
 	}
@@ -58,19 +58,19 @@ func (a *api) AttachSession(
 
 // attached tells the user of a session what it has, as much as one answer may carry.
 func (a *api) attached(
-	ctx context.Context, s *snapshot, id storage.SessionID, record *storev1.SessionRecord, pageToken string,
+	ctx context.Context, s *call.Snapshot, id storage.SessionID, record *storev1.SessionRecord, pageToken string,
 ) (*tenurev1.AttachSessionResponse, error) {
 	highest, err := s.MaxSequence(id, record.GetEpoch())
 	if err != nil {
 		return nil, err
 	}
 	response := &tenurev1.AttachSessionResponse{
-		Header: a.header(s.at), Session: a.withTimer(id, call.SessionToProto(id, record)), MaxSequence: highest,
+		Header: a.Header(s.At), Session: a.WithTimer(id, call.SessionToProto(id, record)), MaxSequence: highest,
 	}
 	if err = a.addObjects(s, id, pageToken, response); err != nil {
 		return nil, err
 	}
-	a.sessionTimes(ctx, response.GetSession())
+	a.SessionTimes(ctx, response.GetSession())
 	return response, nil
 }
 
@@ -84,10 +84,10 @@ func (a *api) takeOver(
 	if r.GetPageToken() != "" {
 		return nil, reason.Invalid("page_token", "must not be given with take_over; to get the next page, leave take_over out")
 	}
-	_, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
+	_, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
 			SessionId:     id[:],
 			ReplacesEpoch: r.GetOptions().GetEpoch(),
 			InstanceId:    r.GetInstanceId(),
@@ -106,16 +106,16 @@ func (a *api) takeOver(
 
 // tellTakeover tells the new user of a session what it has.
 func (a *api) tellTakeover(ctx context.Context, id storage.SessionID) (*tenurev1.AttachSessionResponse, error) {
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
-	record, err := liveAt(s, id)
+	defer a.CloseSnapshot(s)
+	record, err := call.LiveAt(s, id)
 	if err != nil {
 		return nil, err
 	}
-	a.log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
+	a.Log.Info("session taken over", zap.Stringer("session_id", id), zap.Uint64("epoch", record.GetEpoch()),
 		zap.String("by", gate.Address(ctx)))
 	return a.attached(ctx, s, id, record, "")
 }
@@ -143,7 +143,7 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 		return nil
 	}
 	latest := uint64(0)
-	err := a.relay.Lead(ctx, leader.Call{
+	err := a.Relay.Lead(ctx, leader.Call{
 		Name:   leader.MethodAttach,
 		Repeat: true,
 		Here: func(context.Context) (err error) {
@@ -153,7 +153,7 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 		Far: func(ctx context.Context, w *leader.Way, options ...grpc.CallOption) error {
 			answer, err := w.Client.Attach(ctx, &peerv1.AttachRequest{
 				Term: w.Term, SessionId: id[:], InstanceId: r.GetInstanceId(), Attempt: r.GetAttempt(),
-				SecretSha256: hashed(r.GetOptions().GetSessionSecret()),
+				SecretSha256: call.Hashed(r.GetOptions().GetSessionSecret()),
 			}, options...)
 			latest = answer.GetLatestAttempt()
 			return err
@@ -170,7 +170,7 @@ func (a *api) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1
 // latestAttempt notes an attempt to attach, and returns the latest of the same instance. It fails where this member does
 // not lead.
 func (a *api) latestAttempt(id storage.SessionID, instance []byte, attempt uint64) (uint64, error) {
-	latest, ok := a.timers.Attach(id, instance, attempt)
+	latest, ok := a.Timers.Attach(id, instance, attempt)
 	if !ok {
 		return 0, reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track TTLs of sessions yet")
 	}

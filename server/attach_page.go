@@ -66,9 +66,9 @@ type objectsQuery struct {
 }
 
 // objectsAt returns one page of what a live session has.
-func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
+func (a *api) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPage, error) {
 	query := call.PageQuery{List: q.list, Filters: []string{q.session.String()}}
-	text, err := query.After(s.at, q.token)
+	text, err := query.After(s.At, q.token)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
 	page, bytes, last := &objectsPage{}, 0, from
 	full := func(p objectPlace) bool {
 		if items := len(page.holds) + len(page.places); bytes >= call.PageBytesMax || q.itemsMax > 0 && items >= q.itemsMax {
-			page.next = query.Token(s.at, last.text())
+			page.next = query.Token(s.At, last.text())
 			return true
 		}
 		last = p
@@ -100,7 +100,7 @@ func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
 		if full(at) {
 			return page, nil
 		}
-		hold := call.HoldToProto(h, s.at.HistoryID, a.timers)
+		hold := call.HoldToProto(h, s.At.HistoryID, a.Timers)
 		bytes += proto.Size(hold)
 		page.holds = append(page.holds, hold)
 	}
@@ -126,7 +126,7 @@ func (a *api) objectsAt(s *snapshot, q objectsQuery) (*objectsPage, error) {
 
 // addObjects fills one page of what an attach tells.
 func (a *api) addObjects(
-	s *snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
+	s *call.Snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
 ) error {
 	objects, err := a.objectsAt(s, objectsQuery{list: "attach", session: id, name: page.GetSession().GetName(), token: token})
 	if err != nil {

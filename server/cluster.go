@@ -19,9 +19,9 @@ import (
 
 // GetStatus serves ClusterService. It answers also without a leader, from what this member has.
 func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
-	at := a.node.Store().Applied()
-	status := a.node.Status()
-	disk, err := a.node.Store().DiskBytes()
+	at := a.Node.Store().Applied()
+	status := a.Node.Status()
+	disk, err := a.Node.Store().DiskBytes()
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 	if err != nil {
 		return nil, err
 	}
-	header := a.header(at)
+	header := a.Header(at)
 	header.Term = status.Term
 	response := &tenurev1.GetStatusResponse{
 		Header:            header,
@@ -62,23 +62,23 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 
 // storeUsage says how full the store is.
 func (a *api) storeUsage() (storage.Usage, error) {
-	r := a.node.Store().NewReader()
+	r := a.Node.Store().NewReader()
 	usage, err := r.Usage()
 	return usage, errors.Join(err, r.Close())
 }
 
 // GetLimits serves ClusterService.
 func (a *api) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*tenurev1.GetLimitsResponse, error) {
-	s, err := a.reader(ctx, nil)
+	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	limits, err := s.Limits()
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.GetLimitsResponse{Header: a.header(s.at), Limits: call.LimitsToProto(limits)}, nil
+	return &tenurev1.GetLimitsResponse{Header: a.Header(s.At), Limits: call.LimitsToProto(limits)}, nil
 }
 
 // SetLimits serves ClusterService.
@@ -89,32 +89,32 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 	}
 	if limits.CommandRowsMax != nil || limits.CommandBytesMax != nil {
 		// A member of an older program could not apply the command.
-		if !storage.HasCommandBudget(a.node.Store().Applied().ClusterVersion) {
+		if !storage.HasCommandBudget(a.Node.Store().Applied().ClusterVersion) {
 			return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "limits of commands cannot be set yet: the "+
 				"cluster version is raised once every member follows it; `tenure member list` shows their versions")
 		}
 	}
-	_, err = a.propose(ctx, change{
-		request: r,
-		command: &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{
+	_, err = a.Propose(ctx, call.Change{
+		Request: r,
+		Command: &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{
 			Limits: limits,
-			Force:  r.GetForce() && storage.HasLimitBounds(a.node.Store().Applied().ClusterVersion),
+			Force:  r.GetForce() && storage.HasLimitBounds(a.Node.Store().Applied().ClusterVersion),
 		}}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, reason.AfterChange(err)
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	limits, err = s.Limits()
 	if err != nil {
 		return nil, reason.AfterChange(err)
 	}
-	a.log.Info("limits set", zap.Stringer("limits", limits), zap.Bool("force", r.GetForce()), zap.String("by", gate.Address(ctx)))
-	return &tenurev1.SetLimitsResponse{Header: a.header(s.at), Limits: call.LimitsToProto(limits)}, nil
+	a.Log.Info("limits set", zap.Stringer("limits", limits), zap.Bool("force", r.GetForce()), zap.String("by", gate.Address(ctx)))
+	return &tenurev1.SetLimitsResponse{Header: a.Header(s.At), Limits: call.LimitsToProto(limits)}, nil
 }
 
 // Compact serves ClusterService.
@@ -122,15 +122,15 @@ func (a *api) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev
 	if r.GetRevision() == 0 {
 		return nil, reason.Invalid("revision", "must not be zero")
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		command: &storev1.Command{Kind: &storev1.Command_Compact{Compact: &storev1.Compact{Revision: r.GetRevision()}}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Command: &storev1.Command{Kind: &storev1.Command_Compact{Compact: &storev1.Compact{Revision: r.GetRevision()}}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &tenurev1.CompactResponse{
-		Header:            a.headerOf(result),
+		Header:            a.HeaderOf(result),
 		CompactedRevision: result.GetCompact().GetCompactedRevision(),
 	}, nil
 }

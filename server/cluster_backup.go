@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -18,22 +19,22 @@ const backupPartBytes = 256 << 10
 // that until the call ends: a client that does not read is given up.
 func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
 	ctx := stream.Context()
-	s, err := a.reader(ctx, nil)
+	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	began := time.Now()
-	sender := newHeldSender(stream.Send, a.patienceWithClients())
-	defer sender.close()
-	out := &backupParts{header: a.header(s.at), send: func(part *tenurev1.BackupResponse) error { return sender.send(ctx, part) }}
+	sender := call.NewHeldSender(stream.Send, a.PatienceWithClients())
+	defer sender.Close()
+	out := &backupParts{header: a.Header(s.At), send: func(part *tenurev1.BackupResponse) error { return sender.Send(ctx, part) }}
 	err = storage.WriteBackup(out, s.Reader, storage.BackupMeta{
 		CreateTimeMs: began.UnixMilli(), BinaryVersion: a.self.version, Member: a.self.name,
 	})
 	if err != nil {
 		return err
 	}
-	a.log.Info("backup taken", zap.Uint64("revision", s.at.Revision), zap.Int64("bytes", out.bytes),
+	a.Log.Info("backup taken", zap.Uint64("revision", s.At.Revision), zap.Int64("bytes", out.bytes),
 		zap.Duration("took", time.Since(began)), zap.String("by", gate.Address(ctx)))
 	return nil
 }

@@ -48,7 +48,7 @@ func (a *api) ReplaceMember(
 	if r.GetMemberId() == 0 {
 		return nil, reason.Invalid("member_id", "must not be zero")
 	}
-	if voters := a.node.Status().Voters; len(voters) == 1 && voters[0] == r.GetMemberId() {
+	if voters := a.Node.Status().Voters; len(voters) == 1 && voters[0] == r.GetMemberId() {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_MEMBERSHIP_REFUSED,
 			"the member is the only one that votes: add the new one, and remove this one when the new one votes").
 			With("cause", "loses_quorum")
@@ -78,7 +78,7 @@ func (a *api) makeJoinToken(
 	ctx context.Context, request proto.Message, peerAddress string, ttl *durationpb.Duration, c *storev1.MakeJoinToken,
 ) (*joinToken, error) {
 	// A member of an older program could not apply the command.
-	if !storage.KnowsJoinTokens(a.node.Store().Applied().ClusterVersion) {
+	if !storage.KnowsJoinTokens(a.Node.Store().Applied().ClusterVersion) {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "no member can join yet: the cluster version is "+
 			"raised a moment after the cluster began, or after the last member was upgraded; `tenure member list` shows their versions")
 	}
@@ -98,17 +98,17 @@ func (a *api) makeJoinToken(
 	}
 	hash := sha256.Sum256(token)
 	c.TokenSha256, c.TtlMs = hash[:], d.Milliseconds()
-	result, err := a.propose(ctx, change{
-		request: request, command: &storev1.Command{Kind: &storev1.Command_MakeJoinToken{MakeJoinToken: c}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: request, Command: &storev1.Command{Kind: &storev1.Command_MakeJoinToken{MakeJoinToken: c}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	replaced := result.GetMakeJoinToken().GetReplaced()
-	a.log.Info("made a join token", zap.String("name", c.GetName()), zap.Uint64("replaces", c.GetReplaces()),
+	a.Log.Info("made a join token", zap.String("name", c.GetName()), zap.Uint64("replaces", c.GetReplaces()),
 		zap.Duration("ttl", d), zap.Bool("replaced_token", replaced), zap.String("by", gate.Address(ctx)))
 	return &joinToken{
-		header: a.header(a.node.Store().Applied()), text: hex.EncodeToString(token), ttl: d, replaced: replaced,
+		header: a.Header(a.Node.Store().Applied()), text: hex.EncodeToString(token), ttl: d, replaced: replaced,
 	}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 func (a *api) members(status raftnode.Status) []*tenurev1.Member {
 	var members []*tenurev1.Member
 	seen := map[uint64]bool{}
-	for _, m := range a.node.Members() {
+	for _, m := range a.Node.Members() {
 		seen[m.GetId()] = true
 		members = append(members, memberToProto(m, status.MemberID))
 	}
@@ -65,25 +65,25 @@ func memberToProto(m raftnode.Member, self uint64) *tenurev1.Member {
 
 // ListMembers serves ClusterService.
 func (a *api) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
-	if err := a.node.ReadIndex(ctx); err != nil {
+	if err := a.Node.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
 	return &tenurev1.ListMembersResponse{
-		Header:  a.header(a.node.Store().Applied()),
-		Members: a.members(a.node.Status()),
+		Header:  a.Header(a.Node.Store().Applied()),
+		Members: a.members(a.Node.Status()),
 	}, nil
 }
 
 // leaderHint returns the id of the leader and where clients reach it, as far as this member knows.
 func (a *api) leaderHint() (id uint64, address string) {
-	id = a.node.Status().Leader
+	id = a.Node.Status().Leader
 	if id == 0 {
 		return 0, ""
 	}
-	if id == a.memberID {
+	if id == a.MemberID {
 		return id, a.self.clientAddr
 	}
-	for _, m := range a.node.Members() {
+	for _, m := range a.Node.Members() {
 		if m.GetId() == id {
 			return id, m.GetClientAddress()
 		}

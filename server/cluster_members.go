@@ -21,7 +21,7 @@ func (a *api) PromoteMember(
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.PromoteMemberResponse{Header: a.header(a.node.Store().Applied())}, nil
+	return &tenurev1.PromoteMemberResponse{Header: a.Header(a.Node.Store().Applied())}, nil
 }
 
 // RemoveMember serves ClusterService.
@@ -30,7 +30,7 @@ func (a *api) RemoveMember(ctx context.Context, r *tenurev1.RemoveMemberRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.RemoveMemberResponse{Header: a.header(a.node.Store().Applied())}, nil
+	return &tenurev1.RemoveMemberResponse{Header: a.Header(a.Node.Store().Applied())}, nil
 }
 
 // TransferLeadership serves ClusterService.
@@ -42,7 +42,7 @@ func (a *api) TransferLeadership(
 		return nil, err
 	}
 	return &tenurev1.TransferLeadershipResponse{
-		Header: a.header(a.node.Store().Applied()), Leader: done.GetLeader(),
+		Header: a.Header(a.Node.Store().Applied()), Leader: done.GetLeader(),
 	}, nil
 }
 
@@ -52,7 +52,7 @@ func (a *api) changeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	r.By = gate.Address(ctx)
-	err = a.relay.Lead(ctx, leader.Call{
+	err = a.Relay.Lead(ctx, leader.Call{
 		Name:   leader.MethodMembers,
 		Repeat: repeat,
 		Here: func(ctx context.Context) (err error) {
@@ -68,7 +68,7 @@ func (a *api) changeMembers(
 	if err != nil {
 		return nil, err
 	}
-	return done, a.relay.AwaitApplied(ctx, done.GetIndex())
+	return done, a.Relay.AwaitApplied(ctx, done.GetIndex())
 }
 
 // ChangeMembers changes the members for another member's client.
@@ -94,14 +94,14 @@ func (a *api) changeMembersHere(
 	by := zap.String("by", r.GetBy())
 	switch call := r.GetCall().(type) {
 	case *peerv1.ChangeMembersRequest_Promote:
-		_, err = a.node.PromoteMember(ctx, call.Promote.GetMemberId(), call.Promote.GetForce())
-		a.log.Info("member asked to be promoted", zap.Uint64("id", call.Promote.GetMemberId()), zap.Error(err), by)
+		_, err = a.Node.PromoteMember(ctx, call.Promote.GetMemberId(), call.Promote.GetForce())
+		a.Log.Info("member asked to be promoted", zap.Uint64("id", call.Promote.GetMemberId()), zap.Error(err), by)
 	case *peerv1.ChangeMembersRequest_Remove:
-		err = a.node.RemoveMember(ctx, call.Remove.GetMemberId(), call.Remove.GetForce())
-		a.log.Info("member asked to be removed", zap.Uint64("id", call.Remove.GetMemberId()), zap.Error(err), by)
+		err = a.Node.RemoveMember(ctx, call.Remove.GetMemberId(), call.Remove.GetForce())
+		a.Log.Info("member asked to be removed", zap.Uint64("id", call.Remove.GetMemberId()), zap.Error(err), by)
 	case *peerv1.ChangeMembersRequest_Transfer:
-		err = a.node.TransferLeadership(ctx, call.Transfer.GetMemberId())
-		done.Leader = a.node.Status().LeaderName
+		err = a.Node.TransferLeadership(ctx, call.Transfer.GetMemberId())
+		done.Leader = a.Node.Status().LeaderName
 	default:
 		// Members of older programs relay calls that are none any more.
 		err = reason.NotServed("this change of members")
@@ -109,6 +109,6 @@ func (a *api) changeMembersHere(
 	if err != nil {
 		return nil, err
 	}
-	done.Index = a.node.Store().Applied().Index
+	done.Index = a.Node.Store().Applied().Index
 	return done, nil
 }

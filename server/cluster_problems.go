@@ -43,7 +43,7 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 			"The state has %d bytes; from %d on, changes that make it grow are refused. Delete keys, end sessions, or raise the "+
 				"limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax))
 	}
-	for _, alarm := range a.node.Alarms() {
+	for _, alarm := range a.Node.Alarms() {
 		found = append(found, problem(alarm.Name, "%s", alarm.Message))
 	}
 	found = append(found, memberProblems(status, members)...)
@@ -51,11 +51,11 @@ func (a *api) problems(status raftnode.Status, usage storage.Usage, members []*t
 		found = append(found, problem(problemMemberBehind,
 			"This member still has to apply %d log entries: reads from it wait, and its stale reads are old.", behind))
 	}
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	left, err := a.freezeLeft(s)
 	if left != nil {
 		found = append(found, problem(problemFrozen,

@@ -32,7 +32,7 @@ func (a *api) Campaign(
 	if r.GetContent() != nil {
 		acquire.Value = append([]byte{}, value...)
 	}
-	return a.acquireLock(acquire, storage.KeepsKeys(a.node.Store().Applied().ClusterVersion), campaignStream{stream})
+	return a.acquireLock(acquire, storage.KeepsKeys(a.Node.Store().Applied().ClusterVersion), campaignStream{stream})
 }
 
 // campaignStream tells a candidate what a waiter is told.
@@ -67,7 +67,7 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 	if held := r.GetSequencer().GetKey(); held != r.GetKey() {
 		return nil, reason.Invalid("sequencer.key", "is %q, and the election's key is %q", held, r.GetKey())
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{session: true, guards: true, request: true}); err != nil {
+	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Session: true, Guards: true, Request: true}); err != nil {
 		return nil, err
 	}
 	ref, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), call.Operator{})
@@ -89,15 +89,15 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 		options = proto.CloneOf(r.GetOptions())
 	}
 	options.Guards = append(options.Guards, &tenurev1.Guard{Condition: &tenurev1.Guard_Held{Held: r.GetSequencer()}})
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: options,
-		command: &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: r.GetKey(), Value: value}}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: options,
+		Command: &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: r.GetKey(), Value: value}}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.ProclaimResponse{Header: a.headerOf(result)}, nil
+	return &tenurev1.ProclaimResponse{Header: a.HeaderOf(result)}, nil
 }
 
 // checkEpoch refuses an epoch that is over, where the command itself names no session. This member may not know yet of a
@@ -107,7 +107,7 @@ func (a *api) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenure
 	if err != nil || o.GetEpoch() == 0 || o.GetRequestId() != nil { // The state machine compares that of a request id.
 		return err
 	}
-	record, err := a.liveSession(ctx, id)
+	record, err := a.LiveSession(ctx, id)
 	if err != nil || o.GetEpoch() >= record.GetEpoch() {
 		return err
 	}
@@ -119,8 +119,8 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	use := optionUse{session: true, owner: true, guards: true, request: true}
-	if err := checkOptions(r.GetOptions(), use); err != nil {
+	use := call.OptionUse{Session: true, Owner: true, Guards: true, Request: true}
+	if err := call.CheckOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	if err := call.CheckText("to_owner", r.GetToOwner(), call.OwnerBytesMax); err != nil {
@@ -146,16 +146,16 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{}); err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_Resign{Resign: resign}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_Resign{Resign: resign}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &tenurev1.ResignResponse{
-		Header:   a.headerOf(result),
+		Header:   a.HeaderOf(result),
 		Resigned: result.GetReleaseLock().GetReleased(),
 	}, nil
 }
@@ -165,16 +165,16 @@ func (a *api) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*ten
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	office, err := a.officeAt(s, r.GetKey())
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.GetLeaderResponse{Header: a.header(s.at), Leader: office.leader()}, nil
+	return &tenurev1.GetLeaderResponse{Header: a.Header(s.At), Leader: office.leader()}, nil
 }
 
 // office is an election as it is: who leads, with which value, and how many wait.
@@ -186,7 +186,7 @@ type office struct {
 }
 
 // officeAt reads an election from a snapshot.
-func (a *api) officeAt(s *snapshot, key string) (office, error) {
+func (a *api) officeAt(s *call.Snapshot, key string) (office, error) {
 	info, _, err := s.Lock(key)
 	if err != nil {
 		return office{}, err
@@ -197,7 +197,7 @@ func (a *api) officeAt(s *snapshot, key string) (office, error) {
 	}
 	o := office{value: kv.GetValue(), candidates: info.State.GetWaiters()}
 	if holds := info.State.GetHolds(); len(holds) == 1 && holds[0].GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
-		o.hold = call.HoldToProto(holds[0], s.at.HistoryID, a.timers)
+		o.hold = call.HoldToProto(holds[0], s.At.HistoryID, a.Timers)
 	}
 	return o, nil
 }
@@ -237,7 +237,7 @@ func (o *office) follow(a *api, e *storev1.Event) (changed bool) {
 		if g.GetMode() != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 			return false
 		}
-		o.hold = a.grantedToProto(e)
+		o.hold = a.GrantedToProto(e)
 		return true
 	case *storev1.Event_LockReleased:
 		return o.vacate(kind.LockReleased.GetFencingToken())
@@ -258,7 +258,7 @@ func (o *office) vacate(token uint64) bool {
 
 // headerAt returns the header of an answer that shows a revision of the present history.
 func (a *api) headerAt(revision uint64) *tenurev1.ResponseHeader {
-	h := a.header(a.node.Store().Applied())
+	h := a.Header(a.Node.Store().Applied())
 	h.Revision = revision
 	return h
 }

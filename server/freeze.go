@@ -22,44 +22,44 @@ func (a *api) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*ten
 	if err := call.CheckText("reason", r.GetReason(), call.ReasonBytesMax); err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, nil)
+	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	_, frozen, err := s.Freeze()
-	header := a.header(s.at)
-	a.closeSnapshot(s)
+	header := a.Header(s.At)
+	a.CloseSnapshot(s)
 	if err != nil || !frozen {
 		return &tenurev1.EndFreezeResponse{Header: header}, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		command: &storev1.Command{Kind: &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Reason: r.GetReason()}}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Command: &storev1.Command{Kind: &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Reason: r.GetReason()}}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.log.Info("freeze ended by an operator", zap.String("reason", r.GetReason()), zap.String("by", gate.Address(ctx)))
-	return &tenurev1.EndFreezeResponse{Header: a.headerOf(result), Ended: true}, nil
+	a.Log.Info("freeze ended by an operator", zap.String("reason", r.GetReason()), zap.String("by", gate.Address(ctx)))
+	return &tenurev1.EndFreezeResponse{Header: a.HeaderOf(result), Ended: true}, nil
 }
 
 // freezeNow is freezeLeft of what this member has.
 func (a *api) freezeNow() (*durationpb.Duration, error) {
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	return a.freezeLeft(s)
 }
 
 // freezeLeft returns how long no lock is granted because of a restore; nil if grants are not frozen.
-func (a *api) freezeLeft(s *snapshot) (*durationpb.Duration, error) {
+func (a *api) freezeLeft(s *call.Snapshot) (*durationpb.Duration, error) {
 	freeze, frozen, err := s.Freeze()
 	if err != nil || !frozen {
 		return nil, err
 	}
-	left, known := a.timers.FreezeLeft()
+	left, known := a.Timers.FreezeLeft()
 	if !known {
 		left = time.Duration(freeze.GetFreezeMs()) * time.Millisecond
 	}

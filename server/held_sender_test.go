@@ -15,6 +15,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -68,7 +69,7 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &api{
-		caller: &caller{node: node, log: zap.NewNop(), stopping: t.Context(), unreadMax: 50 * time.Millisecond},
+		Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond},
 		hub:    hub, currency: newCurrency(node),
 	}
 	ended := make(chan error, 1)

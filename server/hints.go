@@ -156,7 +156,7 @@ func (t *hintTeller) granted(e *storev1.Event, g *storev1.LockGranted) bool {
 	if k != nil {
 		k.hint(&tenurev1.SessionHint{
 			SessionId: call.SessionText(g.GetSessionId()),
-			Kind:      &tenurev1.SessionHint_Granted{Granted: t.api.grantedToProto(e)},
+			Kind:      &tenurev1.SessionHint_Granted{Granted: t.api.GrantedToProto(e)},
 		})
 	}
 	return k != nil
@@ -185,7 +185,7 @@ func (t *hintTeller) lost(e *storev1.Event, l *storev1.LockLost) {
 		Key: l.GetKey(), LockIndex: l.GetLockIndex(), FencingToken: l.GetFencingToken(),
 		SessionId: l.GetSessionId(), Owner: l.GetOwner(), Mode: l.GetMode(), Permits: l.GetPermits(),
 		SessionName: l.GetSessionName(), Delayed: true, LostTimeMs: e.GetWallTimeMs(),
-	}, t.api.history(), t.api.timers)
+	}, t.api.History(), t.api.Timers)
 	if hold.GetDelayLeft().AsDuration() == 0 {
 		hold.DelayLeft = nil // There is no delay, or only the leader knows of it.
 	}
@@ -198,22 +198,22 @@ func (t *hintTeller) contended(keys []string) {
 		return
 	}
 	t.sweep()
-	s, err := t.api.localSnapshot()
+	s, err := t.api.LocalSnapshot()
 	if err != nil {
-		t.api.log.Debug("no hints", zap.Error(err))
+		t.api.Log.Debug("no hints", zap.Error(err))
 		return
 	}
-	defer t.api.closeSnapshot(s)
+	defer t.api.CloseSnapshot(s)
 	for _, key := range keys {
 		if err := t.contend(s, key); err != nil {
-			t.api.log.Debug("no hints", zap.Error(err))
+			t.api.Log.Debug("no hints", zap.Error(err))
 			return
 		}
 	}
 }
 
 // contend tells the holders of one lock.
-func (t *hintTeller) contend(s *snapshot, key string) error {
+func (t *hintTeller) contend(s *call.Snapshot, key string) error {
 	waiters, _, err := s.Waiters(key, 0, 1)
 	if err != nil || len(waiters) == 0 {
 		return err
@@ -233,7 +233,7 @@ func (t *hintTeller) contend(s *snapshot, key string) error {
 		t.told[name] = now
 		k.hint(&tenurev1.SessionHint{
 			SessionId: call.SessionText(hold.GetSessionId()),
-			Kind:      &tenurev1.SessionHint_Contended{Contended: call.HoldToProto(hold, s.at.HistoryID, t.api.timers)},
+			Kind:      &tenurev1.SessionHint_Contended{Contended: call.HoldToProto(hold, s.At.HistoryID, t.api.Timers)},
 		})
 	}
 	return nil

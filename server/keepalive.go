@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -41,14 +42,14 @@ func (a *api) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveReques
 		news:   make(chan struct{}, 1),
 		slots:  make(chan struct{}, renewalMessagesMax),
 		done:   make(chan struct{}),
-		parked: parkedRenewals{timers: a.timers},
+		parked: parkedRenewals{timers: a.Timers},
 	}
-	k.unread = newUnreadAlarm(a.patienceWithClients())
+	k.unread = newUnreadAlarm(a.PatienceWithClients())
 	defer k.unread.stop()
 	go k.read() // It ends when gRPC ends the stream, which is right after this method returns.
 	ended := make(chan error, 1)
 	go func() { // A send cannot be ended from outside: it ends when gRPC ends the stream.
-		err := guarded(a.log, func() error { return k.serve(stream.Context()) })
+		err := guarded(a.Log, func() error { return k.serve(stream.Context()) })
 		k.close()
 		ended <- err
 	}()
@@ -169,13 +170,13 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) bool {
 	}
 	lazy := &lazySnapshot{}
 	for _, i := range m.strange {
-		m.renewals[i].Shown = hashed(m.asked[i].secret)
+		m.renewals[i].Shown = call.Hashed(m.asked[i].secret)
 		k.api.lookBefore(&m.renewals[i], false, lazy)
 	}
 	lazy.close(k.api)
-	k.api.timers.Receive(m.renewals)
+	k.api.Timers.Receive(m.renewals)
 	if !k.makeRoom(m) {
-		k.api.timers.Release(m.renewals)
+		k.api.Timers.Release(m.renewals)
 		return false
 	}
 	k.mu.Lock()
@@ -185,7 +186,7 @@ func (k *keeper) receive(request *tenurev1.KeepAliveRequest) bool {
 	}
 	k.mu.Unlock()
 	if closed {
-		k.api.timers.Release(m.renewals)
+		k.api.Timers.Release(m.renewals)
 		return false
 	}
 	k.ring()
@@ -222,7 +223,7 @@ func (k *keeper) close() {
 	k.mu.Unlock()
 	k.api.hints.remove(k, k.known.all()...) // Nobody writes known any more.
 	for _, m := range queue {
-		k.api.timers.Release(m.renewals)
+		k.api.Timers.Release(m.renewals)
 	}
 	k.parked.release()
 }
@@ -250,7 +251,7 @@ func (k *keeper) hint(h *tenurev1.SessionHint) {
 func (k *keeper) sendHints(hints []*tenurev1.SessionHint) error {
 	for part := range slices.Chunk(hints, hintsMax) {
 		err := k.transmit(&tenurev1.KeepAliveResponse{
-			Header: k.api.header(k.api.node.Store().Applied()),
+			Header: k.api.Header(k.api.Node.Store().Applied()),
 			Hints:  part,
 		})
 		if err != nil {
@@ -278,7 +279,7 @@ func (k *keeper) serve(ctx context.Context) error {
 	for {
 		var changed <-chan struct{}
 		if len(k.parked.waiting) > 0 {
-			changed = k.api.timers.Changed()
+			changed = k.api.Timers.Changed()
 			if err := k.settleParked(); err != nil {
 				return err
 			}
@@ -310,17 +311,17 @@ func (k *keeper) serve(ctx context.Context) error {
 
 // answer proves once for some messages, and answers each of them.
 func (k *keeper) answer(ctx context.Context, messages []*renewalMessage) error {
-	if w, _ := k.api.relay.Present(); w != nil && !w.Here() {
+	if w, _ := k.api.Relay.Present(); w != nil && !w.Here() {
 		return k.relayAll(messages)
 	}
 	term, proofErr := k.api.renewalProof(ctx)
-	if proofErr != nil && k.api.relay.Elsewhere() {
+	if proofErr != nil && k.api.Relay.Elsewhere() {
 		return k.relayAll(messages)
 	}
 	for i, m := range messages {
 		if err := k.answerOne(m, term, proofErr); err != nil {
 			for _, rest := range messages[i:] {
-				k.api.timers.Release(rest.renewals)
+				k.api.Timers.Release(rest.renewals)
 			}
 			return err
 		}
@@ -334,21 +335,21 @@ func (k *keeper) answerOne(m *renewalMessage, term uint64, proofErr error) error
 	lazy := &lazySnapshot{}
 	defer lazy.close(k.api)
 	if proofErr != nil {
-		k.api.timers.Release(m.renewals)
+		k.api.Timers.Release(m.renewals)
 		return k.send(m, lazy, k.api.renewalRefusal(proofErr))
 	}
 	if err := k.authorise(m, lazy); err != nil {
 		return err
 	}
 	if m.refused == nil {
-		k.api.timers.Settle(term, m.renewals)
+		k.api.Timers.Settle(term, m.renewals)
 	} else {
 		for i := range m.renewals {
 			one := m.renewals[i : i+1]
 			if m.refused[i] == 0 {
-				k.api.timers.Settle(term, one)
+				k.api.Timers.Settle(term, one)
 			} else {
-				k.api.timers.Release(one)
+				k.api.Timers.Release(one)
 			}
 		}
 	}
@@ -408,7 +409,7 @@ func (k *keeper) sendVerdicts(verdicts []*tenurev1.RenewalVerdict) error {
 		return nil
 	}
 	return k.transmit(&tenurev1.KeepAliveResponse{
-		Header:   k.api.header(k.api.node.Store().Applied()),
+		Header:   k.api.Header(k.api.Node.Store().Applied()),
 		Verdicts: verdicts,
 	})
 }
@@ -430,7 +431,7 @@ func (k *keeper) decide(v *tenurev1.RenewalVerdict, r *expiry.Renewal, lazy *laz
 	case expiry.NotLeading, expiry.Pending:
 		v.Refused = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
 	case expiry.Expiring:
-		k.api.timers.Release([]expiry.Renewal{*r})
+		k.api.Timers.Release([]expiry.Renewal{*r})
 		v.Refused = tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
 	}
 	if r.Verdict == expiry.Missing {

@@ -36,10 +36,10 @@ func (m *farMessage) decided(at int, refused tenurev1.ErrorReason, ttl time.Dura
 // relayAll has the leader decide messages, because this member does not lead.
 func (k *keeper) relayAll(messages []*renewalMessage) error {
 	for i, m := range messages {
-		k.api.timers.Release(m.renewals)
+		k.api.Timers.Release(m.renewals)
 		if err := k.relayOne(m); err != nil {
 			for _, rest := range messages[i+1:] {
-				k.api.timers.Release(rest.renewals)
+				k.api.Timers.Release(rest.renewals)
 			}
 			return err
 		}

@@ -45,10 +45,10 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 	rig := newRelayRig(t)
 	a := rig.api
 	a.hints = newHinter()
-	a.unreadMax = 50 * time.Millisecond
+	a.UnreadMax = 50 * time.Millisecond
 	a.streamSessionsMax = 1024
 	var err error
-	if a.timers, err = expiry.New(expiry.Options{}); err != nil {
+	if a.Timers, err = expiry.New(expiry.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())

@@ -19,20 +19,20 @@ func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetRes
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	kv, found, err := s.Get(r.GetKey())
 	if err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND, "key %q does not exist", r.GetKey()).
-			With("revision", strconv.FormatUint(s.at.Revision, 10))
+			With("revision", strconv.FormatUint(s.At.Revision, 10))
 	}
-	return &tenurev1.GetResponse{Header: a.header(s.at), Kv: call.KeyToProto(kv)}, nil
+	return &tenurev1.GetResponse{Header: a.Header(s.At), Kv: call.KeyToProto(kv)}, nil
 }
 
 // List serves KVService.
@@ -44,13 +44,13 @@ func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.List
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	query := call.PageQuery{List: "keys", Filters: []string{r.GetPrefix()}}
-	after, err := query.After(s.at, r.GetPageToken())
+	after, err := query.After(s.At, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +64,12 @@ func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.List
 	if err != nil {
 		return nil, err
 	}
-	response := &tenurev1.ListResponse{Header: a.header(s.at), Kvs: make([]*tenurev1.KeyValue, 0, len(kvs))}
+	response := &tenurev1.ListResponse{Header: a.Header(s.At), Kvs: make([]*tenurev1.KeyValue, 0, len(kvs))}
 	for _, kv := range kvs {
 		response.Kvs = append(response.Kvs, call.KeyToProto(kv))
 	}
 	if more {
-		response.NextPageToken = query.Token(s.at, kvs[len(kvs)-1].GetKey())
+		response.NextPageToken = query.Token(s.At, kvs[len(kvs)-1].GetKey())
 	}
 	return response, nil
 }
@@ -80,20 +80,20 @@ func (a *api) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutRes
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_Put{Put: put}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_Put{Put: put}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	if put.GetForce() && result.GetPut().GetVerbSucceeded() {
-		a.log.Info("lock released by force", zap.String("session_id", r.GetRelease()),
+		a.Log.Info("lock released by force", zap.String("session_id", r.GetRelease()),
 			zap.String("reason", put.GetReason()), zap.String("by", gate.Address(ctx)))
 	}
 	response := a.putToProto(put, result)
-	a.lockTimes(ctx, response.GetLock())
+	a.LockTimes(ctx, response.GetLock())
 	return response, nil
 }
 
@@ -149,11 +149,11 @@ func checkPut(r *tenurev1.PutRequest) (call.Operator, error) {
 	}
 	o := r.GetOptions()
 	forced := o.GetForce()
-	use := optionUse{
-		session: putNamesSession(r), force: r.GetRelease() != "", reason: forced,
-		guards: true, request: true, key: true,
+	use := call.OptionUse{
+		Session: putNamesSession(r), Force: r.GetRelease() != "", Reason: forced,
+		Guards: true, Request: true, Key: true,
 	}
-	if err := checkOptions(o, use); err != nil {
+	if err := call.CheckOptions(o, use); err != nil {
 		return call.Operator{}, err
 	}
 	return call.ParseOperator(false, "", o)
@@ -178,7 +178,7 @@ func (a *api) sessionRef(
 	if op.Force {
 		return &storev1.SessionRef{SessionId: id[:]}, nil
 	}
-	if err := a.actAs(ctx, id, o); err != nil {
+	if err := a.ActAs(ctx, id, o); err != nil {
 		return nil, err
 	}
 	return &storev1.SessionRef{SessionId: id[:], Epoch: o.GetEpoch()}, nil
@@ -187,13 +187,13 @@ func (a *api) sessionRef(
 // putToProto returns the answer to a put.
 func (a *api) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.PutResponse {
 	done := result.GetPut()
-	history := a.history()
+	history := a.History()
 	response := &tenurev1.PutResponse{
-		Header:   a.headerOf(result),
+		Header:   a.HeaderOf(result),
 		Acquired: put.GetAcquire() != nil && done.GetVerbSucceeded(),
 		Released: put.GetRelease() != nil && done.GetVerbSucceeded(),
 		Kv:       call.KeyToProto(done.GetState()),
-		Lock:     call.LockToProto(done.GetLock(), history, a.timers),
+		Lock:     call.LockToProto(done.GetLock(), history, a.Timers),
 	}
 	if hold := done.GetHold(); hold != nil {
 		response.Sequencer = call.SequencerToProto(hold, history)
@@ -206,13 +206,13 @@ func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{guards: true, request: true, key: true}); err != nil {
+	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Request: true, Key: true}); err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{
 			Key:        r.GetKey(),
 			IfRevision: r.IfRevision,
 		}}},
@@ -221,7 +221,7 @@ func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.
 		return nil, err
 	}
 	return &tenurev1.DeleteResponse{
-		Header:  a.headerOf(result),
+		Header:  a.HeaderOf(result),
 		Deleted: result.GetDelete().GetDeleted() > 0,
 	}, nil
 }
@@ -233,13 +233,13 @@ func (a *api) DeletePrefix(
 	if err := checkDeletePrefix(r); err != nil {
 		return nil, err
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{guards: true, request: true, key: true}); err != nil {
+	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Request: true, Key: true}); err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{
 			Prefix: r.GetPrefix(),
 		}}},
 	})
@@ -247,7 +247,7 @@ func (a *api) DeletePrefix(
 		return nil, err
 	}
 	return &tenurev1.DeletePrefixResponse{
-		Header:  a.headerOf(result),
+		Header:  a.HeaderOf(result),
 		Deleted: result.GetDelete().GetDeleted(),
 	}, nil
 }

@@ -20,11 +20,11 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	info, known, err := s.Lock(r.GetKey())
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND,
 			"there is no lock on %q: it has no holder, no waiter and no recent holder", r.GetKey())
 	}
-	lock := call.LockToProto(info.State, s.at.HistoryID, a.timers)
+	lock := call.LockToProto(info.State, s.At.HistoryID, a.Timers)
 	for _, p := range info.Past {
 		lock.Past = append(lock.Past, call.PastToProto(p))
 	}
@@ -48,37 +48,37 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 		return nil, err
 	}
 	if !r.GetRead().GetStale() {
-		shown := &shownTimes{}
-		shown.addLock(lock)
+		shown := &call.ShownTimes{}
+		shown.AddLock(lock)
 		for _, session := range sessions {
-			shown.addSession(session)
+			shown.AddSession(session)
 		}
-		a.askTimes(ctx, shown)
+		a.AskTimes(ctx, shown)
 	}
-	return &tenurev1.GetLockResponse{Header: a.header(s.at), Lock: lock, Sessions: sessions}, nil
+	return &tenurev1.GetLockResponse{Header: a.Header(s.At), Lock: lock, Sessions: sessions}, nil
 }
 
 // addHolds replaces a lock's first holds by as many as an answer may show.
-func (a *api) addHolds(s *snapshot, lock *tenurev1.Lock) error {
+func (a *api) addHolds(s *call.Snapshot, lock *tenurev1.Lock) error {
 	if int(lock.GetHolders()) > len(lock.GetHolds()) {
 		holds, _, err := s.Holds(lock.GetKey(), 0, call.LockHoldsShown)
 		if err != nil {
 			return err
 		}
-		lock.Holds = call.HoldsToProto(holds, s.at.HistoryID, a.timers)
+		lock.Holds = call.HoldsToProto(holds, s.At.HistoryID, a.Timers)
 	}
 	if int(lock.GetDelayedHolds()) > len(lock.GetDelayed()) {
 		holds, _, err := s.DelayedHolds(lock.GetKey(), 0, call.LockHoldsShown)
 		if err != nil {
 			return err
 		}
-		lock.Delayed = call.HoldsToProto(holds, s.at.HistoryID, a.timers)
+		lock.Delayed = call.HoldsToProto(holds, s.At.HistoryID, a.Timers)
 	}
 	return nil
 }
 
 // addPlaces adds a lock's first waiters, as many as an answer may show.
-func addPlaces(s *snapshot, lock *tenurev1.Lock) error {
+func addPlaces(s *call.Snapshot, lock *tenurev1.Lock) error {
 	if lock.GetWaiters() == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func placeToProto(w storage.WaiterEntry, position int) *tenurev1.Place {
 
 // holdersAt returns the sessions of the holds that an answer shows, each once, so that people can find the holder. Those
 // of delayed holds may have ended; they are left out once they are forgotten.
-func (a *api) holdersAt(s *snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
+func (a *api) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
 	var sessions []*tenurev1.Session
 	seen := map[string]bool{}
 	bytes := 0
@@ -159,11 +159,11 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 			return nil, err
 		}
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	waiting := ""
 	if r.GetWaiting() {
 		waiting = "waiting"
@@ -171,11 +171,11 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	query := call.PageQuery{List: "locks", Filters: []string{
 		r.GetPrefix(), r.GetSessionId(), r.GetHeldBy(), waiting, olderThan.String(),
 	}}
-	after, err := query.After(s.at, r.GetPageToken())
+	after, err := query.After(s.At, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	page := &lockPage{api: a, snapshot: s, request: r, size: size, last: after}
+	page := &lockPage{api: a, Snapshot: s, request: r, size: size, last: after}
 	if r.GetOlderThan() != nil {
 		page.grantedBeforeMs = time.Now().Add(-olderThan).UnixMilli()
 	}
@@ -187,23 +187,23 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
-	response := &tenurev1.ListLocksResponse{Header: a.header(s.at), Locks: page.locks}
+	response := &tenurev1.ListLocksResponse{Header: a.Header(s.At), Locks: page.locks}
 	if more {
-		response.NextPageToken = query.Token(s.at, page.last)
+		response.NextPageToken = query.Token(s.At, page.last)
 	}
 	if !r.GetRead().GetStale() {
-		shown := &shownTimes{}
+		shown := &call.ShownTimes{}
 		for _, lock := range page.locks {
-			shown.addLock(lock)
+			shown.AddLock(lock)
 		}
-		a.askTimes(ctx, shown)
+		a.AskTimes(ctx, shown)
 	}
 	return response, nil
 }
 
 // lockPage is a page of locks under way.
 type lockPage struct {
-	*snapshot
+	*call.Snapshot
 	api             *api
 	request         *tenurev1.ListLocksRequest
 	size            int
@@ -288,7 +288,7 @@ func (p *lockPage) add(info storage.LockInfo) error {
 			return err
 		}
 	}
-	lock := call.LockToProto(state, p.at.HistoryID, p.api.timers)
+	lock := call.LockToProto(state, p.At.HistoryID, p.api.Timers)
 	p.bytes += proto.Size(lock)
 	p.locks = append(p.locks, lock)
 	return nil

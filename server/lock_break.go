@@ -20,7 +20,7 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
-	if err = checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
+	if err = call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Key: true}); err != nil {
 		return nil, err
 	}
 	if r.GetReason() == "" {
@@ -43,27 +43,27 @@ func (a *api) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*ten
 		return nil, err
 	}
 	query := breakQuery(r)
-	if brk.From, err = query.point(a.node.Store().Applied(), r.GetBreakToken()); err != nil {
+	if brk.From, err = query.point(a.Node.Store().Applied(), r.GetBreakToken()); err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: brk}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_BreakLock{BreakLock: brk}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	done := result.GetBreakLock()
-	a.log.Info("lock broken", zap.Uint32("holds", done.GetHolds()), zap.Uint32("places", done.GetPlaces()),
+	a.Log.Info("lock broken", zap.Uint32("holds", done.GetHolds()), zap.Uint32("places", done.GetPlaces()),
 		zap.Uint32("remaining", done.GetRemaining()),
 		zap.String("reason", r.GetReason()), zap.String("by", brk.GetBy()))
 	return &tenurev1.BreakLockResponse{
-		Header:     a.headerOf(result),
+		Header:     a.HeaderOf(result),
 		Holds:      done.GetHolds(),
 		Places:     done.GetPlaces(),
 		Remaining:  done.GetRemaining(),
-		BreakToken: query.token(a.node.Store().Applied(), done.GetNext()),
+		BreakToken: query.token(a.Node.Store().Applied(), done.GetNext()),
 	}, nil
 }
 

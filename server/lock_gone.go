@@ -26,11 +26,11 @@ func (t *placeTeller) lookUp() error {
 // ending returns how the wait ended, and the revision that shows it; no step if the wait goes on. Its snapshot is closed
 // before anything is sent: a client that does not read would hold it.
 func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
-	s, err := t.api.localSnapshot()
+	s, err := t.api.LocalSnapshot()
 	if err != nil {
 		return 0, nil, err
 	}
-	defer t.api.closeSnapshot(s)
+	defer t.api.CloseSnapshot(s)
 	w := t.waiting
 	rejected, epoch, err := endOfSession(s, w.acquire)
 	if err != nil {
@@ -47,7 +47,7 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 		var before int
 		before, err = s.Position(w.acquire.GetKey(), w.place)
 		w.position = uint32(before)
-		w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
+		w.after = watch.Position{Revision: s.At.Revision, Index: watch.Whole}
 		return 0, nil, err
 	}
 	hold, err := holdAt(s, w.acquire)
@@ -55,8 +55,8 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 		return 0, nil, err
 	}
 	if hold != nil {
-		return s.at.Revision, &tenurev1.AcquireLockResponse{
-			Step: &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, s.at.HistoryID, t.api.timers)},
+		return s.At.Revision, &tenurev1.AcquireLockResponse{
+			Step: &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, s.At.HistoryID, t.api.Timers)},
 		}, nil
 	}
 	lock, _, err := s.Lock(w.acquire.GetKey())
@@ -69,15 +69,15 @@ func (t *placeTeller) ending() (uint64, *tenurev1.AcquireLockResponse, error) {
 			rejected.Reason = lostBeforeTold
 		}
 	}
-	rejected.Lock = call.LockToProto(lock.State, s.at.HistoryID, t.api.timers)
-	return s.at.Revision, &tenurev1.AcquireLockResponse{
+	rejected.Lock = call.LockToProto(lock.State, s.At.HistoryID, t.api.Timers)
+	return s.At.Revision, &tenurev1.AcquireLockResponse{
 		Step: &tenurev1.AcquireLockResponse_Rejected{Rejected: rejected},
 	}, nil
 }
 
 // endOfSession returns what the end of a waiter's session says about the wait, nil if the session lives or its end is
 // forgotten, and the session's last epoch.
-func endOfSession(s *snapshot, acquire *storev1.AcquireLock) (*tenurev1.LockRejectedStep, uint64, error) {
+func endOfSession(s *call.Snapshot, acquire *storev1.AcquireLock) (*tenurev1.LockRejectedStep, uint64, error) {
 	id, err := storage.SessionIDFromBytes(acquire.GetSession().GetSessionId())
 	if err != nil {
 		return nil, 0, err
@@ -108,7 +108,7 @@ func heldSince(lock storage.LockInfo, w *waiting) bool {
 }
 
 // holdAt returns the valid hold of a request's session and owner; nil if there is none.
-func holdAt(s *snapshot, acquire *storev1.AcquireLock) (*storev1.HoldState, error) {
+func holdAt(s *call.Snapshot, acquire *storev1.AcquireLock) (*storev1.HoldState, error) {
 	id, err := storage.SessionIDFromBytes(acquire.GetSession().GetSessionId())
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func (a *api) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldSta
 	}
 	if hold != nil {
 		return &tenurev1.AcquireLockResponse{
-			Step: &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.history(), a.timers)},
+			Step: &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.History(), a.Timers)},
 		}, nil
 	}
 	lock, err := a.lockNow(acquire.GetKey())
@@ -40,14 +40,14 @@ func (a *api) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldSta
 // takeover, the one that it became; nil if the session lives and does not hold. A caller of an epoch gets an error after a
 // takeover: the hold, its number and its token are the new process's. What an ended session was granted stays its answer.
 func (a *api) holdNow(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*storev1.HoldState, error) {
-	if a.node.Store().Applied().Revision == granted.GetFencingToken() {
+	if a.Node.Store().Applied().Revision == granted.GetFencingToken() {
 		return granted, nil // Nothing has happened since.
 	}
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	hold, found, err := s.Hold(granted.GetKey(), granted.GetLockIndex())
 	if err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.Acqui
 	if err := call.CheckValue("value", r.GetValue()); err != nil {
 		return nil, err
 	}
-	use := optionUse{session: true, owner: true, guards: true, request: true, key: true}
-	if err := checkOptions(r.GetOptions(), use); err != nil {
+	use := call.OptionUse{Session: true, Owner: true, Guards: true, Request: true, Key: true}
+	if err := call.CheckOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	mode, err := call.ModeFromProto(r.GetMode())
@@ -105,29 +105,29 @@ func (a *api) TryAcquireLock(
 		return nil, reason.Invalid("wait", "is longer than %v; use AcquireLock to wait longer", call.TryWaitMax)
 	}
 	acquire.Queue = acquire.GetWaitMs() > 0
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	response := &tenurev1.TryAcquireLockResponse{Header: a.headerOf(result)}
+	response := &tenurev1.TryAcquireLockResponse{Header: a.HeaderOf(result)}
 	done := result.GetAcquireLock()
 	switch {
 	case done.GetHold() != nil:
 		response.Acquired = true
-		response.Hold = call.HoldToProto(done.GetHold(), a.history(), a.timers)
+		response.Hold = call.HoldToProto(done.GetHold(), a.History(), a.Timers)
 		return response, nil
 	case done.GetRefused() != nil:
-		response.Lock = a.lockTimes(ctx, call.LockToProto(done.GetRefused(), a.history(), a.timers))
+		response.Lock = a.LockTimes(ctx, call.LockToProto(done.GetRefused(), a.History(), a.Timers))
 		return response, nil
 	case !acquire.GetQueue(): // Another call of the same session and owner waits for it.
-		response.Lock = a.lockTimes(ctx, call.LockToProto(done.GetLock(), a.history(), a.timers))
+		response.Lock = a.LockTimes(ctx, call.LockToProto(done.GetLock(), a.History(), a.Timers))
 		return response, nil
 	}
-	waitCtx, cancel := a.untilStop(ctx)
+	waitCtx, cancel := a.UntilStop(ctx)
 	defer cancel()
 	if done.GetAttached() {
 		// The leader times the place as the call that made it asked; this call has a time of its own.
@@ -161,14 +161,14 @@ const leaveQueueTimeout = 5 * time.Second
 // leaveQueue gives up the place of a call that nobody waits for any more. A place that the call did not make itself, or
 // that another call waits on by now, is not its to give up.
 func (a *api) leaveQueue(ctx context.Context, w *waiting) {
-	if a.stopping.Err() != nil || w.attached {
+	if a.Stopping.Err() != nil || w.attached {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveQueueTimeout)
 	defer cancel()
-	_, err := a.propose(ctx, change{
-		options: &tenurev1.CallOptions{SessionSecret: w.secret},
-		command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
+	_, err := a.Propose(ctx, call.Change{
+		Options: &tenurev1.CallOptions{SessionSecret: w.secret},
+		Command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
 			Key:         w.acquire.GetKey(),
 			Session:     w.acquire.GetSession(),
 			Owner:       w.acquire.GetOwner(),
@@ -177,7 +177,7 @@ func (a *api) leaveQueue(ctx context.Context, w *waiting) {
 		}}},
 	})
 	if err != nil {
-		a.log.Debug("place of a broken call stays", zap.Error(err))
+		a.Log.Debug("place of a broken call stays", zap.Error(err))
 	}
 }
 
@@ -186,18 +186,18 @@ func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*t
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
-	use := optionUse{session: true, owner: true, guards: true, request: true}
-	if err := checkOptions(r.GetOptions(), use); err != nil {
+	use := call.OptionUse{Session: true, Owner: true, Guards: true, Request: true}
+	if err := call.CheckOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	ref, err := a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{})
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
 			Key:     r.GetKey(),
 			Session: ref,
 			Owner:   r.GetOptions().GetOwner(),
@@ -207,9 +207,9 @@ func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*t
 		return nil, err
 	}
 	return &tenurev1.CancelWaitResponse{
-		Header:    a.headerOf(result),
+		Header:    a.HeaderOf(result),
 		Cancelled: result.GetCancelWait().GetCancelled(),
-		Hold:      call.HoldToProto(result.GetCancelWait().GetHold(), a.history(), a.timers),
+		Hold:      call.HoldToProto(result.GetCancelWait().GetHold(), a.History(), a.Timers),
 	}, nil
 }
 
@@ -219,24 +219,24 @@ func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (
 	if err != nil {
 		return a.releasedBefore(r.GetKey(), err)
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_ReleaseLock{ReleaseLock: release}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_ReleaseLock{ReleaseLock: release}},
 	})
 	if err != nil {
 		return a.releasedBefore(r.GetKey(), err)
 	}
 	done := result.GetReleaseLock()
 	if release.GetForce() && done.GetReleased() {
-		a.log.Info("lock released by force", zap.String("session_id", r.GetSessionId()),
+		a.Log.Info("lock released by force", zap.String("session_id", r.GetSessionId()),
 			zap.String("reason", release.GetReason()), zap.String("by", gate.Address(ctx)))
 	}
 	return &tenurev1.ReleaseLockResponse{
-		Header:   a.headerOf(result),
+		Header:   a.HeaderOf(result),
 		Released: done.GetReleased(),
 		Granted:  done.GetGranted(),
-		Lock:     a.lockTimes(ctx, call.LockToProto(done.GetLock(), a.history(), a.timers)),
+		Lock:     a.LockTimes(ctx, call.LockToProto(done.GetLock(), a.History(), a.Timers)),
 	}, nil
 }
 
@@ -249,10 +249,10 @@ func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockReque
 		return nil, err
 	}
 	forced := r.GetOptions().GetForce()
-	use := optionUse{
-		session: true, owner: true, force: true, reason: forced, guards: true, request: true, key: true,
+	use := call.OptionUse{
+		Session: true, Owner: true, Force: true, Reason: forced, Guards: true, Request: true, Key: true,
 	}
-	if err := checkOptions(r.GetOptions(), use); err != nil {
+	if err := call.CheckOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	op, err := call.ParseOperator(false, "", r.GetOptions())
@@ -287,15 +287,15 @@ func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockRespon
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	info, _, err := s.Lock(key)
 	return &tenurev1.ReleaseLockResponse{
-		Header: a.header(s.at),
-		Lock:   call.LockToProto(info.State, s.at.HistoryID, a.timers),
+		Header: a.Header(s.At),
+		Lock:   call.LockToProto(info.State, s.At.HistoryID, a.Timers),
 	}, err
 }
 
@@ -307,14 +307,14 @@ func (a *api) CheckSequencer(
 	if err != nil {
 		return nil, err
 	}
-	if err = call.CheckHistory("history_id", proof.GetHistoryId(), a.history()); err != nil {
+	if err = call.CheckHistory("history_id", proof.GetHistoryId(), a.History()); err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, nil)
+	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	hold, found, err := s.Hold(proof.GetKey(), proof.GetLockIndex())
 	if err != nil {
 		return nil, err
@@ -324,10 +324,10 @@ func (a *api) CheckSequencer(
 		return nil, err
 	}
 	return &tenurev1.CheckSequencerResponse{
-		Header: a.header(s.at),
+		Header: a.Header(s.At),
 		Holds: found && !hold.GetDelayed() && hold.GetFencingToken() == proof.GetFencingToken() &&
 			string(hold.GetSessionId()) == string(id[:]),
-		Lock: a.lockTimes(ctx, call.LockToProto(info.State, s.at.HistoryID, a.timers)),
+		Lock: a.LockTimes(ctx, call.LockToProto(info.State, s.At.HistoryID, a.Timers)),
 	}, nil
 }
 

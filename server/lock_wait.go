@@ -75,10 +75,10 @@ func (a *api) acquireLock(
 	}
 	acquire.Value = r.GetValue()
 	acquire.Queue, acquire.KeepKey = true, keepKey
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
 	})
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func (a *api) acquireLock(
 	done := result.GetAcquireLock()
 	if hold := done.GetHold(); hold != nil {
 		return stream.Send(&tenurev1.AcquireLockResponse{
-			Header: a.headerOf(result),
-			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.history(), a.timers)},
+			Header: a.HeaderOf(result),
+			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.History(), a.Timers)},
 		})
 	}
 	w := newWaiting(acquire, r.GetOptions().GetSessionSecret(), result)
@@ -109,10 +109,10 @@ func (a *api) queued(
 		return err
 	}
 	err = send(&tenurev1.AcquireLockResponse{
-		Header: a.headerOf(result),
+		Header: a.HeaderOf(result),
 		Step: &tenurev1.AcquireLockResponse_Queued{Queued: &tenurev1.LockQueuedStep{
 			Place: place,
-			Lock:  a.lockTimes(ctx, call.LockToProto(result.GetAcquireLock().GetLock(), a.history(), a.timers)),
+			Lock:  a.LockTimes(ctx, call.LockToProto(result.GetAcquireLock().GetLock(), a.History(), a.Timers)),
 		}},
 	})
 	if err != nil {
@@ -124,11 +124,11 @@ func (a *api) queued(
 // placeOf returns the place that a call waits on. One that was found, not made, has moved since it was made; so the call
 // watches what comes after the present, and a takeover before that must be told here.
 func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	place := &tenurev1.Place{
 		Key:       w.acquire.GetKey(),
 		Place:     w.place,
@@ -161,7 +161,7 @@ func (a *api) placeOf(w *waiting) (*tenurev1.Place, error) {
 				return nil, err
 			}
 			w.position = uint32(before)
-			w.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
+			w.after = watch.Position{Revision: s.At.Revision, Index: watch.Whole}
 		}
 		place.QueueTime = call.TimeToProto(waiter.GetQueueTimeMs())
 	}
@@ -224,7 +224,7 @@ func (t *placeTeller) look(e *storev1.Event) error {
 	case *storev1.Event_SessionTakenOver:
 		return t.superseded(kind.SessionTakenOver.GetEpoch())
 	case *storev1.Event_LockGranted:
-		step, err := t.api.grantedStep(t.waiting.acquire, grantOf(e))
+		step, err := t.api.grantedStep(t.waiting.acquire, call.GrantOf(e))
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (t *placeTeller) superseded(epoch uint64) error {
 // end sends the last message.
 func (t *placeTeller) end(revision uint64, step *tenurev1.AcquireLockResponse) error {
 	t.closed = true
-	step.Header = t.api.header(t.api.node.Store().Applied())
+	step.Header = t.api.Header(t.api.Node.Store().Applied())
 	step.Header.Revision = revision
 	if err := t.send(step); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (t *placeTeller) tellMoved() {
 	if err == nil && position < t.told {
 		t.told = position
 		step := &tenurev1.AcquireLockResponse{
-			Header: t.api.header(t.api.node.Store().Applied()),
+			Header: t.api.Header(t.api.Node.Store().Applied()),
 			Step:   &tenurev1.AcquireLockResponse_Moved{Moved: &tenurev1.LockMovedStep{Position: t.told}},
 		}
 		step.Header.Revision = revision
@@ -296,11 +296,11 @@ var errPlaceGone = errors.New("the place is gone")
 
 // positionOf returns how many wait before a place, and the revision that shows it.
 func (a *api) positionOf(w *waiting) (uint32, uint64, error) {
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return 0, 0, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	waiter, err := s.Waiter(w.acquire.GetKey(), w.place)
 	if err != nil {
 		return 0, 0, err
@@ -309,7 +309,7 @@ func (a *api) positionOf(w *waiting) (uint32, uint64, error) {
 		return 0, 0, errPlaceGone
 	}
 	before, err := s.Position(w.acquire.GetKey(), w.place)
-	return uint32(before), s.at.Revision, err
+	return uint32(before), s.At.Revision, err
 }
 
 // close keeps a late timer from sending.
@@ -332,14 +332,14 @@ func ignore(err, nothing error) error {
 
 // lockNow returns a lock as this member has it; nil if there is none.
 func (a *api) lockNow(key string) (*tenurev1.Lock, error) {
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	info, _, err := s.Lock(key)
 	if err != nil {
 		return nil, err
 	}
-	return call.LockToProto(info.State, s.at.HistoryID, a.timers), nil
+	return call.LockToProto(info.State, s.At.HistoryID, a.Timers), nil
 }

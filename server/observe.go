@@ -31,17 +31,17 @@ func (a *api) Observe(
 func (a *api) observe(
 	ctx context.Context, key string, gap bool, send func(*tenurev1.ObserveResponse) error,
 ) error {
-	s, err := a.reader(ctx, nil)
+	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return err
 	}
-	at := s.at
+	at := s.At
 	office, err := a.officeAt(s, key)
-	a.closeSnapshot(s)
+	a.CloseSnapshot(s)
 	if err != nil {
 		return err
 	}
-	if err := send(&tenurev1.ObserveResponse{Header: a.header(at), Leader: office.leader(), Gap: gap}); err != nil {
+	if err := send(&tenurev1.ObserveResponse{Header: a.Header(at), Leader: office.leader(), Gap: gap}); err != nil {
 		return err
 	}
 	return a.hub.Watch(ctx, watch.Request{

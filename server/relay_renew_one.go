@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -19,15 +20,15 @@ func (v oneVerdict) decided(_ int, refused tenurev1.ErrorReason, _ time.Duration
 // renewFar has the leader renew one session. It asks again, until ctx or the patience ends, where a KeepAlive stream
 // would leave that to its client.
 func (a *api) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
-	if err := a.actAs(ctx, id, o); err != nil {
+	if err := a.ActAs(ctx, id, o); err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, a.relay.Patience)
+	patience, cancel := context.WithTimeout(ctx, a.Relay.Patience)
 	defer cancel()
 	for {
 		verdict := make(oneVerdict, 1)
 		a.renewals.add([]*relayedRenewal{{
-			id: id, epoch: o.GetEpoch(), secret: hashed(o.GetSessionSecret()), sink: verdict,
+			id: id, epoch: o.GetEpoch(), secret: call.Hashed(o.GetSessionSecret()), sink: verdict,
 		}})
 		var refused tenurev1.ErrorReason
 		select {
@@ -50,7 +51,7 @@ func (a *api) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 
 // renewAgain waits a moment, and returns why it makes no sense to ask again.
 func (a *api) renewAgain(patience context.Context, id storage.SessionID) error {
-	_, changed := a.relay.Present()
+	_, changed := a.Relay.Present()
 	retry := time.NewTimer(leader.Retry)
 	defer retry.Stop()
 	select {
@@ -67,16 +68,16 @@ func (a *api) renewAgain(patience context.Context, id storage.SessionID) error {
 func (a *api) renewalError(ctx context.Context, id storage.SessionID, refused tenurev1.ErrorReason) error {
 	switch refused {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
-		s, err := a.reader(ctx, nil)
+		s, err := a.Reader(ctx, nil)
 		if err != nil {
 			return err
 		}
-		defer a.closeSnapshot(s)
-		return noSession(s, id)
+		defer a.CloseSnapshot(s)
+		return call.NoSession(s, id)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED:
 		return reason.New(refused, "another instance took over session %s", id).With("session_id", id.String())
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
-		return secretWrong(id, true)
+		return call.SecretWrong(id, true)
 	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		return reason.ErrStopping
 	default:

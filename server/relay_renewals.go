@@ -22,7 +22,7 @@ func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest
 	if err != nil {
 		return s.refuse("Renew", err)
 	}
-	ctx, cancel := a.untilStop(stream.Context())
+	ctx, cancel := a.UntilStop(stream.Context())
 	defer cancel()
 	p := &peerRenewals{
 		api:     a,
@@ -31,7 +31,7 @@ func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest
 		news:    make(chan struct{}, 1),
 		slots:   make(chan struct{}, renewalMessagesMax),
 		done:    make(chan struct{}),
-		parked:  parkedRenewals{timers: a.timers},
+		parked:  parkedRenewals{timers: a.Timers},
 	}
 	defer p.close()
 	go p.read() // It ends when gRPC ends the stream, which is right after this method returns.
@@ -88,7 +88,7 @@ func (p *peerRenewals) read() {
 
 // take notes that renewals came, or why no more do.
 func (p *peerRenewals) take(request *peerv1.RenewRequest, err error) {
-	timers := p.api.timers
+	timers := p.api.Timers
 	var m *peerMessage
 	if err == nil {
 		lazy := &lazySnapshot{}
@@ -127,7 +127,7 @@ func (p *peerRenewals) close() {
 	queue := p.queue
 	p.queue = nil
 	p.mu.Unlock()
-	timers := p.api.timers
+	timers := p.api.Timers
 	for _, m := range queue {
 		timers.Release(m.renewals)
 	}
@@ -139,7 +139,7 @@ func (p *peerRenewals) serve(ctx context.Context) error {
 	for {
 		var changed <-chan struct{}
 		if len(p.parked.waiting) > 0 {
-			changed = p.api.timers.Changed()
+			changed = p.api.Timers.Changed()
 			if err := p.settleParked(); err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func (p *peerRenewals) answer(ctx context.Context, queue []*peerMessage) error {
 		}
 		if err != nil {
 			for _, rest := range queue[i:] {
-				p.api.timers.Release(rest.renewals)
+				p.api.Timers.Release(rest.renewals)
 			}
 			return err
 		}
@@ -208,10 +208,10 @@ func (p *peerRenewals) answerOne(m *peerMessage, term uint64) error {
 			wrong = right == rightWrong
 		}
 		if wrong {
-			a.timers.Release(m.renewals[i : i+1])
+			a.Timers.Release(m.renewals[i : i+1])
 			v.Refused = tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG
 		} else {
-			a.timers.Settle(term, m.renewals[i:i+1])
+			a.Timers.Settle(term, m.renewals[i:i+1])
 			if p.parked.park(r, "", v.GetNumber()) {
 				continue
 			}
@@ -239,7 +239,7 @@ func (p *peerRenewals) decide(v *peerv1.RenewalVerdict, r *expiry.Renewal, lazy 
 	case expiry.NotLeading, expiry.Pending:
 		v.Refused = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
 	case expiry.Expiring:
-		p.api.timers.Release([]expiry.Renewal{*r})
+		p.api.Timers.Release([]expiry.Renewal{*r})
 		v.Refused = tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -15,7 +16,7 @@ type shownSecrets struct{ api *api }
 // believes tells whether another member's word is enough that a client showed a session's secret before: as long as there
 // may be members that do not send its hash with every renewal.
 func (s shownSecrets) believes(r *peerv1.Renewal) bool {
-	return r.GetProven() && !storage.RelaysSecrets(s.api.node.Store().Applied().ClusterVersion)
+	return r.GetProven() && !storage.RelaysSecrets(s.api.Node.Store().Applied().ClusterVersion)
 }
 
 // check refuses sessions whose secret is not the one that was shown; shown is its hash. Members of a cluster of the first
@@ -25,14 +26,14 @@ func (s shownSecrets) believes(r *peerv1.Renewal) bool {
 // secret to compare with. Before anything is refused, this member applies all that is committed. A session that does not
 // live is for the state machine to refuse, which knows what became of it.
 func (s shownSecrets) check(ctx context.Context, sessions [][]byte, shown []byte) error {
-	if len(sessions) == 0 || !storage.RelaysSecrets(s.api.node.Store().Applied().ClusterVersion) {
+	if len(sessions) == 0 || !storage.RelaysSecrets(s.api.Node.Store().Applied().ClusterVersion) {
 		return nil
 	}
 	refused, sure, err := s.look(sessions, shown)
 	if err != nil || sure && refused == nil {
 		return err
 	}
-	if _, err = s.api.proofs.prove(ctx, s.api.stopping, s.api.node); err != nil {
+	if _, err = s.api.proofs.prove(ctx, s.api.Stopping, s.api.Node); err != nil {
 		return err
 	}
 	refused, _, err = s.look(sessions, shown)
@@ -44,11 +45,11 @@ func (s shownSecrets) check(ctx context.Context, sessions [][]byte, shown []byte
 
 // look compares with what this member shows now. It is not sure of a session of which it knows nothing.
 func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *reason.Error, sure bool, err error) {
-	at, err := s.api.localSnapshot()
+	at, err := s.api.LocalSnapshot()
 	if err != nil {
 		return nil, false, err
 	}
-	defer s.api.closeSnapshot(at)
+	defer s.api.CloseSnapshot(at)
 	sure = true
 	for _, raw := range sessions {
 		id, err := storage.SessionIDFromBytes(raw)
@@ -67,8 +68,8 @@ func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *reason.Err
 			sure = sure && ended
 			continue
 		}
-		if hash := record.GetSecretSha256(); len(hash) > 0 && !showsSecret(shown, hash) {
-			return secretWrong(id, len(shown) > 0), true, nil
+		if hash := record.GetSecretSha256(); len(hash) > 0 && !call.ShowsSecret(shown, hash) {
+			return call.SecretWrong(id, len(shown) > 0), true, nil
 		}
 	}
 	return nil, sure, nil

@@ -14,6 +14,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
@@ -75,7 +76,7 @@ func (l *lateLeader) apply() (last *storev1.Result) {
 // relayTo returns the service of a leader that other members relay to, and a session with a secret, whose hash it returns.
 func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, session storage.SessionID, hash []byte) {
 	t.Helper()
-	session, hash = storage.SessionID{1}, hashed(bytes.Repeat([]byte{5}, 32))
+	session, hash = storage.SessionID{1}, call.Hashed(bytes.Repeat([]byte{5}, 32))
 	store := storeWith(t,
 		&storev1.Command{Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: version}}},
 		&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
@@ -106,7 +107,7 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 		<-changed
 	}
 	s := &relayService{log: zap.NewNop()}
-	s.api.Store(&api{caller: &caller{node: leader, log: zap.NewNop(), timers: timers, stopping: ctx}})
+	s.api.Store(&api{Caller: &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}})
 	return s, leader, session, hash
 }
 
@@ -139,7 +140,7 @@ func TestRelayedCallsNeedTheSecret(t *testing.T) {
 			return reasonOf(answer.GetResult(), err)
 		}
 	}
-	for name, call := range map[string]func(*relayService, storage.SessionID, []byte) tenurev1.ErrorReason{
+	for name, served := range map[string]func(*relayService, storage.SessionID, []byte) tenurev1.ErrorReason{
 		"acquire": propose(func(s *storev1.SessionRef) *storev1.Command {
 			return &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: &storev1.AcquireLock{
 				Key: "k", Session: s, Mode: storev1.LockMode_LOCK_MODE_EXCLUSIVE,
@@ -173,11 +174,11 @@ func TestRelayedCallsNeedTheSecret(t *testing.T) {
 		},
 		"renew": func(s *relayService, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
 			a := s.api.Load()
-			p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.timers}}
+			p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
 			p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
 				{SessionId: id[:], Epoch: 1, Proven: true, SecretSha256: shown},
 			}}, nil)
-			defer a.timers.Release(p.queue[0].renewals)
+			defer a.Timers.Release(p.queue[0].renewals)
 			if p.queue[0].renewals[0].Unproven {
 				return tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG
 			}
@@ -186,14 +187,14 @@ func TestRelayedCallsNeedTheSecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for version, wrong := range map[uint32]tenurev1.ErrorReason{1: 0, 2: tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG} {
-				for shown, what := range map[string][]byte{"none": nil, "another": hashed([]byte("x")), "short": {1}} {
+				for shown, what := range map[string][]byte{"none": nil, "another": call.Hashed([]byte("x")), "short": {1}} {
 					s, _, session, _ := relayTo(t, version)
-					if got := call(s, session, what); got != wrong {
+					if got := served(s, session, what); got != wrong {
 						t.Errorf("version %d, %s shown: got %v, want %v", version, shown, got, wrong)
 					}
 				}
 				s, _, session, hash := relayTo(t, version)
-				if got := call(s, session, hash); got != 0 {
+				if got := served(s, session, hash); got != 0 {
 					t.Errorf("version %d, the secret shown: got %v, want that it passes", version, got)
 				}
 			}
@@ -209,7 +210,7 @@ func TestARelayedRetryHearsThatItsSessionEnded(t *testing.T) {
 	leader.committed = []*storev1.Command{{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
 		Session: &storev1.SessionRef{SessionId: session[:], Epoch: 1},
 	}}}}
-	for name, shown := range map[string][]byte{"none": nil, "another": hashed([]byte("x")), "the session's": hash} {
+	for name, shown := range map[string][]byte{"none": nil, "another": call.Hashed([]byte("x")), "the session's": hash} {
 		answer, err := s.Propose(t.Context(), &peerv1.ProposeRequest{Term: 1, SecretSha256: shown, Command: &storev1.Command{
 			RequestId:     &storev1.RequestID{SessionId: session[:], Epoch: 1, Sequence: 1, DoneBelow: 1},
 			RequestDigest: make([]byte, 32),
@@ -252,13 +253,13 @@ func TestASessionThatTheLeaderHasYetToApplyNeedsItsSecret(t *testing.T) {
 // leads, which has never seen it.
 func TestRenewalsGoOnShowingTheSecret(t *testing.T) {
 	rig := newRelayRig(t)
-	rig.api.relay.Patience = 2 * patienceOfTests
+	rig.api.Relay.Patience = 2 * patienceOfTests
 	timers, err := expiry.New(expiry.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.api.timers, rig.api.hints = timers, newHinter()
-	session, hash := storage.SessionID{1}, hashed([]byte("secret"))
+	rig.api.Timers, rig.api.hints = timers, newHinter()
+	session, hash := storage.SessionID{1}, call.Hashed([]byte("secret"))
 	k := &keeper{api: rig.api, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1)}
 	k.known.add(&expiry.Renewal{ID: session, TTL: time.Minute, Shown: hash})
 	for _, leader := range []uint64{2, 3} {

@@ -31,7 +31,7 @@ func (s *relayService) register(r grpc.ServiceRegistrar) { peerv1.RegisterRelayS
 // fence refuses unless this member leads, as far as it knows, in a term that is not older than the caller's.
 func (s *relayService) fence(term uint64) (*api, error) {
 	a := s.api.Load()
-	if a != nil && a.stopping.Err() != nil {
+	if a != nil && a.Stopping.Err() != nil {
 		return nil, reason.ErrStopping
 	}
 	if a == nil || !a.leads(term) {
@@ -42,7 +42,7 @@ func (s *relayService) fence(term uint64) (*api, error) {
 
 // leads tells whether this member leads, as far as it knows, in a term that is not older than the given one.
 func (a *api) leads(term uint64) bool {
-	at := a.node.Status()
+	at := a.Node.Status()
 	return at.Leader == at.MemberID && at.Term >= term
 }
 
@@ -69,11 +69,11 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
-	result, err := a.node.Propose(ctx, r.GetCommand())
+	result, err := a.Node.Propose(ctx, r.GetCommand())
 	if err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
-	return &peerv1.ProposeResponse{Result: result, Index: a.node.Store().Applied().Index}, nil
+	return &peerv1.ProposeResponse{Result: result, Index: a.Node.Store().Applied().Index}, nil
 }
 
 // mayRelay tells whether a command is of a kind that clients ask for. What leaders' tasks decide belongs to the leader.
@@ -104,7 +104,7 @@ func (s *relayService) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) 
 	for _, text := range r.GetSessionIds() {
 		left := &peerv1.SessionTimeLeft{LeftMs: -1}
 		if id, err := storage.SessionIDFromBytes(text); err == nil {
-			if d, renewed, ok := a.timers.SessionLeft(id); ok {
+			if d, renewed, ok := a.Timers.SessionLeft(id); ok {
 				left.LeftMs = d.Milliseconds()
 				if !renewed.IsZero() {
 					left.LastRenewalMs = renewed.UnixMilli()
@@ -115,7 +115,7 @@ func (s *relayService) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) 
 	}
 	for _, h := range r.GetDelays() {
 		ms := int64(-1)
-		if d, ok := a.timers.DelayLeft(h.GetKey(), h.GetLockIndex()); ok {
+		if d, ok := a.Timers.DelayLeft(h.GetKey(), h.GetLockIndex()); ok {
 			ms = d.Milliseconds()
 		}
 		answer.DelayLeftMs = append(answer.DelayLeftMs, ms)

@@ -18,6 +18,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -118,20 +119,20 @@ func newRelayRig(t *testing.T) *relayRig {
 	}
 	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
 	log := zap.NewNop()
-	rig.api = &api{caller: &caller{node: rig.node, log: log, arrivals: &leader.Arrivals{}, stopping: t.Context()}}
+	rig.api = &api{Caller: &call.Caller{Node: rig.node, Log: log, Arrivals: &leader.Arrivals{}, Stopping: t.Context()}}
 	registry := prometheus.NewRegistry()
-	rig.api.relay, err = leader.New(leader.Options{
-		Node: rig.node, Arrivals: rig.api.arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
+	rig.api.Relay, err = leader.New(leader.Options{
+		Node: rig.node, Arrivals: rig.api.Arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rig.api.renewals, err = newRelayedRenewals(rig.api.relay, log, registry); err != nil {
+	if rig.api.renewals, err = newRelayedRenewals(rig.api.Relay, log, registry); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { rig.api.relay.Run(ctx) })
+	running.Go(func() { rig.api.Relay.Run(ctx) })
 	running.Go(func() { rig.api.renewals.run(ctx) })
 	t.Cleanup(func() {
 		stop()
@@ -216,11 +217,11 @@ func TestRelayedChanges(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.relay.Patience = patienceOfTests
+			rig.api.Relay.Patience = patienceOfTests
 			script := &leaderScript{answers: tc.answers}
 			rig.member(2, script)
 			rig.node.elect(2, 5)
-			result, err := rig.api.relay.Order(t.Context(), rig.put(tc.repeat), nil)
+			result, err := rig.api.Relay.Order(t.Context(), rig.put(tc.repeat), nil)
 			if reason, applied := relayReason(err); reason != tc.want || applied != tc.applied {
 				t.Errorf("got %v (%v, applied %q), want %v, applied %q", err, reason, applied, tc.want, tc.applied)
 			}
@@ -237,7 +238,7 @@ func TestRelayedChanges(t *testing.T) {
 // A member that cannot be connected to was not asked anything, so the next leader may be.
 func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig := newRelayRig(t)
-	rig.api.relay.Patience = patienceOfTests
+	rig.api.Relay.Patience = patienceOfTests
 	dead := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
 	rig.member(2, dead)()
 	next := &leaderScript{answers: dead.answers}
@@ -245,7 +246,7 @@ func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig.node.elect(2, 5)
 	done := make(chan error, 1)
 	go func() {
-		_, err := rig.api.relay.Order(t.Context(), rig.put(false), nil)
+		_, err := rig.api.Relay.Order(t.Context(), rig.put(false), nil)
 		done <- err
 	}()
 	rig.awaitWay(2)
@@ -265,7 +266,7 @@ func (r *relayRig) awaitWay(leader uint64) {
 	r.t.Helper()
 	timeout := time.After(patienceOfTests)
 	for {
-		w, changed := r.api.relay.Present()
+		w, changed := r.api.Relay.Present()
 		if w != nil && w.Leader == leader {
 			return
 		}
@@ -290,7 +291,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.relay.Patience = patienceOfTests
+			rig.api.Relay.Patience = patienceOfTests
 			came := make(chan struct{}, 8)
 			old := &leaderScript{answers: []func(context.Context) error{func(ctx context.Context) error {
 				came <- struct{}{}
@@ -303,7 +304,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 			rig.node.elect(2, 5)
 			done := make(chan error, 1)
 			go func() {
-				_, err := rig.api.relay.Order(t.Context(), rig.put(tc.repeat), nil)
+				_, err := rig.api.Relay.Order(t.Context(), rig.put(tc.repeat), nil)
 				done <- err
 			}()
 			<-came
@@ -324,13 +325,13 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 
 func TestRelayWithoutALeader(t *testing.T) {
 	rig := newRelayRig(t)
-	_, err := rig.api.relay.Order(t.Context(), rig.put(false), nil)
+	_, err := rig.api.Relay.Order(t.Context(), rig.put(false), nil)
 	if why, applied := relayReason(err); why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == reason.AppliedUnknown {
 		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err = rig.api.relay.Order(ctx, rig.put(false), nil)
+	_, err = rig.api.Relay.Order(ctx, rig.put(false), nil)
 	if why, applied := relayReason(err); applied == reason.AppliedUnknown ||
 		why != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)
@@ -353,7 +354,7 @@ func TestWhatALostLeadershipLeavesUnknownStaysUnknown(t *testing.T) {
 				rig.node.elect(1, 5)
 				rig.awaitWay(1)
 			}
-			err := rig.api.relay.Lead(t.Context(), leader.Call{
+			err := rig.api.Relay.Lead(t.Context(), leader.Call{
 				Repeat: true,
 				Here:   func(context.Context) error { return tc.here },
 			}, raftnode.ErrOutcomeUnknown)

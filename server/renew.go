@@ -65,18 +65,18 @@ func (p *proofs) prove(ctx, stopping context.Context, node leader.Node) (uint64,
 
 // renewalProof proves that this member leads after the renewals came, and waits until the timers of that term run.
 func (a *api) renewalProof(ctx context.Context) (uint64, error) {
-	term, err := a.proofs.prove(ctx, a.stopping, a.node)
+	term, err := a.proofs.prove(ctx, a.Stopping, a.Node)
 	if err != nil {
 		return 0, err
 	}
-	if a.timers.Term() >= term {
+	if a.Timers.Term() >= term {
 		return term, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
 	for {
-		changed := a.timers.Changed()
-		if a.timers.Term() >= term {
+		changed := a.Timers.Changed()
+		if a.Timers.Term() >= term {
 			return term, nil
 		}
 		select {
@@ -89,7 +89,7 @@ func (a *api) renewalProof(ctx context.Context) (uint64, error) {
 
 // renewalRefusal returns the verdict for a renewal that got no proof: one after which the client tries again.
 func (a *api) renewalRefusal(err error) tenurev1.ErrorReason {
-	if a.stopping.Err() != nil {
+	if a.Stopping.Err() != nil {
 		return tenurev1.ErrorReason_ERROR_REASON_STOPPING
 	}
 	if e := reason.Of(err); e != nil {
@@ -118,7 +118,7 @@ const (
 // checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. What the
 // timers do not know the state does; lazy opens it.
 func (a *api) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
-	known := a.timers.Secret(r)
+	known := a.Timers.Secret(r)
 	if known == expiry.SecretNone || known == expiry.SecretShown || proven && known == expiry.SecretNeeded {
 		return rightShown, nil
 	}
@@ -132,9 +132,9 @@ func (a *api) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnaps
 	}
 	hash := record.GetSecretSha256()
 	if known == expiry.SecretUnknown {
-		a.timers.SetSecret(r, hash)
+		a.Timers.SetSecret(r, hash)
 	}
-	if len(hash) == 0 || proven || showsSecret(r.Shown, hash) {
+	if len(hash) == 0 || proven || call.ShowsSecret(r.Shown, hash) {
 		return rightShown, nil
 	}
 	return rightWrong, nil
@@ -148,20 +148,20 @@ func (a *api) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
 }
 
 // lazySnapshot is a local snapshot that is made when it is first needed.
-type lazySnapshot struct{ s *snapshot }
+type lazySnapshot struct{ s *call.Snapshot }
 
-func (l *lazySnapshot) get(a *api) (*snapshot, error) {
+func (l *lazySnapshot) get(a *api) (*call.Snapshot, error) {
 	if l.s != nil {
 		return l.s, nil
 	}
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	l.s = s
 	return s, err
 }
 
 func (l *lazySnapshot) close(a *api) {
 	if l.s != nil {
-		a.closeSnapshot(l.s)
+		a.CloseSnapshot(l.s)
 	}
 }
 
@@ -189,35 +189,35 @@ func (a *api) RenewSession(
 	if err != nil {
 		return nil, err
 	}
-	if err = checkOptions(r.GetOptions(), optionUse{session: true}); err != nil {
+	if err = call.CheckOptions(r.GetOptions(), call.OptionUse{Session: true}); err != nil {
 		return nil, err
 	}
 	if err = a.renewOne(ctx, id, r.GetOptions()); err != nil {
 		return nil, err
 	}
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
-	record, err := liveAt(s, id)
+	defer a.CloseSnapshot(s)
+	record, err := call.LiveAt(s, id)
 	if err != nil {
 		return nil, err
 	}
 	return &tenurev1.RenewSessionResponse{
-		Header:  a.header(s.at),
-		Session: a.sessionTimes(ctx, a.withTimer(id, call.SessionToProto(id, record))),
+		Header:  a.Header(s.At),
+		Session: a.SessionTimes(ctx, a.WithTimer(id, call.SessionToProto(id, record))),
 	}, nil
 }
 
 // renewOne renews one session, here or where the leader is.
 func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
-	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch(), Shown: hashed(o.GetSessionSecret())}}
+	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch(), Shown: call.Hashed(o.GetSessionSecret())}}
 	lazy := &lazySnapshot{}
 	a.lookBefore(&renewals[0], false, lazy)
 	lazy.close(a)
-	a.timers.Receive(renewals)
-	defer a.timers.Release(renewals)
+	a.Timers.Receive(renewals)
+	defer a.Timers.Release(renewals)
 	term, err := a.renewalProof(ctx)
 	if err != nil {
 		if !leader.MayComeRight(ctx, err, true) {
@@ -226,7 +226,7 @@ func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 		return a.renewFar(ctx, id, o)
 	}
 	// After the proof, so that a session made elsewhere a moment ago is known.
-	if err = a.actAs(ctx, id, o); err != nil {
+	if err = a.ActAs(ctx, id, o); err != nil {
 		return err
 	}
 	return a.settleOne(ctx, term, renewals)
@@ -236,8 +236,8 @@ func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Renewal) error {
 	r := &renewals[0]
 	for {
-		changed := a.timers.Changed()
-		a.timers.Settle(term, renewals)
+		changed := a.Timers.Changed()
+		a.Timers.Settle(term, renewals)
 		switch r.Verdict {
 		case expiry.Renewed:
 			return nil
@@ -254,7 +254,7 @@ func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Rene
 		case <-changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-a.stopping.Done():
+		case <-a.Stopping.Done():
 			return reason.ErrStopping
 		}
 	}
@@ -262,17 +262,17 @@ func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Rene
 
 // missing returns the error for a session that the timers do not have.
 func (a *api) missing(id storage.SessionID) error {
-	s, err := a.localSnapshot()
+	s, err := a.LocalSnapshot()
 	if err != nil {
 		return err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	switch _, live, err := s.Session(id); {
 	case err != nil:
 		return err
 	case live:
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", id)
 	default:
-		return noSession(s, id)
+		return call.NoSession(s, id)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
@@ -40,19 +41,19 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 	session := storage.SessionID{1}
 	onStream := func(a *api, shown []byte) {
 		k := &keeper{
-			api: a, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.timers},
+			api: a, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers},
 		}
 		k.receive(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: session.String(), Epoch: 1, Secret: shown}}})
 	}
 	fromPeer := func(a *api, shown []byte) {
-		p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.timers}}
+		p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
 		p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
-			{SessionId: session[:], Epoch: 1, SecretSha256: hashed(shown)},
+			{SessionId: session[:], Epoch: 1, SecretSha256: call.Hashed(shown)},
 		}}, nil)
 	}
-	call := func(a *api, shown []byte) {
+	served := func(a *api, shown []byte) {
 		go func() {
-			_ = a.renewOne(a.stopping, session, &tenurev1.CallOptions{Epoch: 1, SessionSecret: shown}) // It ends with the test.
+			_ = a.renewOne(a.Stopping, session, &tenurev1.CallOptions{Epoch: 1, SessionSecret: shown}) // It ends with the test.
 		}()
 		synctest.Wait()
 	}
@@ -67,14 +68,14 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 		"none from a member":          {renew: fromPeer},
 		"another from a member":       {renew: fromPeer, shown: other},
 		"the session's from a member": {renew: fromPeer, shown: secret, postpones: true},
-		"none in a call":              {renew: call},
-		"another in a call":           {renew: call, shown: other},
-		"the session's in a call":     {renew: call, shown: secret, postpones: true},
+		"none in a call":              {renew: served},
+		"another in a call":           {renew: served, shown: other},
+		"the session's in a call":     {renew: served, shown: secret, postpones: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := storeWith(t, &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
-					SessionId: session[:], TtlMs: 2000, SecretSha256: hashed(secret),
+					SessionId: session[:], TtlMs: 2000, SecretSha256: call.Hashed(secret),
 					Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
 				}}})
 				var ended atomic.Bool
@@ -91,7 +92,7 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				led := make(chan error, 1)
 				go func() { led <- timers.Lead(ctx, 1) }()
-				a := &api{caller: &caller{node: stateNode{store: store}, log: zap.NewNop(), timers: timers, stopping: ctx}}
+				a := &api{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
 				for range 12 {
 					tc.renew(a, tc.shown)
 					<-time.After(250 * time.Millisecond)

@@ -17,6 +17,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/frames"
@@ -351,9 +352,9 @@ func (r *running) makeServices(stopping context.Context) error {
 		return err
 	}
 	r.api = &api{
-		caller: &caller{
-			node: r.node, timers: r.timers, log: r.log, arrivals: r.arrivals, relay: relay, stopping: stopping,
-			memberID: r.node.Status().MemberID,
+		Caller: &call.Caller{
+			Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
+			MemberID: r.node.Status().MemberID,
 		},
 		hub:               r.hub,
 		hints:             r.hints,

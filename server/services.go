@@ -4,6 +4,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -18,7 +19,7 @@ type api struct {
 	tenurev1.UnimplementedSessionServiceServer
 	tenurev1.UnimplementedWatchServiceServer
 
-	*caller
+	*call.Caller
 	hub      *watch.Hub
 	hints    *hinter
 	renewals *relayedRenewals

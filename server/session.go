@@ -41,11 +41,11 @@ func (a *api) CreateSession(
 		secret = make([]byte, gate.SecretBytes)
 		_, _ = rand.Read(secret) // It never fails; see crypto/rand.
 	}
-	create.SecretSha256 = hashed(secret)
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: create}},
+	create.SecretSha256 = call.Hashed(secret)
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: create}},
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (a *api) CreateSession(
 	created := result.GetCreateSession()
 	ttl := time.Duration(created.GetTtlMs()) * time.Millisecond
 	response := &tenurev1.CreateSessionResponse{
-		Header:            a.headerOf(result),
+		Header:            a.HeaderOf(result),
 		SessionId:         call.SessionText(created.GetSessionId()),
 		Ttl:               durationpb.New(ttl),
 		LockDelay:         call.MsToProto(created.GetLockDelayMs()),
@@ -78,7 +78,7 @@ func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.Create
 	if checks := r.GetChecks(); len(checks.GetNodeChecks())+len(checks.GetServiceChecks()) > 0 {
 		return nil, reason.NotServed("checks")
 	}
-	if err := checkOptions(r.GetOptions(), optionUse{guards: true, key: true}); err != nil {
+	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Key: true}); err != nil {
 		return nil, err
 	}
 	ttl, err := call.GrantedTTL(r.GetTtl(), a.ttlMin)
@@ -163,8 +163,8 @@ func (a *api) DestroySession(
 	if err != nil {
 		return nil, err
 	}
-	use := optionUse{session: true, force: true, reason: true, guards: true, request: true}
-	if err = checkOptions(r.GetOptions(), use); err != nil {
+	use := call.OptionUse{Session: true, Force: true, Reason: true, Guards: true, Request: true}
+	if err = call.CheckOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	op, err := call.ParseOperator(r.GetForce(), r.GetReason(), r.GetOptions())
@@ -175,10 +175,10 @@ func (a *api) DestroySession(
 	if err != nil {
 		return a.destroyedBefore(err)
 	}
-	result, err := a.propose(ctx, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+	result, err := a.Propose(ctx, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
 			Session: ref,
 			Clean:   r.GetClean(),
 			Force:   op.Force,
@@ -190,12 +190,12 @@ func (a *api) DestroySession(
 		return a.destroyedBefore(err)
 	}
 	if op.Force {
-		a.log.Info("session destroyed by force", zap.Stringer("session_id", id), zap.String("reason", op.Reason),
+		a.Log.Info("session destroyed by force", zap.Stringer("session_id", id), zap.String("reason", op.Reason),
 			zap.String("by", gate.Address(ctx)))
 	}
 	ended := result.GetEndSessions()
 	return &tenurev1.DestroySessionResponse{
-		Header:    a.headerOf(result),
+		Header:    a.HeaderOf(result),
 		Destroyed: len(ended.GetEndedSessionIds()) > 0,
 		Holds:     ended.GetHolds(),
 	}, nil
@@ -206,7 +206,7 @@ func (a *api) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, erro
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
-	return &tenurev1.DestroySessionResponse{Header: a.header(a.node.Store().Applied())}, nil
+	return &tenurev1.DestroySessionResponse{Header: a.Header(a.Node.Store().Applied())}, nil
 }
 
 // GetSession serves SessionService.
@@ -215,16 +215,16 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	session, live, err := a.sessionAt(s, id)
 	if err != nil {
 		return nil, err
 	}
-	response := &tenurev1.GetSessionResponse{Header: a.header(s.at), Session: session}
+	response := &tenurev1.GetSessionResponse{Header: a.Header(s.At), Session: session}
 	if live {
 		objects, err := a.objectsAt(s, objectsQuery{
 			list: "session", session: id, name: session.GetName(), token: r.GetPageToken(), itemsMax: call.PageItemsMax,
@@ -235,26 +235,26 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 		response.Holds, response.Places, response.NextPageToken = objects.holds, objects.places, objects.next
 	}
 	if !r.GetRead().GetStale() {
-		a.sessionTimes(ctx, session)
+		a.SessionTimes(ctx, session)
 	}
 	return response, nil
 }
 
 // sessionAt returns a session, live or ended, or why there is none.
-func (a *api) sessionAt(s *snapshot, id storage.SessionID) (session *tenurev1.Session, live bool, err error) {
+func (a *api) sessionAt(s *call.Snapshot, id storage.SessionID) (session *tenurev1.Session, live bool, err error) {
 	record, live, err := s.Session(id)
 	if err != nil {
 		return nil, false, err
 	}
 	if live {
-		return a.withTimer(id, call.SessionToProto(id, record)), true, nil
+		return a.WithTimer(id, call.SessionToProto(id, record)), true, nil
 	}
 	ended, known, err := s.EndedSession(id)
 	if err != nil {
 		return nil, false, err
 	}
 	if !known {
-		return nil, false, noSession(s, id)
+		return nil, false, call.NoSession(s, id)
 	}
 	return call.EndedToProto(id, ended), false, nil
 }
@@ -271,15 +271,15 @@ func (a *api) ListSessions(
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.reader(ctx, r.GetRead())
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	defer a.closeSnapshot(s)
+	defer a.CloseSnapshot(s)
 	query := call.PageQuery{List: "sessions", Filters: []string{
 		r.GetNamePrefix(), r.GetNode(), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
 	}}
-	after, err := query.After(s.at, r.GetPageToken())
+	after, err := query.After(s.At, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -289,20 +289,20 @@ func (a *api) ListSessions(
 			return nil, call.PageTokenInvalid()
 		}
 	}
-	response := &tenurev1.ListSessionsResponse{Header: a.header(s.at)}
+	response := &tenurev1.ListSessionsResponse{Header: a.Header(s.At)}
 	last, more, err := a.sessionsAt(s, r, from, size, response)
 	if err != nil {
 		return nil, err
 	}
 	if more {
-		response.NextPageToken = query.Token(s.at, last.String())
+		response.NextPageToken = query.Token(s.At, last.String())
 	}
 	if !r.GetRead().GetStale() {
-		shown := &shownTimes{}
+		shown := &call.ShownTimes{}
 		for _, session := range response.GetSessions() {
-			shown.addSession(session)
+			shown.AddSession(session)
 		}
-		a.askTimes(ctx, shown)
+		a.AskTimes(ctx, shown)
 	}
 	return response, nil
 }
@@ -310,7 +310,7 @@ func (a *api) ListSessions(
 // sessionsAt fills a page of sessions that pass the filters. It looks at a bounded number, so a page may hold few, or
 // none, and still be followed by another. It returns the last session that it looked at.
 func (a *api) sessionsAt(
-	s *snapshot, r *tenurev1.ListSessionsRequest, from storage.SessionID, size int, page *tenurev1.ListSessionsResponse,
+	s *call.Snapshot, r *tenurev1.ListSessionsRequest, from storage.SessionID, size int, page *tenurev1.ListSessionsResponse,
 ) (last storage.SessionID, more bool, err error) {
 	last = from
 	created := time.Now().Add(-r.GetOlderThan().AsDuration()).UnixMilli()
@@ -331,7 +331,7 @@ func (a *api) sessionsAt(
 			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
 				return last, false, err
 			}
-			session := a.withTimer(e.ID, call.SessionToProto(e.ID, e.Record))
+			session := a.WithTimer(e.ID, call.SessionToProto(e.ID, e.Record))
 			bytes += proto.Size(session)
 			page.Sessions = append(page.Sessions, session)
 		}

@@ -22,18 +22,18 @@ func (a *api) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnRes
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
 			"transaction has %d compares and operations; at most %d are allowed", n, txnOpsMax)
 	}
-	use := optionUse{session: txnNamesSession(r), guards: true, request: true, key: true}
-	if err := checkOptions(r.GetOptions(), use); err != nil {
+	use := call.OptionUse{Session: txnNamesSession(r), Guards: true, Request: true, Key: true}
+	if err := call.CheckOptions(r.GetOptions(), use); err != nil {
 		return nil, err
 	}
 	txn, err := a.txnFromProto(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	result, header, err := orderTxn(ctx, a, change{
-		request: r,
-		options: r.GetOptions(),
-		command: &storev1.Command{Kind: &storev1.Command_Txn{Txn: txn}},
+	result, header, err := orderTxn(ctx, a, call.Change{
+		Request: r,
+		Options: r.GetOptions(),
+		Command: &storev1.Command{Kind: &storev1.Command_Txn{Txn: txn}},
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (a *api) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Comp
 		if c.GetKey() != "" || c.GetOperator() != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
 			return nil, reason.Invalid(field, "a compare with a guard must have no key and no operator")
 		}
-		guard, err := a.guardFromProto(field+".guard", g.Guard)
+		guard, err := a.GuardFromProto(field+".guard", g.Guard)
 		return &storev1.Compare{Operand: &storev1.Compare_Guard{Guard: guard}}, err
 	}
 	if err := call.CheckKey(field+".key", c.GetKey()); err != nil {
@@ -157,21 +157,21 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 	case *tenurev1.Op_Put:
 		put := proto.CloneOf(kind.Put)
 		var err error
-		use := optionUse{session: putNamesSession(put), force: true, reason: true}
-		if put.Options, err = opOptions(outer, put.GetOptions(), use); err != nil {
+		use := call.OptionUse{Session: putNamesSession(put), Force: true, Reason: true}
+		if put.Options, err = call.OpOptions(outer, put.GetOptions(), use); err != nil {
 			return nil, err
 		}
 		p, err := a.putFromProto(ctx, put)
 		return &storev1.Op{Kind: &storev1.Op_Put{Put: p}}, err
 	case *tenurev1.Op_Delete:
-		if _, err := opOptions(outer, kind.Delete.GetOptions(), optionUse{}); err != nil {
+		if _, err := call.OpOptions(outer, kind.Delete.GetOptions(), call.OptionUse{}); err != nil {
 			return nil, err
 		}
 		return &storev1.Op{Kind: &storev1.Op_Delete{
 			Delete: &storev1.Delete{Key: kind.Delete.GetKey(), IfRevision: kind.Delete.IfRevision},
 		}}, call.CheckKey("key", kind.Delete.GetKey())
 	case *tenurev1.Op_DeletePrefix:
-		if _, err := opOptions(outer, kind.DeletePrefix.GetOptions(), optionUse{}); err != nil {
+		if _, err := call.OpOptions(outer, kind.DeletePrefix.GetOptions(), call.OptionUse{}); err != nil {
 			return nil, err
 		}
 		return &storev1.Op{Kind: &storev1.Op_DeletePrefix{
@@ -182,14 +182,14 @@ func (a *api) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *t
 	case *tenurev1.Op_ReleaseLock:
 		release := proto.CloneOf(kind.ReleaseLock)
 		var err error
-		use := optionUse{session: true, owner: true, force: true, reason: true}
-		if release.Options, err = opOptions(outer, release.GetOptions(), use); err != nil {
+		use := call.OptionUse{Session: true, Owner: true, Force: true, Reason: true}
+		if release.Options, err = call.OpOptions(outer, release.GetOptions(), use); err != nil {
 			return nil, err
 		}
 		l, err := a.releaseFromProto(ctx, release)
 		return &storev1.Op{Kind: &storev1.Op_ReleaseLock{ReleaseLock: l}}, err
 	case *tenurev1.Op_Check:
-		guard, err := a.guardFromProto("check", kind.Check)
+		guard, err := a.GuardFromProto("check", kind.Check)
 		return &storev1.Op{Kind: &storev1.Op_Check{Check: guard}}, err
 	default:
 		return nil, reason.Invalid("kind", "the operation has no kind")
@@ -230,7 +230,7 @@ func (a *api) acquireOpFromProto(
 	}
 	request := proto.CloneOf(r)
 	var err error
-	if request.Options, err = opOptions(outer, r.GetOptions(), optionUse{session: true, owner: true}); err != nil {
+	if request.Options, err = call.OpOptions(outer, r.GetOptions(), call.OptionUse{Session: true, Owner: true}); err != nil {
 		return nil, err
 	}
 	acquire, err := a.acquireFromProto(ctx, request)
@@ -243,7 +243,7 @@ func (a *api) acquireOpFromProto(
 
 // opToProto returns what one operation returned.
 func (a *api) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpResponse {
-	history := a.history()
+	history := a.History()
 	switch kind := r.GetKind().(type) {
 	case *storev1.OpResult_Get:
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_Get{
@@ -256,7 +256,7 @@ func (a *api) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpRespons
 		}
 		if kind.List.GetMore() && len(list.GetKvs()) > 0 {
 			query := call.PageQuery{List: "keys", Filters: []string{op.GetList().GetPrefix()}}
-			list.NextPageToken = query.Token(a.node.Store().Applied(), list.GetKvs()[len(list.GetKvs())-1].GetKey())
+			list.NextPageToken = query.Token(a.Node.Store().Applied(), list.GetKvs()[len(list.GetKvs())-1].GetKey())
 		}
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_List{List: list}}
 	case *storev1.OpResult_Put:
@@ -275,7 +275,7 @@ func (a *api) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpRespons
 	case *storev1.OpResult_AcquireLock:
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_AcquireLock{
 			AcquireLock: &tenurev1.TryAcquireLockResponse{
-				Acquired: true, Hold: call.HoldToProto(kind.AcquireLock.GetHold(), history, a.timers),
+				Acquired: true, Hold: call.HoldToProto(kind.AcquireLock.GetHold(), history, a.Timers),
 			},
 		}}
 	case *storev1.OpResult_ReleaseLock:

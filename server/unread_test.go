@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -35,7 +36,7 @@ func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
 	node := &provingNode{store: storeWith(t), answers: make(chan error, 1)}
 	node.answers <- nil
 	a := &api{
-		caller:   &caller{node: node, log: zap.NewNop(), stopping: t.Context(), unreadMax: 50 * time.Millisecond},
+		Caller:   &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond},
 		currency: newCurrency(node),
 	}
 	ended := make(chan error, 1)
@@ -67,7 +68,7 @@ func TestTheEndOfAWaitIsToldWithoutSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{caller: &caller{node: node, log: zap.NewNop(), stopping: t.Context()}, hub: hub}
+	a := &api{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context()}, hub: hub}
 	session := storage.SessionID{1}
 	var last *tenurev1.AcquireLockResponse
 	err = a.await(t.Context(), &waiting{

@@ -18,7 +18,7 @@ const initialPartBytes = 256 << 10
 // initialState sends the state of what a watch selects, from one snapshot, in parts.
 type initialState struct {
 	api      *api
-	at       *snapshot
+	at       *call.Snapshot
 	keysOnly bool
 	send     func(*tenurev1.WatchInitial) error
 	part     *tenurev1.WatchInitial
@@ -197,7 +197,7 @@ func (i *initialState) addLock(info storage.LockInfo) error {
 	if l.GetHolders() == 0 && l.GetWaiters() == 0 && l.GetDelayedHolds() == 0 {
 		return nil
 	}
-	lock := call.LockToProto(l, i.at.at.HistoryID, i.api.timers)
+	lock := call.LockToProto(l, i.at.At.HistoryID, i.api.Timers)
 	i.part.Locks = append(i.part.Locks, lock)
 	return i.add(lock)
 }
@@ -212,7 +212,7 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 			if !live {
 				continue
 			}
-			session := i.api.withTimer(id, call.SessionToProto(id, record))
+			session := i.api.WithTimer(id, call.SessionToProto(id, record))
 			i.part.Sessions = append(i.part.Sessions, session)
 			if err := i.add(session); err != nil {
 				return err
@@ -229,7 +229,7 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 		more = rest && len(page) > 0
 		for _, e := range page {
 			after = e.ID
-			session := i.api.withTimer(e.ID, call.SessionToProto(e.ID, e.Record))
+			session := i.api.WithTimer(e.ID, call.SessionToProto(e.ID, e.Record))
 			i.part.Sessions = append(i.part.Sessions, session)
 			if err := i.add(session); err != nil {
 				return err

@@ -62,7 +62,7 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 	if starts > 1 {
 		return reason.Invalid("after_revision", "only one of after_revision, resume_token and initial may be given")
 	}
-	if err := call.CheckHistory("history_id", r.GetHistoryId(), a.history()); err != nil {
+	if err := call.CheckHistory("history_id", r.GetHistoryId(), a.History()); err != nil {
 		return err
 	}
 	switch {
@@ -70,7 +70,7 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 		p.after = watch.Position{Revision: r.GetAfterRevision(), Index: watch.Whole}
 		p.started = true
 	case r.GetResumeToken() != "":
-		after, err := selection.NewResumer(a.history(), p.selectors).Position(r.GetResumeToken())
+		after, err := selection.NewResumer(a.History(), p.selectors).Position(r.GetResumeToken())
 		if err != nil {
 			return err
 		}
@@ -82,12 +82,12 @@ func (a *api) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 // settleStart finds the position of a watch that starts now, and checks one that was given. A member that is behind asks
 // how far the cluster is before it says that a revision is ahead of it.
 func (a *api) settleStart(ctx context.Context, p *watchPlan) error {
-	at := a.node.Store().Applied()
+	at := a.Node.Store().Applied()
 	if !p.started || p.after.Revision > at.Revision {
-		if err := a.node.ReadIndex(ctx); err != nil {
+		if err := a.Node.ReadIndex(ctx); err != nil {
 			return err
 		}
-		at = a.node.Store().Applied()
+		at = a.Node.Store().Applied()
 	}
 	if !p.started {
 		p.after, p.started = watch.Position{Revision: at.Revision, Index: watch.Whole}, true

@@ -13,6 +13,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/selection"
 	"github.com/tenure-io/tenure/server/watch"
@@ -57,7 +58,7 @@ func (a *api) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[
 		api:     a,
 		request: r,
 		stream:  stream,
-		resumer: selection.NewResumer(a.history(), plan.selectors),
+		resumer: selection.NewResumer(a.History(), plan.selectors),
 		left:    -1,
 	}
 	if r.GetLimit() > 0 {
@@ -98,15 +99,15 @@ func (w *watchStream) started(after watch.Position) *tenurev1.WatchResponse {
 // sendInitial sends the state of one snapshot; the watch goes on behind it. A client that does not read is given up, for the
 // sake of the snapshot.
 func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
-	s, err := w.api.reader(ctx, nil)
+	s, err := w.api.Reader(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer w.api.closeSnapshot(s)
-	plan.after = watch.Position{Revision: s.at.Revision, Index: watch.Whole}
-	sender := newHeldSender(w.stream.Send, w.api.patienceWithClients())
-	defer sender.close()
-	if err := sender.send(ctx, w.started(plan.after)); err != nil {
+	defer w.api.CloseSnapshot(s)
+	plan.after = watch.Position{Revision: s.At.Revision, Index: watch.Whole}
+	sender := call.NewHeldSender(w.stream.Send, w.api.PatienceWithClients())
+	defer sender.Close()
+	if err := sender.Send(ctx, w.started(plan.after)); err != nil {
 		return err
 	}
 	state := &initialState{api: w.api, at: s, keysOnly: w.request.GetKeysOnly()}
@@ -121,14 +122,14 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 		if part.GetComplete() {
 			response.ResumeToken = w.resumer.Token(plan.after)
 		}
-		return sender.send(ctx, response)
+		return sender.Send(ctx, response)
 	}
 	return state.sendAll(plan.selectors)
 }
 
 // header returns the header of a message; its revision is the one that the watch has reached.
 func (w *watchStream) header(revision uint64) *tenurev1.ResponseHeader {
-	h := w.api.header(w.api.node.Store().Applied())
+	h := w.api.Header(w.api.Node.Store().Applied())
 	h.Revision = revision
 	return h
 }
@@ -144,7 +145,7 @@ func (w *watchStream) ended(err error) error {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "this member has reached its limit of watches").
 			With("limit", "watches_max")
 	case errors.Is(err, watch.ErrCompacted):
-		at := w.api.node.Store().Applied()
+		at := w.api.Node.Store().Applied()
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
 			"the watch was at revision %d, but history starts after %d; start again from the current state",
 			w.reached.Revision, at.CompactedRevision).
@@ -316,7 +317,7 @@ func (w *watchStream) previousValues() (previousValues, func() error) {
 	var r *storage.Reader
 	find := func(p *storev1.PreviousValue) (*storev1.Event, bool, error) {
 		if r == nil {
-			r = w.api.node.Store().NewReader()
+			r = w.api.Node.Store().NewReader()
 		}
 		return r.PreviousEvent(p)
 	}

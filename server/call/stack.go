@@ -1,4 +1,4 @@
-package server
+package call
 
 // stackBytes is about as deep as a read of the store goes.
 const stackBytes = 8 << 10

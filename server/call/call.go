@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"context"
@@ -14,32 +14,31 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
-// caller is what all services share: how a call reads, how it changes something, and on whose behalf. Any goroutine may call
+// Caller is what all services share: how a call reads, how it changes something, and on whose behalf. Any goroutine may call
 // any method.
-type caller struct {
-	// node is this member.
-	node leader.Node
-	// timers are the leader's; on another member they know nothing.
-	timers *expiry.Timers
-	// log gets what clients must not see.
-	log *zap.Logger
-	// arrivals tells when this member has applied something.
-	arrivals *leader.Arrivals
-	// relay leads to the leader.
-	relay *leader.Relay
-	// stopping ends when the server stops.
-	stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
-	// memberID is this member's id.
-	memberID uint64
-	// unreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
-	unreadMax time.Duration
+type Caller struct {
+	// Node is this member.
+	Node leader.Node
+	// Timers are the leader's; on another member they know nothing.
+	Timers *expiry.Timers
+	// Log gets what clients must not see.
+	Log *zap.Logger
+	// Arrivals tells when this member has applied something.
+	Arrivals *leader.Arrivals
+	// Relay leads to the leader.
+	Relay *leader.Relay
+	// Stopping ends when the server stops.
+	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
+	// MemberID is this member's id.
+	MemberID uint64
+	// UnreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
+	UnreadMax time.Duration
 
 	ids atomic.Pointer[idTexts]
 }
@@ -51,50 +50,50 @@ type idTexts struct {
 }
 
 // texts returns the ids of the state as text. They hardly ever change.
-func (c *caller) texts(at storage.Applied) *idTexts {
+func (c *Caller) texts(at storage.Applied) *idTexts {
 	if t := c.ids.Load(); t != nil && t.cluster == at.ClusterID && t.history == at.HistoryID {
 		return t
 	}
 	t := &idTexts{
-		cluster: at.ClusterID, clusterText: call.HexID(at.ClusterID),
-		history: at.HistoryID, historyText: call.HexID(at.HistoryID),
+		cluster: at.ClusterID, clusterText: HexID(at.ClusterID),
+		history: at.HistoryID, historyText: HexID(at.HistoryID),
 	}
 	c.ids.Store(t)
 	return t
 }
 
-// header returns the header of an answer that shows a revision.
-func (c *caller) header(at storage.Applied) *tenurev1.ResponseHeader {
+// Header returns the header of an answer that shows a revision.
+func (c *Caller) Header(at storage.Applied) *tenurev1.ResponseHeader {
 	ids := c.texts(at)
 	return &tenurev1.ResponseHeader{
 		ClusterId: ids.clusterText,
 		HistoryId: ids.historyText,
-		MemberId:  c.memberID,
+		MemberId:  c.MemberID,
 		Revision:  at.Revision,
 		Term:      at.Term,
 	}
 }
 
-// headerOf returns the header of the answer to a change.
-func (c *caller) headerOf(r *storev1.Result) *tenurev1.ResponseHeader {
-	h := c.header(c.node.Store().Applied())
+// HeaderOf returns the header of the answer to a change.
+func (c *Caller) HeaderOf(r *storev1.Result) *tenurev1.ResponseHeader {
+	h := c.Header(c.Node.Store().Applied())
 	h.Revision = r.GetRevision()
 	return h
 }
 
-// history returns the history that the member is in.
-func (c *caller) history() [16]byte { return c.node.Store().Applied().HistoryID }
+// History returns the history that the member is in.
+func (c *Caller) History() [16]byte { return c.Node.Store().Applied().HistoryID }
 
-// snapshot is what one read sees. It must be closed.
-type snapshot struct {
+// Snapshot is what one read sees. It must be closed.
+type Snapshot struct {
 	*storage.Reader
-	at storage.Applied
+	At storage.Applied
 }
 
-// reader returns a snapshot that is as fresh as o asks.
-func (c *caller) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot, error) {
+// Reader returns a snapshot that is as fresh as o asks.
+func (c *Caller) Reader(ctx context.Context, o *tenurev1.ReadOptions) (*Snapshot, error) {
 	if o.GetHistoryId() != "" {
-		if err := call.CheckHistory("read.history_id", o.GetHistoryId(), c.history()); err != nil {
+		if err := CheckHistory("read.history_id", o.GetHistoryId(), c.History()); err != nil {
 			return nil, err
 		}
 	}
@@ -102,15 +101,15 @@ func (c *caller) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot
 		if err := c.awaitRevision(ctx, o.GetMinRevision()); err != nil {
 			return nil, err
 		}
-	} else if err := c.node.ReadIndex(ctx); err != nil {
+	} else if err := c.Node.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
-	s, err := c.localSnapshot()
+	s, err := c.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
-	if at := s.at.Revision; o.GetMinRevision() > at {
-		c.closeSnapshot(s)
+	if at := s.At.Revision; o.GetMinRevision() > at {
+		c.CloseSnapshot(s)
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
 			"read.min_revision %d is ahead of the cluster, which is at %d", o.GetMinRevision(), at).
 			With("revision", fmt.Sprint(at))
@@ -118,42 +117,42 @@ func (c *caller) reader(ctx context.Context, o *tenurev1.ReadOptions) (*snapshot
 	return s, nil
 }
 
-// localSnapshot returns what this member has, however old.
-func (c *caller) localSnapshot() (*snapshot, error) {
+// LocalSnapshot returns what this member has, however old.
+func (c *Caller) LocalSnapshot() (*Snapshot, error) {
 	growStack(0)
-	r := c.node.Store().NewReader()
+	r := c.Node.Store().NewReader()
 	at, err := r.Applied()
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	return &snapshot{Reader: r, at: at}, nil
+	return &Snapshot{Reader: r, At: at}, nil
 }
 
-// closeSnapshot ends a read. That a snapshot does not close changes nothing for the caller, but it pins disk space.
-func (c *caller) closeSnapshot(s *snapshot) {
+// CloseSnapshot ends a read. That a snapshot does not close changes nothing for the caller, but it pins disk space.
+func (c *Caller) CloseSnapshot(s *Snapshot) {
 	if err := s.Close(); err != nil {
-		c.log.Warn("snapshot does not close", zap.Error(err))
+		c.Log.Warn("snapshot does not close", zap.Error(err))
 	}
 }
 
 // awaitRevision waits until this member shows a revision, at most to the deadline.
-func (c *caller) awaitRevision(ctx context.Context, revision uint64) error {
-	if c.node.Store().Applied().Revision >= revision {
+func (c *Caller) awaitRevision(ctx context.Context, revision uint64) error {
+	if c.Node.Store().Applied().Revision >= revision {
 		return nil
 	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, call.StaleWaitWithoutTimeout)
+		ctx, cancel = context.WithTimeout(ctx, StaleWaitWithoutTimeout)
 		defer cancel()
 	}
 	for {
-		changed := c.arrivals.Next()
-		if c.node.Store().Applied().Revision >= revision {
+		changed := c.Arrivals.Next()
+		if c.Node.Store().Applied().Revision >= revision {
 			return nil
 		}
 		select {
 		case <-changed:
-		case <-c.stopping.Done():
+		case <-c.Stopping.Done():
 			return reason.ErrStopping
 		case <-ctx.Done():
 			return fmt.Errorf("wait for revision %d: %w", revision, ctx.Err())
@@ -161,61 +160,61 @@ func (c *caller) awaitRevision(ctx context.Context, revision uint64) error {
 	}
 }
 
-// untilStop returns a context that ends with a call or with the server.
-func (c *caller) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+// UntilStop returns a context that ends with a call or with the server.
+func (c *Caller) UntilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.stopping, func() { cancel(reason.ErrStopping) })
+	stop := context.AfterFunc(c.Stopping, func() { cancel(reason.ErrStopping) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// patienceWithClients returns how long a message may stay unread while a snapshot is held.
-func (c *caller) patienceWithClients() time.Duration {
-	if c.unreadMax == 0 {
+// PatienceWithClients returns how long a message may stay unread while a snapshot is held.
+func (c *Caller) PatienceWithClients() time.Duration {
+	if c.UnreadMax == 0 {
 		return unreadMax
 	}
-	return c.unreadMax
+	return c.UnreadMax
 }
 
-// change is a command to propose for a request.
-type change struct {
-	request proto.Message
-	options *tenurev1.CallOptions
-	command *storev1.Command
+// Change is a command to propose for a request.
+type Change struct {
+	Request proto.Message
+	Options *tenurev1.CallOptions
+	Command *storev1.Command
 }
 
-// propose orders a change and returns its result; a broken rule comes back as an error. The caller has checked that it
+// Propose orders a change and returns its result; a broken rule comes back as an error. The caller has checked that it
 // may act as the sessions that the command names.
-func (c *caller) propose(ctx context.Context, change change) (*storev1.Result, error) {
-	if err := c.addOptions(ctx, change); err != nil {
+func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, error) {
+	if err := c.AddOptions(ctx, change); err != nil {
 		return nil, err
 	}
-	change.command.WallTimeMs = time.Now().UnixMilli()
-	result, err := c.relay.Order(ctx, change.command, hashed(change.options.GetSessionSecret()))
+	change.Command.WallTimeMs = time.Now().UnixMilli()
+	result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
 	if err != nil {
 		return nil, err
 	}
 	if f := result.GetFailure(); f != nil {
-		remembered := change.command.GetRequestId() != nil || len(change.command.GetIdempotencyKey()) > 0
+		remembered := change.Command.GetRequestId() != nil || len(change.Command.GetIdempotencyKey()) > 0
 		return nil, reason.OfFailure(f, remembered)
 	}
 	return result, nil
 }
 
-// addOptions adds guards and the request's identity to the command.
-func (c *caller) addOptions(ctx context.Context, change change) error {
-	o := change.options
+// AddOptions adds guards and the request's identity to the command.
+func (c *Caller) AddOptions(ctx context.Context, change Change) error {
+	o := change.Options
 	if len(o.GetGuards()) > 0 {
 		guards, err := c.guardsFromProto(o.GetGuards())
 		if err != nil {
 			return err
 		}
-		change.command.Guards = guards
+		change.Command.Guards = guards
 	}
 	if o.GetRequestId() == nil && len(o.GetIdempotencyKey()) == 0 {
 		return nil
 	}
 	if id := o.GetRequestId(); id != nil {
-		sid, err := call.ParseSession("options.request_id.session_id", id.GetSessionId())
+		sid, err := ParseSession("options.request_id.session_id", id.GetSessionId())
 		if err != nil {
 			return err
 		}
@@ -228,19 +227,19 @@ func (c *caller) addOptions(ctx context.Context, change change) error {
 		if o.GetEpoch() == 0 {
 			return reason.Invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
 		}
-		if err := c.actAs(ctx, sid, o); err != nil {
+		if err := c.ActAs(ctx, sid, o); err != nil {
 			return err
 		}
-		change.command.RequestId = &storev1.RequestID{
+		change.Command.RequestId = &storev1.RequestID{
 			SessionId: sid[:],
 			Epoch:     o.GetEpoch(),
 			Sequence:  id.GetSequence(),
 			DoneBelow: max(id.GetDoneBelow(), 1),
 		}
 	}
-	change.command.IdempotencyKey = o.GetIdempotencyKey()
-	digest, err := requestDigest(change.request)
-	change.command.RequestDigest = digest
+	change.Command.IdempotencyKey = o.GetIdempotencyKey()
+	digest, err := requestDigest(change.Request)
+	change.Command.RequestDigest = digest
 	return err
 }
 
@@ -252,10 +251,10 @@ func requestDigest(request proto.Message) ([]byte, error) {
 		o.GetOptions().RequestId = nil
 		o.GetOptions().IdempotencyKey = nil
 		o.GetOptions().Epoch = 0
-		o.GetOptions().SessionSecret = hashed(o.GetOptions().GetSessionSecret())
+		o.GetOptions().SessionSecret = Hashed(o.GetOptions().GetSessionSecret())
 	}
 	if create, ok := asked.(*tenurev1.CreateSessionRequest); ok {
-		create.Secret = hashed(create.GetSecret())
+		create.Secret = Hashed(create.GetSecret())
 	}
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
 	if err != nil {
@@ -268,8 +267,8 @@ func requestDigest(request proto.Message) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// hashed returns the SHA-256 of a secret; nothing for none.
-func hashed(secret []byte) []byte {
+// Hashed returns the SHA-256 of a secret; nothing for none.
+func Hashed(secret []byte) []byte {
 	if len(secret) == 0 {
 		return nil
 	}
@@ -277,15 +276,15 @@ func hashed(secret []byte) []byte {
 	return sum[:]
 }
 
-// showsSecret tells whether a hash is that of a session's secret.
-func showsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }
+// ShowsSecret tells whether a hash is that of a session's secret.
+func ShowsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }
 
 // guardsFromProto converts guards.
-func (c *caller) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, error) {
+func (c *Caller) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, error) {
 	converted := make([]*storev1.Guard, 0, len(guards))
 	for i, g := range guards {
 		field := fmt.Sprintf("options.guards[%d]", i)
-		guard, err := c.guardFromProto(field, g)
+		guard, err := c.GuardFromProto(field, g)
 		if err != nil {
 			return nil, err
 		}
@@ -294,19 +293,19 @@ func (c *caller) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, er
 	return converted, nil
 }
 
-// guardFromProto converts one guard.
-func (c *caller) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, error) {
+// GuardFromProto converts one guard.
+func (c *Caller) GuardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, error) {
 	switch condition := g.GetCondition().(type) {
 	case *tenurev1.Guard_Held:
 		held := condition.Held
-		if err := call.CheckKey(field+".held.key", held.GetKey()); err != nil {
+		if err := CheckKey(field+".held.key", held.GetKey()); err != nil {
 			return nil, err
 		}
-		sid, err := call.ParseSession(field+".held.session_id", held.GetSessionId())
+		sid, err := ParseSession(field+".held.session_id", held.GetSessionId())
 		if err != nil {
 			return nil, err
 		}
-		if err := call.CheckHistory(field+".held.history_id", held.GetHistoryId(), c.history()); err != nil {
+		if err := CheckHistory(field+".held.history_id", held.GetHistoryId(), c.History()); err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_Held{Held: &storev1.HeldGuard{
@@ -316,14 +315,14 @@ func (c *caller) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard
 			FencingToken: held.GetFencingToken(),
 		}}}, nil
 	case *tenurev1.Guard_SessionAlive:
-		sid, err := call.ParseSession(field+".session_alive", condition.SessionAlive)
+		sid, err := ParseSession(field+".session_alive", condition.SessionAlive)
 		if err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_SessionAlive{SessionAlive: sid[:]}}, nil
 	case *tenurev1.Guard_Key:
 		k := condition.Key
-		if err := call.CheckKey(field+".key.key", k.GetKey()); err != nil {
+		if err := CheckKey(field+".key.key", k.GetKey()); err != nil {
 			return nil, err
 		}
 		return &storev1.Guard{Condition: &storev1.Guard_Key{Key: &storev1.KeyGuard{
@@ -338,10 +337,10 @@ func (c *caller) guardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard
 	}
 }
 
-// actAs checks that the caller may act as a session: it needs the secret if the session has one. Which epoch the session
+// ActAs checks that the caller may act as a session: it needs the secret if the session has one. Which epoch the session
 // is in is for the state machine to compare.
-func (c *caller) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
-	record, err := c.liveSession(ctx, id)
+func (c *Caller) ActAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+	record, err := c.LiveSession(ctx, id)
 	if err != nil {
 		known := o.GetRequestId() != nil || len(o.GetIdempotencyKey()) > 0
 		if e := reason.Of(err); e != nil && known && (e.Reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED ||
@@ -356,8 +355,8 @@ func (c *caller) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 	if len(hash) == 0 {
 		return nil
 	}
-	if !call.CheckSecret(o.GetSessionSecret(), hash) {
-		return secretWrong(id, len(o.GetSessionSecret()) > 0)
+	if !CheckSecret(o.GetSessionSecret(), hash) {
+		return SecretWrong(id, len(o.GetSessionSecret()) > 0)
 	}
 	if o.GetEpoch() == 0 {
 		return reason.Invalid("options.epoch", "is required for a session with a secret; it is 1 unless the session was taken over")
@@ -365,8 +364,8 @@ func (c *caller) actAs(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 	return nil
 }
 
-// secretWrong returns the error for a caller that gave another secret than a session has, or none.
-func secretWrong(id storage.SessionID, given bool) *reason.Error {
+// SecretWrong returns the error for a caller that gave another secret than a session has, or none.
+func SecretWrong(id storage.SessionID, given bool) *reason.Error {
 	text := "the session has a secret, and none was given"
 	if given {
 		text = "the session has a secret, and the given one is wrong"
@@ -374,36 +373,36 @@ func secretWrong(id storage.SessionID, given bool) *reason.Error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, "%s", text).With("session_id", id.String())
 }
 
-// liveSession returns a session's record. Its secret never changes, so what this member has is enough; only when it has
+// LiveSession returns a session's record. Its secret never changes, so what this member has is enough; only when it has
 // nothing does it ask whether there is something newer.
-func (c *caller) liveSession(ctx context.Context, id storage.SessionID) (*storev1.SessionRecord, error) {
-	s, err := c.localSnapshot()
+func (c *Caller) LiveSession(ctx context.Context, id storage.SessionID) (*storev1.SessionRecord, error) {
+	s, err := c.LocalSnapshot()
 	if err != nil {
 		return nil, err
 	}
 	record, live, err := s.Session(id)
-	c.closeSnapshot(s)
+	c.CloseSnapshot(s)
 	if err != nil || live {
 		return record, err
 	}
-	if s, err = c.reader(ctx, nil); err != nil {
+	if s, err = c.Reader(ctx, nil); err != nil {
 		return nil, err
 	}
-	defer c.closeSnapshot(s)
-	return liveAt(s, id)
+	defer c.CloseSnapshot(s)
+	return LiveAt(s, id)
 }
 
-// liveAt returns the record of a session that lives, or why it does not.
-func liveAt(s *snapshot, id storage.SessionID) (*storev1.SessionRecord, error) {
+// LiveAt returns the record of a session that lives, or why it does not.
+func LiveAt(s *Snapshot, id storage.SessionID) (*storev1.SessionRecord, error) {
 	record, live, err := s.Session(id)
 	if err != nil || live {
 		return record, err
 	}
-	return nil, noSession(s, id)
+	return nil, NoSession(s, id)
 }
 
-// noSession returns why a session does not live.
-func noSession(s *snapshot, id storage.SessionID) error {
+// NoSession returns why a session does not live.
+func NoSession(s *Snapshot, id storage.SessionID) error {
 	ended, known, err := s.EndedSession(id)
 	if err != nil {
 		return err
@@ -413,6 +412,6 @@ func noSession(s *snapshot, id storage.SessionID) error {
 			With("session_id", id.String())
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, "session %s ended at %s: %s", id,
-		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), call.EndCauseText(ended.GetCause())).
+		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), EndCauseText(ended.GetCause())).
 		With("session_id", id.String())
 }

@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -19,21 +18,21 @@ import (
 // it the answer is still right.
 const timesLeftTimeout = time.Second
 
-// shownTimes is what an answer shows of the leader's timers.
-type shownTimes struct {
+// ShownTimes is what an answer shows of the leader's timers.
+type ShownTimes struct {
 	sessions []*tenurev1.Session
 	holds    []*tenurev1.Hold
 }
 
-// addSession adds a live session that has a TTL.
-func (t *shownTimes) addSession(s *tenurev1.Session) {
+// AddSession adds a live session that has a TTL.
+func (t *ShownTimes) AddSession(s *tenurev1.Session) {
 	if s.GetEnd() == nil && s.GetTtl().AsDuration() > 0 && len(t.sessions) < leader.TimesLeftMax/2 {
 		t.sessions = append(t.sessions, s)
 	}
 }
 
-// addLock adds the delayed holds of a lock.
-func (t *shownTimes) addLock(l *tenurev1.Lock) {
+// AddLock adds the delayed holds of a lock.
+func (t *ShownTimes) AddLock(l *tenurev1.Lock) {
 	for _, h := range l.GetDelayed() {
 		if len(t.holds) < leader.TimesLeftMax/2 {
 			t.holds = append(t.holds, h)
@@ -41,29 +40,29 @@ func (t *shownTimes) addLock(l *tenurev1.Lock) {
 	}
 }
 
-// lockTimes returns a lock after it has asked the leader how long its delays still run.
-func (c *caller) lockTimes(ctx context.Context, l *tenurev1.Lock) *tenurev1.Lock {
-	t := &shownTimes{}
-	t.addLock(l)
-	c.askTimes(ctx, t)
+// LockTimes returns a lock after it has asked the leader how long its delays still run.
+func (c *Caller) LockTimes(ctx context.Context, l *tenurev1.Lock) *tenurev1.Lock {
+	t := &ShownTimes{}
+	t.AddLock(l)
+	c.AskTimes(ctx, t)
 	return l
 }
 
-// sessionTimes returns a session after it has asked the leader how long it lives on.
-func (c *caller) sessionTimes(ctx context.Context, s *tenurev1.Session) *tenurev1.Session {
-	t := &shownTimes{}
-	t.addSession(s)
-	c.askTimes(ctx, t)
+// SessionTimes returns a session after it has asked the leader how long it lives on.
+func (c *Caller) SessionTimes(ctx context.Context, s *tenurev1.Session) *tenurev1.Session {
+	t := &ShownTimes{}
+	t.AddSession(s)
+	c.AskTimes(ctx, t)
 	return s
 }
 
-// askTimes asks the leader for what its timers know, where that is another member, and writes it into the answer. A member
+// AskTimes asks the leader for what its timers know, where that is another member, and writes it into the answer. A member
 // that does not learn it leaves the answer as it is.
-func (c *caller) askTimes(ctx context.Context, t *shownTimes) {
+func (c *Caller) AskTimes(ctx context.Context, t *ShownTimes) {
 	if len(t.sessions)+len(t.holds) == 0 {
 		return
 	}
-	w, _ := c.relay.Present()
+	w, _ := c.Relay.Present()
 	if w == nil || w.Here() {
 		return
 	}
@@ -83,14 +82,14 @@ func (c *caller) askTimes(ctx context.Context, t *shownTimes) {
 	answer, err := w.Client.TimesLeft(ctx, request)
 	if err != nil {
 		err = leader.FromPeer(ctx, err, true)
-		c.log.Debug("the leader does not tell what its timers know", zap.Error(err))
+		c.Log.Debug("the leader does not tell what its timers know", zap.Error(err))
 	}
-	c.relay.Count(leader.MethodTimesLeft, err, time.Since(began))
+	c.Relay.Count(leader.MethodTimesLeft, err, time.Since(began))
 	t.fill(answer)
 }
 
 // fill writes what the leader knows into the answer.
-func (t *shownTimes) fill(answer *peerv1.TimesLeftResponse) {
+func (t *ShownTimes) fill(answer *peerv1.TimesLeftResponse) {
 	for i, left := range answer.GetSessions() {
 		if i >= len(t.sessions) || left.GetLeftMs() < 0 {
 			continue
@@ -102,14 +101,14 @@ func (t *shownTimes) fill(answer *peerv1.TimesLeftResponse) {
 	}
 	for i, ms := range answer.GetDelayLeftMs() {
 		if i < len(t.holds) && ms >= 0 {
-			t.holds[i].DelayLeft = call.MsToProto(ms)
+			t.holds[i].DelayLeft = MsToProto(ms)
 		}
 	}
 }
 
-// withTimer adds what the leader's timers know of a live session.
-func (c *caller) withTimer(id storage.SessionID, session *tenurev1.Session) *tenurev1.Session {
-	left, renewed, ok := c.timers.SessionLeft(id)
+// WithTimer adds what the leader's timers know of a live session.
+func (c *Caller) WithTimer(id storage.SessionID, session *tenurev1.Session) *tenurev1.Session {
+	left, renewed, ok := c.Timers.SessionLeft(id)
 	if !ok || session.GetTtl().AsDuration() == 0 {
 		return session
 	}

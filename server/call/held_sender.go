@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"context"
@@ -18,19 +18,19 @@ const unreadMax = time.Minute
 // a little now and then would hold it for weeks.
 const unreadRate = 64 << 10
 
-// heldSender sends the messages of a call that holds a snapshot, and gives up when the client does not read. A send cannot
+// HeldSender sends the messages of a call that holds a snapshot, and gives up when the client does not read. A send cannot
 // be ended from outside: it is done by a goroutine of its own, which ends when gRPC ends the stream, right after the call
 // has returned.
-type heldSender[T proto.Message] struct {
+type HeldSender[T proto.Message] struct {
 	in       chan T
 	out      chan error // one slot, so that a late end waits for nobody
 	patience time.Duration
 	left     time.Duration // for which it may still wait for the client, all messages together
 }
 
-// newHeldSender returns a sender for a stream. It must be closed.
-func newHeldSender[T proto.Message](send func(T) error, patience time.Duration) *heldSender[T] {
-	h := &heldSender[T]{in: make(chan T), out: make(chan error, 1), patience: patience, left: patience}
+// NewHeldSender returns a sender for a stream. It must be closed.
+func NewHeldSender[T proto.Message](send func(T) error, patience time.Duration) *HeldSender[T] {
+	h := &HeldSender[T]{in: make(chan T), out: make(chan error, 1), patience: patience, left: patience}
 	go func() {
 		for m := range h.in {
 			h.out <- send(m)
@@ -39,8 +39,8 @@ func newHeldSender[T proto.Message](send func(T) error, patience time.Duration) 
 	return h
 }
 
-// send sends a message, and returns when it may be used again. After an error nothing more may be sent.
-func (h *heldSender[T]) send(ctx context.Context, m T) error {
+// Send sends a message, and returns when it may be used again. After an error nothing more may be sent.
+func (h *HeldSender[T]) Send(ctx context.Context, m T) error {
 	h.left += time.Duration(proto.Size(m)) * time.Second / unreadRate
 	h.in <- m // Whoever takes it has nothing else to do.
 	began := time.Now()
@@ -61,5 +61,5 @@ func (h *heldSender[T]) send(ctx context.Context, m T) error {
 	}
 }
 
-// close lets the goroutine end.
-func (h *heldSender[T]) close() { close(h.in) }
+// Close lets the goroutine end.
+func (h *HeldSender[T]) Close() { close(h.in) }

@@ -1,18 +1,17 @@
-package server
+package call
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/call"
 )
 
-// grantedToProto returns the hold that a grant's event tells of.
-func (c *caller) grantedToProto(e *storev1.Event) *tenurev1.Hold {
-	return call.HoldToProto(grantOf(e), c.history(), c.timers)
+// GrantedToProto returns the hold that a grant's event tells of.
+func (c *Caller) GrantedToProto(e *storev1.Event) *tenurev1.Hold {
+	return HoldToProto(GrantOf(e), c.History(), c.Timers)
 }
 
-// grantOf returns the hold that a grant's event tells of.
-func grantOf(e *storev1.Event) *storev1.HoldState {
+// GrantOf returns the hold that a grant's event tells of.
+func GrantOf(e *storev1.Event) *storev1.HoldState {
 	g := e.GetLockGranted()
 	return &storev1.HoldState{
 		Key:          g.GetKey(),

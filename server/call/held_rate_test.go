@@ -1,4 +1,4 @@
-package server
+package call
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestWhoReadsTooSlowlyIsGivenUp(t *testing.T) {
 				ended, end := context.WithCancel(t.Context())
 				defer end() // as gRPC ends a stream after its call
 				read := 0
-				sender := newHeldSender(func(*tenurev1.BackupResponse) error {
+				sender := NewHeldSender(func(*tenurev1.BackupResponse) error {
 					select {
 					case <-time.After(tc.each(read)):
 					case <-ended.Done():
@@ -49,11 +49,11 @@ func TestWhoReadsTooSlowlyIsGivenUp(t *testing.T) {
 					read++
 					return nil
 				}, patience)
-				defer sender.close()
+				defer sender.Close()
 				n := 0
 				var err error
 				for ; n < 1000; n++ {
-					if err = sender.send(t.Context(), &tenurev1.BackupResponse{Data: make([]byte, part)}); err != nil {
+					if err = sender.Send(t.Context(), &tenurev1.BackupResponse{Data: make([]byte, part)}); err != nil {
 						break
 					}
 				}
