@@ -114,7 +114,7 @@ func (s *Store) commit(w *work) error {
 
 // commitRows writes what an overlay holds, and more, at once.
 func (s *Store) commitRows(rows *overlay, more ...pending) error {
-	batch := s.db.NewBatch()
+	batch := s.db.NewBatchWithSize(rows.batchBytes())
 	err := rows.writeTo(batch)
 	for _, p := range more {
 		if err == nil {

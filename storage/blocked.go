@@ -8,7 +8,7 @@ import (
 // blockedSweptMax is how many locks one command moves from those blocked by the limit of holders to those left for
 // GrantWaiters; blockedSweptMax1 was it under version 1.
 const (
-	blockedSweptMax  = 1024
+	blockedSweptMax  = 256
 	blockedSweptMax1 = 4096
 )
 

@@ -15,7 +15,7 @@ const (
 	sessionObjectsMax = 4096
 	// endObjectsMax is how many objects of sessions one command ends, but for the first session; endObjectsMax1 was it under
 	// version 1.
-	endObjectsMax  = 1024
+	endObjectsMax  = 512
 	endObjectsMax1 = 4096
 )
 
@@ -32,9 +32,10 @@ type command struct {
 	touched   []name       // locks whose waiters may be granted, in order
 	isTouched map[name]bool
 	granted   int
-	readBytes uint64 // of waiters to be granted
-	moved     int    // bytes of keys
-	idle      []name // locks that nobody used at some time of the command, in order
+	readBytes uint64        // of waiters to be granted, and of their keys
+	moved     int           // bytes of keys
+	unmoved   map[name]bool // keys that the command leaves to be moved
+	idle      []name        // locks that nobody used at some time of the command, in order
 	isIdle    map[name]bool
 	// prefixDeleted is how many keys were deleted by prefix.
 	prefixDeleted int

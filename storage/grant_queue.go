@@ -11,9 +11,10 @@ import (
 
 const (
 	// grantsMax is how many waiters one command grants; grantsMax1 was it under version 1.
-	grantsMax  = 1024
+	grantsMax  = 256
 	grantsMax1 = 4096
-	// grantBytesMax is how many bytes of waiters, with the values that they write, one command reads before it leaves the rest.
+	// grantBytesMax is how many bytes of waiters, with the values that they write, and of the keys that are granted, one command reads
+	// before it leaves the rest.
 	// Version 1 had no bound.
 	grantBytesMax = 4 << 20
 )
@@ -169,6 +170,7 @@ func (c *command) keyGranted(l *lock, mode storev1.LockMode, w write) error {
 	if err != nil {
 		return err
 	}
+	c.readBytes += uint64(k.rowBytes)
 	if k.record.GetMadeByLock() && !w.byLock {
 		if k, err = c.keepKey(l.name, k); err != nil {
 			return err

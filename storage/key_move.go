@@ -74,6 +74,10 @@ func (c *command) leaveMove(n name, change storev1.KeyChange) error {
 	if !marked {
 		c.state.GrantsLeft++
 	}
+	if c.unmoved == nil {
+		c.unmoved = make(map[name]bool)
+	}
+	c.unmoved[n] = true
 	c.rows.set(row, []byte{byte(change)})
 	return nil
 }
@@ -90,6 +94,7 @@ func (c *command) settleMove(n name) error {
 	}
 	c.rows.remove(row)
 	c.state.GrantsLeft--
+	delete(c.unmoved, n)
 	return nil
 }
 
@@ -121,6 +126,9 @@ func (c *command) moveLeft() error {
 		}
 		if err = c.moveKey(m.name, l.head, m.change); err != nil {
 			return err
+		}
+		if isIdle(l.head) {
+			c.noteIdle(m.name)
 		}
 	}
 	return nil

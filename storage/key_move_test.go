@@ -3,6 +3,7 @@ package storage_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -202,4 +203,57 @@ func TestWhatShowsNoValueCopiesNone(t *testing.T) {
 			r.checkBytes()
 		})
 	}
+}
+
+// TestAKeyThatALockMadeGoesOnceItIsMoved ends a session that holds locks of keys with large values, and locks that made their keys
+// themselves: no key of the latter stays.
+func TestAKeyThatALockMadeGoesOnceItIsMoved(t *testing.T) {
+	const keys, made = 12, 10
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, 1)
+	r.largeKeys(0, keys)
+	for i := range made {
+		r.apply(acquireCommand(fmt.Sprintf("made/%d", i), 0, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	}
+	out, _ := r.apply(&storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+		Session: &storev1.SessionRef{SessionId: numberedID(0)},
+	}}})
+	for commands := 0; out.Applied.GrantsLeft > 0; commands++ {
+		if commands > keys+made {
+			t.Fatalf("%d keys are still left", out.Applied.GrantsLeft)
+		}
+		out, _ = r.apply(grantWaitersCommand())
+	}
+	if got := out.Applied.Keys; got != keys {
+		t.Errorf("got %d keys, want the %d that no lock made", got, keys)
+	}
+	r.checkBytes()
+}
+
+// TestManyHoldsOfALockAreReleasedWithOneLock releases 1 000 holds of a session by force, on a lock that remembers ended holds with long
+// names. What is written is what each hold is, not as often the lock.
+func TestManyHoldsOfALockAreReleasedWithOneLock(t *testing.T) {
+	const holds, holdBytesMax = 1000, 10 << 10
+	measuresMemory(t)
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, 1)
+	owner := strings.Repeat("o", 200)
+	for i := range holds {
+		r.apply(acquireCommand("lock", 0, fmt.Sprint(owner, i), storev1.LockMode_LOCK_MODE_SHARED))
+	}
+	release := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{
+		Key: "lock", Release: &storev1.SessionRef{SessionId: numberedID(0)}, Force: true, Reason: strings.Repeat("r", 1024),
+	}}}
+	bytes := allocated(func() { r.apply(release) })
+	if most := uint64(holds * holdBytesMax); bytes > most {
+		t.Errorf("allocated %d bytes, want at most %d", bytes, most)
+	}
+	r.read(func(reader *storage.Reader) error {
+		l, _, err := reader.Lock("lock")
+		if got := len(l.Past); err == nil && (got != 8 || l.Past[0].GetReason() != strings.Repeat("r", 128)) {
+			t.Errorf("the lock remembers %d holds, the first for %q; want 8, and 128 bytes of the reason", got, l.Past[0].GetReason())
+		}
+		return err
+	})
+	r.checkBytes()
 }

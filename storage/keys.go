@@ -211,6 +211,12 @@ type object struct {
 	owner string
 }
 
+// listed is an object with what its row says of it.
+type listed struct {
+	object
+	number uint64 // of the hold or of the place
+}
+
 // cutObjectRow undoes ephemeralRow and ownerRow.
 func cutObjectRow(row []byte) (object, bool) {
 	const head = 2 + len(SessionID{})

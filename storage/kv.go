@@ -148,7 +148,8 @@ func (c *command) rebind(n name, from, to []byte) error {
 	}
 	if len(from) > 0 {
 		id := SessionID(from)
-		c.rows.remove(ephemeralRow(id, n))
+		owned := ephemeralRow(id, n)
+		c.rows.removeSized(owned, uint64(len(owned)))
 		if err := c.dropObject(id); err != nil {
 			return err
 		}
@@ -333,7 +334,9 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*s
 	if err = c.needSpaceFor(old, w.value); err != nil {
 		return nil, err
 	}
-	for _, h := range holds {
+	for i, h := range holds {
+		// From version 2 on the lock is saved once, with the last of them.
+		how.headFollows = c.state.ClusterVersion >= version2 && i < len(holds)-1
 		if err = c.endHold(l, h, how); err != nil {
 			return nil, err
 		}

@@ -3,12 +3,17 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 // pastHoldsMax is how many ended holds a lock remembers for people.
 const pastHoldsMax = 8
+
+// pastReasonBytesMax is how much of the reason of its end a lock remembers with an ended hold: every change of the lock writes all of
+// them again. The event has all of it. Version 1 remembered all.
+const pastReasonBytesMax = 128
 
 // lock is a key's lock: its head. Holds and places have rows of their own.
 type lock struct {
@@ -202,12 +207,12 @@ func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord
 }
 
 // listedHold returns the lock and the hold that a row among the objects of a session is of.
-func (c *command) listedHold(id SessionID, o object) (*lock, *storev1.HoldRecord, error) {
+func (c *command) listedHold(id SessionID, o listed) (*lock, *storev1.HoldRecord, error) {
 	l, err := c.lock(o.name)
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := c.ownHold(l, id, o.owner)
+	h, err := c.hold(o.name, o.number)
 	if err == nil && h == nil {
 		err = fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, o.name.key)
 	}
@@ -244,18 +249,20 @@ func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error
 
 // ending says how a hold ends.
 type ending struct {
-	cause      storev1.HoldEndCause
-	reason     string
-	delayMs    int64 // of the lock-delay that begins; zero: none
-	released   bool  // given back, not lost
-	keyFollows bool  // the caller writes or deletes the key in the same command
+	cause       storev1.HoldEndCause
+	reason      string
+	delayMs     int64 // of the lock-delay that begins; zero: none
+	released    bool  // given back, not lost
+	keyFollows  bool  // the caller writes or deletes the key in the same command
+	headFollows bool  // the caller saves the lock
 }
 
 // endHold ends a valid hold. With a lock-delay it goes on counting as a delayed one, against everyone. The caller
 // grants to waiters when all of the command is done.
 func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	id := SessionID(h.GetSessionId())
-	c.rows.remove(ownerRow(id, objectHold, l.name, h.GetOwner()))
+	owned := ownerRow(id, objectHold, l.name, h.GetOwner())
+	c.rows.removeSized(owned, uint64(len(owned)+8))
 	if err := c.dropObject(id); err != nil {
 		return err
 	}
@@ -275,8 +282,10 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	} else {
 		c.rows.remove(numberedRow(rowHold, l.name, h.GetLockIndex()))
 	}
-	if err := c.saveLock(l); err != nil {
-		return err
+	if !how.headFollows {
+		if err := c.saveLock(l); err != nil {
+			return err
+		}
 	}
 	c.touch(l.name)
 	if !exclusive || how.keyFollows {
@@ -322,6 +331,10 @@ func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 
 // remember adds an ended hold to what the lock keeps for people.
 func (c *command) remember(l *lock, h *storev1.HoldRecord, how ending) {
+	reason := how.reason
+	if c.state.ClusterVersion >= version2 && len(reason) > pastReasonBytesMax {
+		reason = strings.ToValidUTF8(reason[:pastReasonBytesMax], "")
+	}
 	past := append(l.head.GetPast(), &storev1.PastHold{
 		SessionId:    h.GetSessionId(),
 		SessionName:  h.GetSessionName(),
@@ -329,7 +342,7 @@ func (c *command) remember(l *lock, h *storev1.HoldRecord, how ending) {
 		LockIndex:    h.GetLockIndex(),
 		FencingToken: h.GetFencingToken(),
 		Cause:        how.cause,
-		Reason:       how.reason,
+		Reason:       reason,
 		EndTimeMs:    c.wallMs,
 		GrantTimeMs:  h.GetGrantTimeMs(),
 	})

@@ -259,6 +259,17 @@ func (o *overlay) seal(sum *checksum) {
 	o.journal = o.journal[:0]
 }
 
+// batchBytes returns about how many bytes writeTo adds to a batch.
+func (o *overlay) batchBytes() int {
+	const batchHead, rowHead, appliedBytes = 12, 8, 1 << 10
+	size := batchHead + rowHead + appliedBytes // The applied record comes behind.
+	o.tree.Ascend(func(p *pending) bool {
+		size += rowHead + len(p.row) + len(p.value)
+		return true
+	})
+	return size
+}
+
 // writeTo adds the pending rows to a batch, in the order of rows.
 func (o *overlay) writeTo(batch *pebble.Batch) error {
 	err := o.err

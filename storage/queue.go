@@ -59,9 +59,11 @@ func (w *work) readPlace(
 func (c *command) removePlace(l *lock, p *place) error {
 	id := SessionID(p.waiter.GetSessionId())
 	c.rows.remove(numberedRow(rowPlace, l.name, p.number))
-	c.rows.remove(ownerRow(id, objectPlace, l.name, p.waiter.GetOwner()))
+	owned := ownerRow(id, objectPlace, l.name, p.waiter.GetOwner())
+	c.rows.removeSized(owned, uint64(len(owned)+8))
 	if p.waiter.GetWaitMs() > 0 {
-		c.rows.remove(numberedRow(rowWait, l.name, p.number))
+		wait := numberedRow(rowWait, l.name, p.number)
+		c.rows.removeSized(wait, uint64(len(wait)+len(id)+8))
 	}
 	return c.leaveQueue(l, p.waiter.GetOrdinal())
 }

@@ -178,7 +178,7 @@ func TestThousandWaitersAreGrantedInOrder(t *testing.T) {
 // TestManyGrantsAreCut frees a lock on which more SHARED waiters wait than one command grants. The rest is granted by
 // GrantWaiters, and nobody passes meanwhile.
 func TestManyGrantsAreCut(t *testing.T) {
-	const grantsMax, waiters, sessions = 1024, 1900, 3
+	const grantsMax, waiters, sessions = 256, 450, 3
 	const shared = storev1.LockMode_LOCK_MODE_SHARED
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, sessions+1)
@@ -246,7 +246,7 @@ func TestLargeGrantsAreCut(t *testing.T) {
 // TestRaisedLimitIsCut raises the limit of holders when more locks wait for that than one command grants. The rest is
 // granted by GrantWaiters, in bounded steps that come to an end.
 func TestRaisedLimitIsCut(t *testing.T) {
-	const grantsMax, locks, each = 1024, 1100, 550
+	const grantsMax, locks, each = 256, 300, 150
 	const shared = storev1.LockMode_LOCK_MODE_SHARED
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	limit := func(n uint32) *storev1.Command {
@@ -290,7 +290,7 @@ func TestRaisedLimitIsCut(t *testing.T) {
 
 // TestEndIsCut ends sessions that have together more than one command may end.
 func TestEndIsCut(t *testing.T) {
-	const each = 400
+	const each = 200
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, 4)
 	for s := range uint64(3) {

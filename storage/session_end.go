@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -22,8 +23,8 @@ type sessionEnd struct {
 // endingSession is a session at its end, with all it has.
 type endingSession struct {
 	session
-	holds  []object
-	places []object
+	holds  []listed
+	places []listed
 	keys   []name
 }
 
@@ -117,16 +118,16 @@ func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) 
 // gatherObjects finds what one session has, by its own rows alone.
 func (c *command) gatherObjects(s *endingSession) error {
 	from := objectRows(s.id)
-	return c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+	return c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := cutObjectRow(row)
-		if !ok {
+		if !ok || o.kind != objectEphemeral && len(value) != 8 {
 			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, s.id)
 		}
 		switch o.kind {
 		case objectHold:
-			s.holds = append(s.holds, o)
+			s.holds = append(s.holds, listed{object: o, number: binary.BigEndian.Uint64(value)})
 		case objectPlace:
-			s.places = append(s.places, o)
+			s.places = append(s.places, listed{object: o, number: binary.BigEndian.Uint64(value)})
 		default:
 			s.keys = append(s.keys, o.name)
 		}
@@ -233,7 +234,7 @@ func (c *command) dropPlaces(s *endingSession) error {
 		if err != nil {
 			return err
 		}
-		p, err := c.ownPlace(l, s.id, o.owner)
+		p, err := c.place(o.name, o.number)
 		if err != nil {
 			return err
 		}

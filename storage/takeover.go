@@ -65,14 +65,17 @@ func tookOver(r *storev1.SessionRecord, t *storev1.TakeOverSession) bool {
 }
 
 // renewHold ends a hold and makes a new one of it in the same step; nobody can come between.
-func (c *command) renewHold(s session, o object) error {
+func (c *command) renewHold(s session, o listed) error {
 	l, h, err := c.listedHold(s.id, o)
 	if err != nil {
 		return err
 	}
 	ask := request{session: s, owner: h.GetOwner(), mode: h.GetMode(), permits: h.GetPermits(), limit: l.head.GetLimit()}
 	ask.remade = true
-	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, released: true, keyFollows: true}
+	how := ending{
+		cause: storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, released: true, keyFollows: true,
+		headFollows: c.state.ClusterVersion >= version2, // The grant saves it.
+	}
 	if err = c.endHold(l, h, how); err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ func (c *command) dropUnused() error {
 	idle := c.idle
 	c.idle = nil
 	for _, n := range idle {
+		if c.unmoved[n] {
+			continue // Whoever moves the key looks then.
+		}
 		k, err := c.keyFacts(n)
 		if err != nil {
 			return err

@@ -26,8 +26,9 @@ const (
 // What the limits and budgets allow.
 const (
 	sessionObjects = 4096
-	leaderNames    = 1024 // waits or delays that the leader ends in one command
-	grants         = 1024 // waiters that one command grants
+	leaderNames    = 256  // sessions, waits or delays that the leader ends in one command
+	grants         = 256  // waiters that one command grants
+	broken         = 1024 // holds and places that one command breaks
 	grantBytes     = 4 << 20
 	prefixKeys     = 10_000
 	txnOps         = 128

@@ -37,7 +37,7 @@ func clusterCases() []cost {
 			return compact(b)
 		}},
 		{kind: "compact", name: "and 1 024 results of each kind, and records of sessions", build: (*builder).compactsMemory},
-		{kind: "set_limits", name: "raises the holders of 1 024 locks", build: func(b *builder) *storev1.Command {
+		{kind: "set_limits", name: "raises the holders of 256 locks", build: func(b *builder) *storev1.Command {
 			b.apply(limits(&storev1.Limits{HoldersMax: new(uint32(1))}))
 			for range 2 {
 				s := b.session()

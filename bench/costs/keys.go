@@ -57,7 +57,7 @@ func keyCases() []cost {
 			ops := []*storev1.Op{{Kind: &storev1.Op_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: "p/"}}}}
 			return txn(append(ops, b.puts(25)...))
 		}},
-		{kind: "txn", name: "releases 128 locks, 1 024 grants with 4 MiB of values", build: (*builder).releases},
+		{kind: "txn", name: "releases 128 locks, 256 grants with 4 MiB of values", build: (*builder).releases},
 		{kind: "txn", name: "lists as many keys as a result has room for", build: func(b *builder) *storev1.Command {
 			b.many(1000, func(i int) *storev1.Command { return put(&storev1.Put{Key: fmt.Sprint("p/", i)}) })
 			return txn(slices.Repeat([]*storev1.Op{listOp("p/")}, 15))
@@ -153,7 +153,7 @@ func requested(s *storev1.SessionRef, sequence, doneBelow uint64, command *store
 	return command
 }
 
-// releases gives 128 locks back, for each of which 8 wait with values.
+// releases gives 128 locks back, for each of which 2 wait with values.
 func (b *builder) releases() *storev1.Command {
 	s := b.session()
 	locks := b.n(txnOps)
@@ -161,9 +161,9 @@ func (b *builder) releases() *storev1.Command {
 		return acquire(&storev1.AcquireLock{Key: longHolds.key(i), Session: s, Owner: longOwner(0)})
 	})
 	waiter := b.session()
-	b.many(locks*8, func(i int) *storev1.Command {
+	b.many(locks*2, func(i int) *storev1.Command {
 		return acquire(&storev1.AcquireLock{
-			Key: longHolds.key(i / 8), Session: waiter, Owner: longOwner(i), Value: make([]byte, grantBytes/grants),
+			Key: longHolds.key(i / 2), Session: waiter, Owner: longOwner(i), Value: make([]byte, grantBytes/grants),
 			Mode: storev1.LockMode_LOCK_MODE_SHARED,
 		})
 	})

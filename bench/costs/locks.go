@@ -19,7 +19,7 @@ func lockCases() []cost {
 			b.apply(put(&storev1.Put{Key: longKey("k", 0), Value: make([]byte, valueBytes)}))
 			return acquire(&storev1.AcquireLock{Key: longKey("k", 0), Session: b.session(), Owner: longOwner(0), Value: make([]byte, valueBytes)})
 		}},
-		{kind: "cancel_wait", name: "1 024 grants with 4 MiB of values", build: func(b *builder) *storev1.Command {
+		{kind: "cancel_wait", name: "256 grants with 4 MiB of values", build: func(b *builder) *storev1.Command {
 			key := longKey("k", 0)
 			b.sharedHold(key)
 			first := b.session()
@@ -27,15 +27,15 @@ func lockCases() []cost {
 			b.sharedQueue(key, b.n(grants), grantBytes/grants)
 			return &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{Key: key, Session: first}}}
 		}},
-		{kind: "end_waits", name: "1 024 waits, longest names", build: (*builder).endsWaits},
-		{kind: "end_waits", name: "1 024 waits, each before a waiter", build: (*builder).endsWaitsBeforeOthers},
-		{kind: "release_lock", name: "1 024 grants with 4 MiB of values", build: func(b *builder) *storev1.Command {
+		{kind: "end_waits", name: "256 waits, longest names", build: (*builder).endsWaits},
+		{kind: "end_waits", name: "256 waits, each before a waiter", build: (*builder).endsWaitsBeforeOthers},
+		{kind: "release_lock", name: "256 grants with 4 MiB of values", build: func(b *builder) *storev1.Command {
 			key, s := longKey("k", 0), b.session()
 			b.apply(acquire(&storev1.AcquireLock{Key: key, Session: s}))
 			b.sharedQueue(key, b.n(grants), grantBytes/grants)
 			return release(s, key)
 		}},
-		{kind: "release_lock", name: "1 024 grants on a key of 512 KiB", build: func(b *builder) *storev1.Command {
+		{kind: "release_lock", name: "256 grants on a key of 512 KiB", build: func(b *builder) *storev1.Command {
 			key, s := longKey("k", 0), b.session()
 			b.apply(acquire(&storev1.AcquireLock{Key: key, Session: s, Value: make([]byte, valueBytes)}))
 			b.sharedQueue(key, b.n(grants), 0)
@@ -56,27 +56,27 @@ func lockCases() []cost {
 			return &storev1.Command{Kind: &storev1.Command_Resign{Resign: &storev1.Resign{Key: key, Session: s, ToSessionId: to.GetSessionId()}}}
 		}},
 		{kind: "break_lock", name: "1 024 holds, longest names", build: func(b *builder) *storev1.Command {
-			return b.breaks(b.sharedHolds(longKey("k", 0), b.n(2*grants)))
+			return b.breaks(b.sharedHolds(longKey("k", 0), b.n(2*broken)))
 		}},
 		{kind: "break_lock", name: "1 024 places, longest names", build: func(b *builder) *storev1.Command {
 			key, s := longKey("k", 0), b.session()
 			b.apply(acquire(&storev1.AcquireLock{Key: key, Session: b.session()}))
-			b.many(b.n(2*grants), func(i int) *storev1.Command {
+			b.many(b.n(2*broken), func(i int) *storev1.Command {
 				return acquire(&storev1.AcquireLock{Key: key, Session: s, Owner: longOwner(i), WaitMs: 3_600_000})
 			})
 			return b.breaks(key, s)
 		}},
-		{kind: "end_delays", name: "1 024 delays, longest names", build: func(b *builder) *storev1.Command { return b.endsDelays(0, 0) }},
-		{kind: "end_delays", name: "1 024 delays, each with a waiter", build: func(b *builder) *storev1.Command { return b.endsDelays(1, 0) }},
+		{kind: "end_delays", name: "256 delays, longest names", build: func(b *builder) *storev1.Command { return b.endsDelays(0, 0) }},
+		{kind: "end_delays", name: "256 delays, each with a waiter", build: func(b *builder) *storev1.Command { return b.endsDelays(1, 0) }},
 		{
 			kind: "end_delays", name: fmt.Sprint(largeKeys, " delays of keys with 512 KiB, each with a waiter"),
 			build: func(b *builder) *storev1.Command { return b.endsDelays(1, valueBytes) },
 		},
-		{kind: "grant_waiters", name: "1 024 grants of a lock each", build: func(b *builder) *storev1.Command {
+		{kind: "grant_waiters", name: "256 grants of a lock each", build: func(b *builder) *storev1.Command {
 			b.apply(destroy(b.waitedFor()))
 			return &storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: 1}}}
 		}},
-		{kind: "end_freeze", name: "1 024 grants of a lock each", frozen: true, build: func(b *builder) *storev1.Command {
+		{kind: "end_freeze", name: "256 grants of a lock each", frozen: true, build: func(b *builder) *storev1.Command {
 			b.queue(b.n(2*grants), longHolds.key, 1, nil)
 			return &storev1.Command{Kind: &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Reason: longReason}}}
 		}},

@@ -32,14 +32,17 @@ func sessionCases() []cost {
 			end(fmt.Sprint(largeKeys, " holds of keys with 512 KiB, each with a waiter"), (*builder).largeWaitedFor),
 			end("4 095 places with values of 1 KiB", (*builder).waiter),
 			end("4 095 ephemeral keys, longest names", (*builder).binder),
+			end(fmt.Sprint(largeKeys, " ephemeral keys with 512 KiB"), (*builder).largeBinder),
 		}
 	}
 	cases := append(ends("destroy_session", destroy), ends("expire_sessions", func(s *storev1.SessionRef) *storev1.Command { return expire(s) })...)
 	return append(cases,
-		cost{kind: "expire_sessions", name: "1 024 sessions with 4 KiB of metadata", build: func(b *builder) *storev1.Command {
+		cost{kind: "expire_sessions", name: "256 sessions with 4 KiB of metadata and a hold each", build: func(b *builder) *storev1.Command {
 			var all []*storev1.SessionRef
-			for range b.n(leaderNames) {
-				all = append(all, b.session())
+			for i := range b.n(leaderNames) {
+				s := b.session()
+				b.apply(acquire(&storev1.AcquireLock{Key: longHolds.key(i), Session: s, Owner: longOwner(i)}))
+				all = append(all, s)
 			}
 			return expire(all...)
 		}},
@@ -161,6 +164,15 @@ func (b *builder) binder() *storev1.SessionRef {
 	s := b.session()
 	b.many(b.n(sessionObjects-1), func(i int) *storev1.Command {
 		return put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, 256), BindSession: s})
+	})
+	return s
+}
+
+// largeBinder owns ephemeral keys with large values.
+func (b *builder) largeBinder() *storev1.SessionRef {
+	s := b.session()
+	b.many(b.n(largeKeys), func(i int) *storev1.Command {
+		return put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, valueBytes), BindSession: s})
 	})
 	return s
 }

@@ -107,7 +107,7 @@ func TestACommandNamesABoundedNumber(t *testing.T) {
 			t.Errorf("named %d delays and %d waits, want %d of each", len(delays), len(waits), begun)
 		}
 		for _, command := range c.proposed() {
-			if n := max(len(command.GetEndDelays().GetDelays()), len(command.GetEndWaits().GetPlaces())); n > 1024 {
+			if n := max(len(command.GetEndDelays().GetDelays()), len(command.GetEndWaits().GetPlaces())); n > 256 {
 				t.Errorf("a command names %d", n)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 const (
 	// commandMax is how many things one command ends.
-	commandMax = 1024
+	commandMax = 256
 	// retryMin and retryMax bound how long a proposal that failed waits for the next attempt.
 	retryMin = 50 * time.Millisecond
 	retryMax = time.Second

@@ -62,8 +62,8 @@ func TestManyEndInBoundedCommandsOneAtATime(t *testing.T) {
 		named := 0
 		for _, cmd := range c.proposed() {
 			n := len(cmd.GetExpireSessions().GetSessionIds())
-			if n > 1024 {
-				t.Errorf("got a command for %d sessions, want at most 1024", n)
+			if n > 256 {
+				t.Errorf("got a command for %d sessions, want at most 256", n)
 			}
 			if cmd.GetExpireSessions().GetTerm() != 1 {
 				t.Errorf("got term %d, want 1", cmd.GetExpireSessions().GetTerm())
