@@ -201,6 +201,34 @@ func TestAStoreThatWouldBeFullAtOnceNeedsForce(t *testing.T) {
 	}
 }
 
+// TestNoLimitStopsOperators sets all limits to the least that they can be, in a store that has more of everything. Members join and
+// leave, and limits are raised.
+func TestNoLimitStopsOperators(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.remembered(40, 3)
+	r.sessions(40, 20)
+	r.applyMany(putsOfSize(20, 100<<10))
+	for _, b := range storage.BoundsOfLimits() {
+		r.apply(forced(limitTo(b.Name, b.Least)))
+	}
+	if f := applyEach(t, r.store, putCommand("more", ""))[0].GetFailure(); f.GetReason() != storev1.FailureReason_FAILURE_REASON_STORE_FULL {
+		t.Fatalf("put: got %v, want that the store is full", f)
+	}
+	for _, line := range []string{
+		"member 1 name=m1 peer=h1:1 incarnation=10",
+		"make-join-token m2 t2 ttl=1h",
+		"join 2 name=m2 peer=h2:1 incarnation=20 token=t2",
+		"delete-member 2",
+		"set-limits store-bytes-max=0 sessions-max=0",
+		"put more 1",
+		"session s99",
+	} {
+		if f := applyEach(t, r.store, parseCommand(t, line))[0].GetFailure(); f != nil {
+			t.Errorf("%s: got %v, want that it is done", line, f)
+		}
+	}
+}
+
 // TestBoundsOfLimitsAreDocumented looks for the bounds of every limit in the table for operators.
 func TestBoundsOfLimitsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
