@@ -2,11 +2,9 @@ package datadir
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"slices"
@@ -70,6 +68,7 @@ type format struct {
 
 // Dir is an open, locked data directory.
 type Dir struct {
+	Notes
 	fs   vfs.FS
 	path string
 	lock io.Closer
@@ -78,7 +77,7 @@ type Dir struct {
 // Open creates the directory if needed and locks it. It looks first: a directory that this program cannot use is left as
 // it is, to the last mode and file, for it may be somebody else's.
 func Open(fs vfs.FS, path string) (*Dir, error) {
-	d := &Dir{fs: fs, path: path}
+	d := &Dir{Notes: Notes{fs: fs, path: path}, fs: fs, path: path}
 	if _, _, err := d.Identity(); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -240,76 +239,8 @@ func (d *Dir) WriteIdentity(id Identity) error {
 	if err != nil {
 		return err
 	}
-	return d.writeFile(formatFile, raw)
+	return WriteFile(d.fs, d.path, formatFile, raw)
 }
-
-// Genesis returns how the cluster began, as this member's program wrote it; nil if it did not begin it.
-func (d *Dir) Genesis() ([]byte, error) { return d.small(genesisFile) }
-
-// WriteGenesis remembers how the cluster began. It comes before anybody is told.
-func (d *Dir) WriteGenesis(raw []byte) error { return d.writeSmall(genesisFile, raw) }
-
-// RemoveGenesis forgets how the cluster began.
-func (d *Dir) RemoveGenesis() error { return d.removeSmall(genesisFile) }
-
-// Joined returns the answer with which the member was added to its cluster, until it has a state; nil if it was not.
-func (d *Dir) Joined() ([]byte, error) { return d.small(joinFile) }
-
-// WriteJoined remembers that the member was added to a cluster. It comes before the cluster's id.
-func (d *Dir) WriteJoined(raw []byte) error { return d.writeSmall(joinFile, raw) }
-
-// RemoveJoined forgets how the member was added.
-func (d *Dir) RemoveJoined() error { return d.removeSmall(joinFile) }
-
-// Mend returns what a member whose log lost its end waits for; nil if it waits for nothing.
-func (d *Dir) Mend() ([]byte, error) { return d.small(mendFile) }
-
-// WriteMend remembers what a member waits for; nil forgets it.
-func (d *Dir) WriteMend(raw []byte) error {
-	if raw != nil {
-		return d.writeSmall(mendFile, raw)
-	}
-	return d.removeSmall(mendFile)
-}
-
-// Differs returns why the state in the directory must not be used again; nil if nothing is known against it.
-func (d *Dir) Differs() ([]byte, error) { return d.small(differsFile) }
-
-// WriteDiffers remembers for good that the state in the directory is wrong, and why.
-func (d *Dir) WriteDiffers(why []byte) error { return d.writeSmall(differsFile, why) }
-
-// removeSmall removes a small file for good, if there is one.
-func (d *Dir) removeSmall(name string) error {
-	if err := d.fs.Remove(d.join(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", name, err)
-	}
-	return d.Sync()
-}
-
-// small returns the content of a small file, nil if there is none.
-func (d *Dir) small(name string) ([]byte, error) {
-	raw, err := readFile(d.fs, d.join(name))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	data, ok := bytes.CutSuffix(raw, binary.BigEndian.AppendUint32(nil, checksum(raw[:max(0, len(raw)-checksumLen)])))
-	if !ok {
-		return nil, fmt.Errorf("%w: %s does not have its checksum", ErrDamaged, name)
-	}
-	return data, nil
-}
-
-// writeSmall replaces a small file by data and its checksum.
-func (d *Dir) writeSmall(name string, data []byte) error {
-	return d.writeFile(name, binary.BigEndian.AppendUint32(bytes.Clone(data), checksum(data)))
-}
-
-const checksumLen = 4
-
-func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // checkFresh refuses a directory without FORMAT that holds databases or strangers' files.
 func (d *Dir) checkFresh() error {
@@ -345,7 +276,7 @@ func (d *Dir) Current() (uint64, bool, error) {
 
 // SetCurrent makes an epoch's state machine the one in use.
 func (d *Dir) SetCurrent(epoch uint64) error {
-	return d.writeFile(currentFile, []byte(stateName(epoch)+"\n"))
+	return WriteFile(d.fs, d.path, currentFile, []byte(stateName(epoch)+"\n"))
 }
 
 // RemoveOtherStates removes the state machines that are not in use, and what a crash left half written.

@@ -10,12 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// writeFile replaces a small file: write beside it, sync, rename, sync the directory.
-func (d *Dir) writeFile(name string, data []byte) error {
-	return WriteFile(d.fs, d.path, name, data)
-}
-
-// WriteFile replaces a small file in a directory whole or not at all; it is durable when the call returns.
+// WriteFile replaces a small file in a directory whole or not at all: it is written beside it, synced and renamed, and the
+// directory is synced. It is durable when the call returns.
 func WriteFile(fs vfs.FS, dir, name string, data []byte) error {
 	tmp := fs.PathJoin(dir, name+tmpSuffix)
 	f, err := fs.Create(tmp, vfs.WriteCategoryUnspecified)
