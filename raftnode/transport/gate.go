@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
@@ -83,21 +84,34 @@ func first(md metadata.MD, key string) string {
 	return ""
 }
 
+// gate is what every call passes: it lets those in whose caller is who it says.
+type gate struct {
+	t *Transport
+
+	confirming chan struct{}      // a slot for each member that is being asked about
+	claims     singleflight.Group // by start
+	claiming   chan struct{}      // a slot for each start that is being asked about
+}
+
+func newGate(t *Transport) *gate {
+	return &gate{t: t, confirming: make(chan struct{}, confirmationsMax), claiming: make(chan struct{}, claimsMax)}
+}
+
 // admit lets a call in or refuses it.
-func (t *Transport) admit(ctx context.Context) (context.Context, error) {
+func (g *gate) admit(ctx context.Context) (context.Context, error) {
 	c, err := readCaller(ctx)
 	if err != nil {
 		return nil, toStatus(err)
 	}
-	err = t.check(c)
+	err = g.t.check(c)
 	if errors.Is(err, errStranger) {
-		err = t.confirm(ctx, c)
+		err = g.confirm(ctx, c)
 	}
 	if errors.Is(err, errNewStart) {
-		err = t.confirmStart(ctx, c)
+		err = g.confirmStart(ctx, c)
 	}
 	if err != nil {
-		t.metrics.refuse(err)
+		g.t.metrics.refuse(err)
 		return nil, toStatus(err)
 	}
 	return context.WithValue(ctx, callerKey{}, c), nil
@@ -105,21 +119,21 @@ func (t *Transport) admit(ctx context.Context) (context.Context, error) {
 
 // confirm lets a caller in that is not known here if a known member vouches for it: this member may lag behind the change
 // that added it.
-func (t *Transport) confirm(ctx context.Context, c caller) error {
+func (g *gate) confirm(ctx context.Context, c caller) error {
 	select {
-	case t.confirming <- struct{}{}:
+	case g.confirming <- struct{}{}:
 	default:
 		return errStranger // It asks again.
 	}
-	vouched := t.o.Confirm(ctx, c.from)
-	<-t.confirming
+	vouched := g.t.o.Confirm(ctx, c.from)
+	<-g.confirming
 	if !vouched {
 		return errStranger
 	}
-	t.mu.Lock()
-	t.confirmed[c.from] = c.incarnation
-	t.mu.Unlock()
-	return t.check(c)
+	g.t.mu.Lock()
+	g.t.confirmed[c.from] = c.incarnation
+	g.t.mu.Unlock()
+	return g.t.check(c)
 }
 
 // Claim is what a caller says that names a later start of a member than is known here.
@@ -142,25 +156,25 @@ func (c Claim) KnownStart() uint64 { return StartOf(c.Known) }
 func (c Claim) Jump() uint64 { return c.Start() - c.KnownStart() }
 
 // confirmStart lets a caller in that names a later start of a member if that is believed. Calls of one start wait together.
-func (t *Transport) confirmStart(ctx context.Context, c caller) error {
-	believed, err, _ := t.claims.Do(fmt.Sprintf("%x/%x/%s", c.from, c.starts, c.address), func() (any, error) {
+func (g *gate) confirmStart(ctx context.Context, c caller) error {
+	believed, err, _ := g.claims.Do(fmt.Sprintf("%x/%x/%s", c.from, c.starts, c.address), func() (any, error) {
 		select {
-		case t.claiming <- struct{}{}:
+		case g.claiming <- struct{}{}:
 		default:
 			return false, nil // It asks again.
 		}
-		defer func() { <-t.claiming }()
-		return t.o.ConfirmStart(ctx, Claim{
-			Member: c.from, Incarnation: c.incarnation, Starts: c.starts, Known: t.Starts(c.from), Address: c.address,
+		defer func() { <-g.claiming }()
+		return g.t.o.ConfirmStart(ctx, Claim{
+			Member: c.from, Incarnation: c.incarnation, Starts: c.starts, Known: g.t.Starts(c.from), Address: c.address,
 		}), nil
 	})
 	if yes, ok := believed.(bool); err != nil || !ok || !yes {
 		return errNewStart
 	}
-	t.mu.Lock()
-	t.starts[c.from] = max(t.starts[c.from], c.starts)
-	t.mu.Unlock()
-	return t.check(c)
+	g.t.mu.Lock()
+	g.t.starts[c.from] = max(g.t.starts[c.from], c.starts)
+	g.t.mu.Unlock()
+	return g.t.check(c)
 }
 
 // check holds what a caller says of both ends against what is known. That one is in order but for a start that is not known
@@ -236,12 +250,12 @@ func open(method string) bool {
 	return method == peerv1.PeerService_Probe_FullMethodName || method == peerv1.PeerService_Join_FullMethodName
 }
 
-func (t *Transport) unary(
+func (g *gate) unary(
 	ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (resp any, err error) {
-	defer t.recovered(info.FullMethod, &err)
+	defer g.recovered(info.FullMethod, &err)
 	if !open(info.FullMethod) {
-		if ctx, err = t.admit(ctx); err != nil {
+		if ctx, err = g.admit(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -249,11 +263,11 @@ func (t *Transport) unary(
 	return resp, toStatus(err)
 }
 
-func (t *Transport) stream(
+func (g *gate) stream(
 	srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
 ) (err error) {
-	defer t.recovered(info.FullMethod, &err)
-	ctx, err := t.admit(stream.Context())
+	defer g.recovered(info.FullMethod, &err)
+	ctx, err := g.admit(stream.Context())
 	if err != nil {
 		return err
 	}
@@ -261,9 +275,9 @@ func (t *Transport) stream(
 }
 
 // recovered makes an error of a panic.
-func (t *Transport) recovered(method string, err *error) {
+func (g *gate) recovered(method string, err *error) {
 	if r := recover(); r != nil {
-		t.log.Error("call of a member panicked", zap.String("method", method), zap.Any("panic", r),
+		g.t.log.Error("call of a member panicked", zap.String("method", method), zap.Any("panic", r),
 			zap.ByteString("stack", debug.Stack()))
 		*err = toStatus(ErrPanicked)
 	}

@@ -23,10 +23,11 @@ type service struct {
 }
 
 func (t *Transport) newServer() *grpc.Server {
+	gate := newGate(t)
 	server := grpc.NewServer(
 		grpc.WaitForHandlers(true),
-		grpc.UnaryInterceptor(t.unary),
-		grpc.StreamInterceptor(t.stream),
+		grpc.UnaryInterceptor(gate.unary),
+		grpc.StreamInterceptor(gate.stream),
 		grpc.MaxRecvMsgSize(requestBytesMax),
 		grpc.MaxSendMsgSize(answerBytesMax),
 		grpc.MaxHeaderListSize(headerBytesMax),

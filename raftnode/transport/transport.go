@@ -12,7 +12,6 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
-	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
@@ -67,10 +66,6 @@ type Transport struct {
 	// confirmed are members that are no peers by a record, with the incarnations in which known members vouched for them.
 	confirmed map[uint64]uint64
 	stopping  bool
-
-	confirming chan struct{}      // a slot for each member that is being asked about
-	claims     singleflight.Group // by start
-	claiming   chan struct{}      // a slot for each start that is being asked about
 }
 
 // New makes a Transport. Nothing is served or sent before Run.
@@ -79,8 +74,7 @@ func New(o Options) (*Transport, error) {
 	t := &Transport{
 		o: o, log: o.Logger, metrics: newMetrics(), changed: make(chan struct{}, 1),
 		peers: map[uint64]*peer{}, removed: map[uint64]bool{}, starts: map[uint64]uint64{},
-		confirmed: map[uint64]uint64{}, confirming: make(chan struct{}, confirmationsMax),
-		claiming: make(chan struct{}, claimsMax),
+		confirmed: map[uint64]uint64{},
 	}
 	if err := t.metrics.register(o.Registerer); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
