@@ -24,7 +24,9 @@
 //
 // The core (package core) is a step function. Here three goroutines drive it: the loop owns it and does no I/O, except
 // that it reads some MiB of the log for a member that lacks old entries; one appends to the log (package raftlog), one
-// applies to the store. A fourth makes checkpoints (package checkpoint) and
-// cuts the log, a fifth runs the leader tasks; others send snapshots (package transfer), look at the disk and compare
-// states. The directory's layout is package datadir's.
+// applies to the store. A fourth runs the leader tasks.
+//
+// What else a member does is in rooms, which Node puts together and which do not know it: package identity says who it is and
+// who the others are, membership changes them, snapshots makes checkpoints, cuts the log and sends and receives snapshots,
+// health looks at the disk and compares states. The directory's layout is package datadir's.
 package raftnode

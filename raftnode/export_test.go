@@ -43,7 +43,7 @@ func Desired(n *Node, id uint64, stored *storev1.Member) *storev1.Member {
 func Install(n *Node, s *raftpb.Snapshot) error {
 	hs := &raftpb.HardState{Term: new(s.GetMetadata().GetTerm()), Commit: new(s.GetMetadata().GetIndex())}
 	defer n.background.Wait()
-	return n.installSnapshot(s, hs)
+	return n.installer.install(s, hs)
 }
 
 // Mend makes a member wait for a log that reaches an index, and keep from votes until then.

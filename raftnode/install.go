@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -108,61 +109,70 @@ func (d *disk) endInstall(in raftlog.Install) error {
 	return d.dir.FS().RemoveAll(d.receivedPath(in))
 }
 
-// installSnapshot runs on the append goroutine. Apply work is finished first; raft gives none until this is answered.
-func (n *Node) installSnapshot(s *raftpb.Snapshot, hs *raftpb.HardState) error {
+// installer puts a state machine that was received in the place of the one in use.
+type installer struct {
+	n *Node
+	// storeMu keeps the state machine from being replaced during a checkpoint of it.
+	storeMu sync.Mutex
+	// installing is held while a snapshot is installed, and while another one is taken up. It comes before storeMu.
+	installing sync.Mutex
+}
+
+// install runs on the append goroutine. Apply work is finished first; raft gives none until this is answered.
+func (i *installer) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 	// Another one that comes now is taken up afterwards, so that it finds here what it has in common with this one.
-	n.installing.Lock()
-	defer n.installing.Unlock()
-	in, err := n.disk.prepareInstall(s)
+	i.installing.Lock()
+	defer i.installing.Unlock()
+	in, err := i.n.disk.prepareInstall(s)
 	if err != nil {
 		return err
 	}
-	n.applyQ.waitIdle()
-	if err := n.stopping(); err != nil {
+	i.n.applyQ.waitIdle()
+	if err := i.n.stopping(); err != nil {
 		return err
 	}
-	if err := n.disk.recordInstall(in, hs); err != nil {
+	if err := i.n.disk.recordInstall(in, hs); err != nil {
 		return err
 	}
-	oldEpoch := n.disk.epoch
-	if err := n.disk.swapState(in); err != nil {
+	oldEpoch := i.n.disk.epoch
+	if err := i.n.disk.swapState(in); err != nil {
 		return err
 	}
-	if err := n.replaceStore(in, oldEpoch); err != nil {
+	if err := i.replace(in, oldEpoch); err != nil {
 		return err
 	}
-	n.log.Info("installed snapshot", zap.Uint64("index", in.ID.Index), zap.Uint64("term", in.ID.Term))
+	i.n.log.Info("installed snapshot", zap.Uint64("index", in.ID.Index), zap.Uint64("term", in.ID.Term))
 	return nil
 }
 
-// replaceStore opens the installed state machine in place of the old one, which is closed and removed once its readers
+// replace opens the installed state machine in place of the old one, which is closed and removed once its readers
 // are gone.
-func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
-	n.storeMu.Lock()
-	defer n.storeMu.Unlock()
-	if err := n.disk.adoptSnapshot(in); err != nil {
+func (i *installer) replace(in raftlog.Install, oldEpoch uint64) error {
+	i.storeMu.Lock()
+	defer i.storeMu.Unlock()
+	if err := i.n.disk.adoptSnapshot(in); err != nil {
 		return err
 	}
-	next, err := n.disk.openStore(n.o)
+	next, err := i.n.disk.openStore(i.n.o)
 	if err != nil {
 		return err
 	}
-	old := n.disk.store
-	n.disk.store = next
-	n.store.Store(next)
-	n.proposals.Skipped()
-	n.confs.Unknown(errors.New("a snapshot was installed"))
-	if err := n.disk.endInstall(in); err != nil {
+	old := i.n.disk.store
+	i.n.disk.store = next
+	i.n.store.Store(next)
+	i.n.proposals.Skipped()
+	i.n.confs.Unknown(errors.New("a snapshot was installed"))
+	if err := i.n.disk.endInstall(in); err != nil {
 		return err
 	}
-	n.retire(old, oldEpoch)
-	n.metrics.snapshotsInstalled.Inc()
-	n.self.MembersChanged()
-	n.seed()
-	if n.o.Snapshots.OnInstalled != nil {
-		n.o.Snapshots.OnInstalled(next.Applied())
+	i.retire(old, oldEpoch)
+	i.n.metrics.snapshotsInstalled.Inc()
+	i.n.self.MembersChanged()
+	i.n.seed()
+	if i.n.o.Snapshots.OnInstalled != nil {
+		i.n.o.Snapshots.OnInstalled(next.Applied())
 	}
-	n.janitor.Ring()
+	i.n.janitor.Ring()
 	return nil
 }
 
@@ -170,17 +180,17 @@ func (n *Node) replaceStore(in raftlog.Install, oldEpoch uint64) error {
 const retireGrace = time.Second
 
 // retire closes a state machine that was replaced, once its readers are gone, and removes it.
-func (n *Node) retire(old *storage.Store, epoch uint64) {
-	n.background.Go(func() {
+func (i *installer) retire(old *storage.Store, epoch uint64) {
+	i.n.background.Go(func() {
 		grace := time.NewTimer(retireGrace)
 		defer grace.Stop()
 		select {
 		case <-grace.C:
-		case <-n.done:
+		case <-i.n.done:
 		}
-		err := errors.Join(old.Close(), n.dir.FS().RemoveAll(n.dir.StatePath(epoch)))
+		err := errors.Join(old.Close(), i.n.dir.FS().RemoveAll(i.n.dir.StatePath(epoch)))
 		if err != nil {
-			n.log.Warn("remove replaced state machine", zap.Error(err))
+			i.n.log.Warn("remove replaced state machine", zap.Error(err))
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
-// loop owns the core. It does no I/O, calls nobody who may block, and ends with ctx.
-func (n *Node) loop(ctx context.Context) {
+// runLoop owns the core. It does no I/O, calls nobody who may block, and ends with ctx.
+func runLoop(ctx context.Context, n *Node) {
 	defer func() {
 		// raft panics when it cannot read its log or finds its state impossible. Either way this member is over.
 		if r := recover(); r != nil {
@@ -56,7 +56,7 @@ func (t *turn) run() {
 	n.core.Step(&t.fx, t.events...)
 	clear(t.events)
 	t.events = t.events[:0]
-	n.watchHang()
+	t.watchHang()
 	// While an append is under way proposals wait, and share the next one.
 	if n.core.CanPropose() {
 		t.proposals = n.proposals.Take(n.core.Leadership().Term, t.proposals[:0])
@@ -65,11 +65,12 @@ func (t *turn) run() {
 			clear(t.proposals)
 		}
 	}
-	n.perform(&t.fx)
+	t.perform(&t.fx)
 }
 
 // watchHang tells everybody when the disk begins to hang, and when it works again.
-func (n *Node) watchHang() {
+func (t *turn) watchHang() {
+	n := t.n
 	hangs := n.core.Hangs()
 	if n.health.SetHangs(hangs) {
 		if hangs {
@@ -125,7 +126,8 @@ func (t *turn) handOver() {
 }
 
 // perform carries out the effects of a turn.
-func (n *Node) perform(fx *core.Effects) {
+func (t *turn) perform(fx *core.Effects) {
+	n := t.n
 	// The view comes first: it is what errors explain themselves by.
 	if v := n.view.Load(); fx.Leadership != nil || v.commit != n.core.Commit() {
 		if v.lead.Role == core.RoleLeader && v.lead != n.core.Leadership() {
@@ -134,7 +136,7 @@ func (n *Node) perform(fx *core.Effects) {
 		n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
 	}
 	if fx.Leadership != nil {
-		n.leadershipChanged(*fx.Leadership)
+		t.leadershipChanged(*fx.Leadership)
 	}
 	n.appendQ.push(fx.Append)
 	n.applyQ.push(fx.Apply)
@@ -143,22 +145,23 @@ func (n *Node) perform(fx *core.Effects) {
 		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}
 	for _, d := range fx.Reads {
-		n.readers.finish(d, n.explain(d.Err))
+		n.readers.finish(d, n.view.explain(d.Err))
 	}
 	for _, d := range fx.Dropped {
 		if d.Handle != 0 {
-			n.confs.Finish(d.Handle, n.explain(d.Err))
+			n.confs.Finish(d.Handle, n.view.explain(d.Err))
 			continue
 		}
 		n.metrics.dropped.Inc()
-		n.proposals.Drop(d.Sequence, n.explain(d.Err))
+		n.proposals.Drop(d.Sequence, n.view.explain(d.Err))
 	}
 	if fx.Started != 0 {
 		n.tasks.lead(fx.Started)
 	}
 }
 
-func (n *Node) leadershipChanged(l core.Leadership) {
+func (t *turn) leadershipChanged(l core.Leadership) {
+	n := t.n
 	n.metrics.leaderships.Inc()
 	// Tasks of an earlier term end here; those of this one begin when its first entry is applied.
 	n.tasks.lead(0)
@@ -174,19 +177,5 @@ func (n *Node) leadershipChanged(l core.Leadership) {
 		n.log.Info("follows a leader", fields...)
 	default:
 		n.log.Debug("no leader", fields...)
-	}
-}
-
-// applyConfChange has the loop make a change of members effective. It runs on the apply goroutine.
-func (n *Node) applyConfChange(change *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
-	c := confChange{change: change, answer: make(chan *raftpb.ConfState, 1)}
-	select {
-	case n.confApplies <- c:
-		cs := <-c.answer
-		n.confs.Note(change, cs)
-		n.metrics.confChanges.Inc()
-		return cs, nil
-	case <-n.done:
-		return nil, ErrStopped
 	}
 }

@@ -86,15 +86,15 @@ func (m *metrics) gauges(n *Node) {
 	}
 	storeGauges(gauge, n)
 	m.stalls(n)
-	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.Load().lead.Term) })
+	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.lead().Term) })
 	gauge("tenure_raft_is_leader", "1 while this member leads.", func() float64 {
-		if l := n.view.Load().lead; l.Leader != 0 && l.Leader == n.identity.MemberID {
+		if l := n.view.lead(); l.Leader != 0 && l.Leader == n.identity.MemberID {
 			return 1
 		}
 		return 0
 	})
 	gauge("tenure_raft_has_leader", "1 while a leader is known.", func() float64 {
-		if n.view.Load().lead.Leader != 0 {
+		if n.view.lead().Leader != 0 {
 			return 1
 		}
 		return 0

@@ -26,28 +26,25 @@ import (
 
 // Node is one member. Open makes it, Run runs it to its end.
 type Node struct {
-	o        Options
-	log      *zap.Logger
-	disk     *disk
-	dir      *datadir.Dir
-	identity datadir.Identity
-	rlog     *raftlog.Log
-	snaps    *checkpoint.Catalogue
-	store    atomic.Pointer[storage.Store]
-	// storeMu keeps the state machine from being replaced during a checkpoint of it.
-	storeMu sync.Mutex
-	// installing is held while a snapshot is installed, and while another one is taken up. It comes before storeMu.
-	installing sync.Mutex
+	o         Options
+	log       *zap.Logger
+	disk      *disk
+	dir       *datadir.Dir
+	identity  datadir.Identity
+	rlog      *raftlog.Log
+	snaps     *checkpoint.Catalogue
+	store     atomic.Pointer[storage.Store]
+	installer *installer
 
 	core      *core.Core // owned by the loop goroutine
-	appender  *core.Appender
-	applier   *core.Applier
 	mail      *mailbox
 	appendQ   *workQueue
+	appending *appendWorker
 	applyQ    *workQueue
+	applying  *applyWorker
 	proposals *envelope.Queue
 	readers   *readers
-	view      atomic.Pointer[view]
+	view      views
 	peers     membership.Peers
 	tasks     *leaderTasks
 	janitor   *snapshots.Janitor
@@ -184,6 +181,7 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 		done:        make(chan struct{}),
 		metrics:     newMetrics(),
 	}
+	n.installer = &installer{n: n}
 	n.store.Store(d.store)
 	n.seeded = make(chan struct{})
 	n.seed = sync.OnceFunc(func() { close(n.seeded) })
@@ -215,17 +213,13 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 func changeMembers(n *Node) {
 	n.confs = membership.NewConfChanges(membership.ConfOptions{
 		Member: n.identity.MemberID, First: randomUint64(), Patience: 2 * n.o.electionTimeout(),
-		MayPropose: n.mayPropose, Post: n.mail.put,
+		MayPropose: n.view.mayPropose, Post: n.mail.put,
 	})
 	n.changes = membership.NewChanges(membership.Options{
 		Consensus: n, Member: n.identity.MemberID, Logger: n.log, Tick: n.o.Tick, ElectionTicks: n.o.ElectionTicks,
 		ManualPromotion: n.o.Membership.ManualPromotion, VersionMax: n.o.versionMax,
 		Confs: n.confs, Peers: &n.peers,
-		View: func() (core.Leadership, uint64) {
-			v := n.view.Load()
-			return v.lead, v.commit
-		},
-		MayPropose: n.mayPropose, Explain: n.explain, Post: n.mail.put, Done: n.done,
+		View: n.view.both, MayPropose: n.view.mayPropose, Explain: n.view.explain, Post: n.mail.put, Done: n.done,
 	})
 }
 
@@ -241,7 +235,7 @@ func watchHealth(n *Node) {
 // carrySnapshots makes what makes checkpoints, and sends and receives them.
 func carrySnapshots(n *Node) {
 	n.janitor = snapshots.NewJanitor(snapshots.JanitorOptions{
-		Logger: n.log, Store: n.Store, StoreMu: &n.storeMu, Log: n.rlog, Catalogue: n.snaps, Inbox: n.inbox,
+		Logger: n.log, Store: n.Store, StoreMu: &n.installer.storeMu, Log: n.rlog, Catalogue: n.snaps, Inbox: n.inbox,
 		Needed: &n.peers, Free: n.health.Free, FreeMin: n.o.Health.DiskFreeMin,
 		CheckpointLogBytes: n.o.CheckpointLogBytes, LogBytesMax: n.o.LogBytesMax,
 		TailEntries: n.o.Snapshots.TailEntries, TailBytes: n.o.Snapshots.TailBytes,
@@ -255,7 +249,7 @@ func carrySnapshots(n *Node) {
 		Seconds: n.metrics.snapshotSeconds,
 	})
 	n.receiver = snapshots.NewReceiver(snapshots.ReceiverOptions{
-		Member: n.identity.MemberID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox, Installing: &n.installing,
+		Member: n.identity.MemberID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox, Installing: &n.installer.installing,
 		Refuse: func(from, term uint64) bool { return n.self.Refuse(from, term) }, Stopping: n.stopping, Post: n.mail.put,
 		Received: n.metrics.snapshotsReceived, Bytes: n.metrics.snapshotBytesReceived, Reused: n.metrics.snapshotBytesReused,
 	})
@@ -266,7 +260,7 @@ func meetOthers(n *Node) (err error) {
 	n.self, err = identity.New(n.o.self(), identity.Member{
 		Identity: n.identity, Dir: n.dir, Log: n.rlog, Wire: n.wire, Consensus: n, Changes: n.changes,
 		Receiver: n.receiver, Reseed: n.couriers.Reseed, Health: n.health,
-		Lead:    func() core.Leadership { return n.view.Load().lead },
+		Lead:    n.view.lead,
 		Receive: n.Receive, Unreachable: n.ReportUnreachable, Fail: n.fail, Background: &n.background,
 		TermJumps: n.metrics.termJumps, StartsRefused: n.metrics.startsRefused,
 	})
@@ -298,10 +292,15 @@ func (n *Node) start() error {
 		return err
 	}
 	n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
-	n.appender = core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installSnapshot})
-	n.applier = core.NewApplier(core.ApplierOptions{
+	n.appending = &appendWorker{
+		member: n.identity.MemberID, queue: n.appendQ,
+		appender: core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installer.install}),
+		send:     n.o.Transport.Send, post: n.mail.put, appended: n.janitor.Appended, fail: n.fail, metrics: n.metrics,
+	}
+	n.applying = &applyWorker{n: n, queue: n.applyQ}
+	n.applying.applier = core.NewApplier(core.ApplierOptions{
 		State:      func() core.StateMachine { return n.Store() },
-		ConfChange: n.applyConfChange,
+		ConfChange: n.applying.confChange,
 	})
 	n.metrics.gauges(n)
 	if n.hide, err = n.metrics.register(n.o.Registerer); err != nil {
@@ -356,17 +355,17 @@ func (n *Node) Run(ctx context.Context) error {
 
 	// The storage goroutines end by their queues, after the loop that feeds them.
 	var storageWork, others sync.WaitGroup
-	storageWork.Go(n.appendLoop)
-	storageWork.Go(n.applyLoop)
+	storageWork.Go(n.appending.run)
+	storageWork.Go(n.applying.run)
 	others.Go(func() { n.janitor.Run(runCtx) })
 	others.Go(func() { n.tasks.run(runCtx) })
-	others.Go(func() { n.watchDisk(runCtx) })
+	others.Go(func() { watchDisk(runCtx, n) })
 	others.Go(func() { n.couriers.Run(runCtx) })
 	others.Go(func() { n.health.WatchSpace(runCtx) })
 	others.Go(func() { n.health.Compare(runCtx) })
 	others.Go(func() { n.self.Run(runCtx) })
 
-	n.loop(runCtx)
+	runLoop(runCtx, n)
 
 	close(n.done)
 	n.readers.close(ErrStopped)

@@ -18,7 +18,7 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotProposed, err)
 	}
-	if err := n.mayPropose(); err != nil {
+	if err := n.view.mayPropose(); err != nil {
 		return nil, err
 	}
 	if err := n.health.Refuses(cmd); err != nil {
@@ -50,8 +50,8 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 }
 
 // mayPropose refuses at once what the loop would drop.
-func (n *Node) mayPropose() error {
-	l := n.view.Load().lead
+func (v *views) mayPropose() error {
+	l := v.lead()
 	switch {
 	case l.Role == core.RoleLeader:
 		return nil
@@ -63,9 +63,9 @@ func (n *Node) mayPropose() error {
 }
 
 // explain adds the hint to what core says about a proposal or read.
-func (n *Node) explain(err error) error {
+func (v *views) explain(err error) error {
 	if err == ErrNotLeader { //nolint:errorlint // The bare sentinel is what core returns; a wrapped one has its hint.
-		l := n.view.Load().lead
+		l := v.lead()
 		return &NotLeaderError{Leader: l.Leader, Term: l.Term}
 	}
 	return err

@@ -123,7 +123,7 @@ func (n *Node) read(ctx context.Context, leader bool) (uint64, error) {
 	case <-b.done:
 		return b.term, b.err
 	case <-ctx.Done():
-		if n.view.Load().lead.Leader == 0 {
+		if n.view.lead().Leader == 0 {
 			return 0, fmt.Errorf("%w: %w", ErrNoLeader, ctx.Err())
 		}
 		return 0, ctx.Err()

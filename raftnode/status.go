@@ -1,6 +1,8 @@
 package raftnode
 
 import (
+	"sync/atomic"
+
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/health"
 )
@@ -37,6 +39,18 @@ type Status struct {
 type view struct {
 	lead   core.Leadership
 	commit uint64
+}
+
+// views holds the newest one.
+type views struct{ atomic.Pointer[view] }
+
+// lead returns who leads.
+func (v *views) lead() core.Leadership { return v.Load().lead }
+
+// both returns who leads, and the highest index known to be committed.
+func (v *views) both() (core.Leadership, uint64) {
+	now := v.Load()
+	return now.lead, now.commit
 }
 
 // Status returns what the member knows.

@@ -11,80 +11,99 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
-// appendLoop does append work. What gathers during one write is the next batch.
-func (n *Node) appendLoop() {
+// appendWorker writes to the log, on a goroutine of its own.
+type appendWorker struct {
+	member   uint64
+	queue    *workQueue
+	appender *core.Appender
+	send     func(msgs []*raftpb.Message)
+	post     func(ev ...core.Event)
+	appended func() // has the log's size looked at
+	fail     func(error)
+	metrics  *metrics
+}
+
+// run does append work. What gathers during one write is the next batch.
+func (w *appendWorker) run() {
 	var work []*raftpb.Message
 	for {
 		var ok bool
-		if work, ok = n.appendQ.take(work); !ok {
+		if work, ok = w.queue.take(work); !ok {
 			return
 		}
 		begin := time.Now()
-		done, err := n.appender.Append(work)
+		done, err := w.appender.Append(work)
 		clear(work)
 		if err != nil {
 			if !errors.Is(err, ErrStopped) {
-				n.fail(fmt.Errorf("append to the raft log: %w", err))
+				w.fail(fmt.Errorf("append to the raft log: %w", err))
 			}
-			n.appendQ.close()
+			w.queue.close()
 			return
 		}
-		n.observeAppend(done, time.Since(begin))
-		n.answerAppend(done)
-		n.janitor.Appended()
+		w.observe(done, time.Since(begin))
+		w.answer(done)
+		w.appended()
 	}
 }
 
-// answerAppend sends what had to wait for the disk.
-func (n *Node) answerAppend(done core.Appended) {
+// answer sends what had to wait for the disk.
+func (w *appendWorker) answer(done core.Appended) {
 	var own, peers []*raftpb.Message
 	for _, m := range done.Responses {
-		if m.GetTo() == n.identity.MemberID {
+		if m.GetTo() == w.member {
 			own = append(own, m)
 		} else {
 			peers = append(peers, m)
 		}
 	}
 	if len(peers) > 0 {
-		n.o.Transport.Send(peers)
+		w.send(peers)
 	}
 	done.Responses = own
-	n.mail.put(core.AppendDone{Done: done})
+	w.post(core.AppendDone{Done: done})
 }
 
-func (n *Node) observeAppend(done core.Appended, took time.Duration) {
+func (w *appendWorker) observe(done core.Appended, took time.Duration) {
 	if done.Count > 0 {
-		n.metrics.entries.Add(float64(done.Count))
-		n.metrics.batchEntries.Observe(float64(done.Count))
-		n.metrics.batchBytes.Observe(float64(done.Bytes))
+		w.metrics.entries.Add(float64(done.Count))
+		w.metrics.batchEntries.Observe(float64(done.Count))
+		w.metrics.batchBytes.Observe(float64(done.Bytes))
 	}
 	if done.Synced {
-		n.metrics.syncs.Observe(took.Seconds())
+		w.metrics.syncs.Observe(took.Seconds())
 	}
 }
 
-// applyLoop does apply work: many entries, one write.
-func (n *Node) applyLoop() {
+// applyWorker applies to the state machine, on a goroutine of its own.
+type applyWorker struct {
+	n       *Node
+	queue   *workQueue
+	applier *core.Applier
+}
+
+// run does apply work: many entries, one write.
+func (w *applyWorker) run() {
 	var work []*raftpb.Message
-	term := n.Store().Applied().Term
+	term := w.n.Store().Applied().Term
 	for {
 		var ok bool
-		if work, ok = n.applyQ.take(work); !ok {
+		if work, ok = w.queue.take(work); !ok {
 			return
 		}
 		for rest := work; len(rest) > 0; {
 			begin := time.Now()
-			done, err := n.applier.Apply(rest)
+			done, err := w.applier.Apply(rest)
 			if err != nil {
 				if !errors.Is(err, ErrStopped) {
-					n.fail(err)
+					w.n.fail(err)
 				}
-				n.applyQ.close()
+				w.queue.close()
 				return
 			}
-			n.metrics.applies.Observe(time.Since(begin).Seconds())
-			n.metrics.applyEntries.Observe(float64(done.Entries))
-			n.publish(done, term)
+			w.n.metrics.applies.Observe(time.Since(begin).Seconds())
+			w.n.metrics.applyEntries.Observe(float64(done.Entries))
+			w.publish(done, term)
 			term = max(term, done.Term)
 			rest = rest[done.Messages:]
 		}
@@ -93,28 +112,42 @@ func (n *Node) applyLoop() {
 }
 
 // publish tells everybody what was applied: first those who watch, then those who proposed, then raft.
-func (n *Node) publish(done core.Applied, termBefore uint64) {
-	if done.Entries > 0 && n.o.OnApplied != nil {
-		n.o.OnApplied(done.Outcome)
+func (w *applyWorker) publish(done core.Applied, termBefore uint64) {
+	if done.Entries > 0 && w.n.o.OnApplied != nil {
+		w.n.o.OnApplied(done.Outcome)
 	}
-	n.proposals.Applied(done.Outcome.Entries)
-	touched, removed := n.confs.Applied()
+	w.n.proposals.Applied(done.Outcome.Entries)
+	touched, removed := w.n.confs.Applied()
 	if removed {
-		n.fail(ErrRemoved)
+		w.n.fail(ErrRemoved)
 	}
 	if touched || done.Outcome.MembersChanged {
-		n.self.MembersChanged()
+		w.n.self.MembersChanged()
 	}
 	if done.Term > termBefore {
-		n.proposals.Outrun(done.Term, n.explain(ErrNotLeader))
-		n.confs.Unknown(n.explain(ErrNotLeader))
+		w.n.proposals.Outrun(done.Term, w.n.view.explain(ErrNotLeader))
+		w.n.confs.Unknown(w.n.view.explain(ErrNotLeader))
 	}
 	done.Outcome.Entries, done.Outcome.Events = nil, nil
-	n.mail.put(core.ApplyDone{Done: done})
+	w.n.mail.put(core.ApplyDone{Done: done})
+}
+
+// confChange has the loop make a change of members effective. It runs on the apply goroutine.
+func (w *applyWorker) confChange(change *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
+	c := confChange{change: change, answer: make(chan *raftpb.ConfState, 1)}
+	select {
+	case w.n.confApplies <- c:
+		cs := <-c.answer
+		w.n.confs.Note(change, cs)
+		w.n.metrics.confChanges.Inc()
+		return cs, nil
+	case <-w.n.done:
+		return nil, ErrStopped
+	}
 }
 
 // watchDisk stops the member when a write failed that nobody waited for.
-func (n *Node) watchDisk(ctx context.Context) {
+func watchDisk(ctx context.Context, n *Node) {
 	select {
 	case <-ctx.Done():
 	case <-n.o.guard.Failed():
