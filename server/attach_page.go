@@ -66,7 +66,7 @@ type objectsQuery struct {
 }
 
 // objectsAt returns one page of what a live session has.
-func (a *api) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPage, error) {
+func (a *sessionService) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPage, error) {
 	query := call.PageQuery{List: q.list, Filters: []string{q.session.String()}}
 	text, err := query.After(s.At, q.token)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *api) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPage, error) 
 }
 
 // addObjects fills one page of what an attach tells.
-func (a *api) addObjects(
+func (a *sessionService) addObjects(
 	s *call.Snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
 ) error {
 	objects, err := a.objectsAt(s, objectsQuery{list: "attach", session: id, name: page.GetSession().GetName(), token: token})

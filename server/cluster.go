@@ -18,7 +18,7 @@ import (
 )
 
 // GetStatus serves ClusterService. It answers also without a leader, from what this member has.
-func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
+func (a *clusterService) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
 	at := a.Node.Store().Applied()
 	status := a.Node.Status()
 	disk, err := a.Node.Store().DiskBytes()
@@ -61,14 +61,14 @@ func (a *api) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.
 }
 
 // storeUsage says how full the store is.
-func (a *api) storeUsage() (storage.Usage, error) {
+func (a *clusterService) storeUsage() (storage.Usage, error) {
 	r := a.Node.Store().NewReader()
 	usage, err := r.Usage()
 	return usage, errors.Join(err, r.Close())
 }
 
 // GetLimits serves ClusterService.
-func (a *api) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*tenurev1.GetLimitsResponse, error) {
+func (a *clusterService) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*tenurev1.GetLimitsResponse, error) {
 	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (a *api) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*ten
 }
 
 // SetLimits serves ClusterService.
-func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*tenurev1.SetLimitsResponse, error) {
+func (a *clusterService) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*tenurev1.SetLimitsResponse, error) {
 	limits, err := call.LimitsFromProto(r.GetLimits())
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (a *api) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*ten
 }
 
 // Compact serves ClusterService.
-func (a *api) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev1.CompactResponse, error) {
+func (a *clusterService) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev1.CompactResponse, error) {
 	if r.GetRevision() == 0 {
 		return nil, reason.Invalid("revision", "must not be zero")
 	}

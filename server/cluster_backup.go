@@ -17,7 +17,7 @@ const backupPartBytes = 256 << 10
 
 // Backup serves ClusterService. It sends what was committed when the call came, while the member goes on; the store keeps
 // that until the call ends: a client that does not read is given up.
-func (a *api) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
+func (a *clusterService) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
 	ctx := stream.Context()
 	s, err := a.Reader(ctx, nil)
 	if err != nil {

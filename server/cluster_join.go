@@ -29,7 +29,7 @@ const (
 )
 
 // AddMember serves ClusterService.
-func (a *api) AddMember(ctx context.Context, r *tenurev1.AddMemberRequest) (*tenurev1.AddMemberResponse, error) {
+func (a *clusterService) AddMember(ctx context.Context, r *tenurev1.AddMemberRequest) (*tenurev1.AddMemberResponse, error) {
 	made, err := a.makeJoinToken(ctx, r, r.GetPeerAddress(), r.GetTtl(), &storev1.MakeJoinToken{
 		Name: r.GetName(), StayLearner: r.GetStayLearner(),
 	})
@@ -42,7 +42,7 @@ func (a *api) AddMember(ctx context.Context, r *tenurev1.AddMemberRequest) (*ten
 }
 
 // ReplaceMember serves ClusterService.
-func (a *api) ReplaceMember(
+func (a *clusterService) ReplaceMember(
 	ctx context.Context, r *tenurev1.ReplaceMemberRequest,
 ) (*tenurev1.ReplaceMemberResponse, error) {
 	if r.GetMemberId() == 0 {
@@ -74,7 +74,7 @@ type joinToken struct {
 
 // makeJoinToken makes the token for a new member. This member draws it; what leaves it, for the log and other members, is
 // the hash.
-func (a *api) makeJoinToken(
+func (a *clusterService) makeJoinToken(
 	ctx context.Context, request proto.Message, peerAddress string, ttl *durationpb.Duration, c *storev1.MakeJoinToken,
 ) (*joinToken, error) {
 	// A member of an older program could not apply the command.

@@ -11,7 +11,7 @@ import (
 
 // members returns the members as this one knows them, by name: those that are recorded, and of others, such as one that
 // is being added, their ids.
-func (a *api) members(status raftnode.Status) []*tenurev1.Member {
+func (a *clusterService) members(status raftnode.Status) []*tenurev1.Member {
 	var members []*tenurev1.Member
 	seen := map[uint64]bool{}
 	for _, m := range a.Node.Members() {
@@ -64,7 +64,7 @@ func memberToProto(m raftnode.Member, self uint64) *tenurev1.Member {
 }
 
 // ListMembers serves ClusterService.
-func (a *api) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
+func (a *clusterService) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
 	if err := a.Node.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *api) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (
 }
 
 // leaderHint returns the id of the leader and where clients reach it, as far as this member knows.
-func (a *api) leaderHint() (id uint64, address string) {
+func (a *clusterService) leaderHint() (id uint64, address string) {
 	id = a.Node.Status().Leader
 	if id == 0 {
 		return 0, ""

@@ -14,7 +14,7 @@ import (
 )
 
 // PromoteMember serves ClusterService.
-func (a *api) PromoteMember(
+func (a *clusterService) PromoteMember(
 	ctx context.Context, r *tenurev1.PromoteMemberRequest,
 ) (*tenurev1.PromoteMemberResponse, error) {
 	_, err := a.changeMembers(ctx, &peerv1.ChangeMembersRequest{Call: &peerv1.ChangeMembersRequest_Promote{Promote: r}}, true)
@@ -25,7 +25,7 @@ func (a *api) PromoteMember(
 }
 
 // RemoveMember serves ClusterService.
-func (a *api) RemoveMember(ctx context.Context, r *tenurev1.RemoveMemberRequest) (*tenurev1.RemoveMemberResponse, error) {
+func (a *clusterService) RemoveMember(ctx context.Context, r *tenurev1.RemoveMemberRequest) (*tenurev1.RemoveMemberResponse, error) {
 	_, err := a.changeMembers(ctx, &peerv1.ChangeMembersRequest{Call: &peerv1.ChangeMembersRequest_Remove{Remove: r}}, false)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (a *api) RemoveMember(ctx context.Context, r *tenurev1.RemoveMemberRequest)
 }
 
 // TransferLeadership serves ClusterService.
-func (a *api) TransferLeadership(
+func (a *clusterService) TransferLeadership(
 	ctx context.Context, r *tenurev1.TransferLeadershipRequest,
 ) (*tenurev1.TransferLeadershipResponse, error) {
 	done, err := a.changeMembers(ctx, &peerv1.ChangeMembersRequest{Call: &peerv1.ChangeMembersRequest_Transfer{Transfer: r}}, true)
@@ -48,7 +48,7 @@ func (a *api) TransferLeadership(
 
 // changeMembers has the leader change the members, and waits until this member has applied it. Only what does the same
 // when done twice is repeated after a lost answer.
-func (a *api) changeMembers(
+func (a *clusterService) changeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	r.By = gate.Address(ctx)
@@ -79,7 +79,7 @@ func (s *relayService) ChangeMembers(
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}
-	done, err := a.changeMembersHere(ctx, r)
+	done, err := a.cluster.changeMembersHere(ctx, r)
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}
@@ -87,7 +87,7 @@ func (s *relayService) ChangeMembers(
 }
 
 // changeMembersHere changes the members, where this one leads.
-func (a *api) changeMembersHere(
+func (a *clusterService) changeMembersHere(
 	ctx context.Context, r *peerv1.ChangeMembersRequest,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	done = &peerv1.ChangeMembersResponse{}

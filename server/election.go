@@ -14,7 +14,7 @@ import (
 )
 
 // Campaign serves ElectionService: the leader is whoever holds the key's lock, so to stand is to acquire it.
-func (a *api) Campaign(
+func (a *electionService) Campaign(
 	r *tenurev1.CampaignRequest, stream grpc.ServerStreamingServer[tenurev1.CampaignResponse],
 ) error {
 	value := r.GetValue()
@@ -32,7 +32,7 @@ func (a *api) Campaign(
 	if r.GetContent() != nil {
 		acquire.Value = append([]byte{}, value...)
 	}
-	return a.acquireLock(acquire, storage.KeepsKeys(a.Node.Store().Applied().ClusterVersion), campaignStream{stream})
+	return a.locks.acquireLock(acquire, storage.KeepsKeys(a.Node.Store().Applied().ClusterVersion), campaignStream{stream})
 }
 
 // campaignStream tells a candidate what a waiter is told.
@@ -57,7 +57,7 @@ func (s campaignStream) Send(step *tenurev1.AcquireLockResponse) error {
 }
 
 // Proclaim serves ElectionService: a put that demands the leader's sequencer.
-func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenurev1.ProclaimResponse, error) {
+func (a *electionService) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenurev1.ProclaimResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Session: true, Guards: true, Request: true}); err != nil {
 		return nil, err
 	}
-	ref, err := a.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), call.Operator{})
+	ref, err := a.locks.namedSession(ctx, r.GetSequencer().GetSessionId(), r.GetOptions(), call.Operator{})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (a *api) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenur
 
 // checkEpoch refuses an epoch that is over, where the command itself names no session. This member may not know yet of a
 // taking-over; but then the sequencer that the command demands is stale.
-func (a *api) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenurev1.CallOptions) error {
+func (a *electionService) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenurev1.CallOptions) error {
 	id, err := storage.SessionIDFromBytes(ref.GetSessionId())
 	if err != nil || o.GetEpoch() == 0 || o.GetRequestId() != nil { // The state machine compares that of a request id.
 		return err
@@ -115,7 +115,7 @@ func (a *api) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenure
 }
 
 // Resign serves ElectionService.
-func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
+func (a *electionService) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 		return nil, reason.Invalid("to_owner", "requires to_session_id")
 	}
 	var err error
-	if resign.Session, err = a.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{}); err != nil {
+	if resign.Session, err = a.locks.namedSession(ctx, r.GetSessionId(), r.GetOptions(), call.Operator{}); err != nil {
 		return nil, err
 	}
 	result, err := a.Propose(ctx, call.Change{
@@ -161,7 +161,7 @@ func (a *api) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.
 }
 
 // GetLeader serves ElectionService.
-func (a *api) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*tenurev1.GetLeaderResponse, error) {
+func (a *electionService) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*tenurev1.GetLeaderResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ type office struct {
 }
 
 // officeAt reads an election from a snapshot.
-func (a *api) officeAt(s *call.Snapshot, key string) (office, error) {
+func (a *electionService) officeAt(s *call.Snapshot, key string) (office, error) {
 	info, _, err := s.Lock(key)
 	if err != nil {
 		return office{}, err
@@ -217,7 +217,7 @@ func (o *office) leader() *tenurev1.Leader {
 
 // follow brings the election up to date with one event of its key or lock. It reports whether somebody else leads now,
 // or with another value.
-func (o *office) follow(a *api, e *storev1.Event) (changed bool) {
+func (o *office) follow(a *electionService, e *storev1.Event) (changed bool) {
 	switch kind := e.GetKind().(type) {
 	case *storev1.Event_KeyPut:
 		changed = o.hold != nil && string(o.value) != string(kind.KeyPut.GetValue())
@@ -257,7 +257,7 @@ func (o *office) vacate(token uint64) bool {
 }
 
 // headerAt returns the header of an answer that shows a revision of the present history.
-func (a *api) headerAt(revision uint64) *tenurev1.ResponseHeader {
+func (a *electionService) headerAt(revision uint64) *tenurev1.ResponseHeader {
 	h := a.Header(a.Node.Store().Applied())
 	h.Revision = revision
 	return h

@@ -68,10 +68,7 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{
-		Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond},
-		hub:    hub, currency: newCurrency(node),
-	}
+	a := newAPI(&call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}, hub)
 	ended := make(chan error, 1)
 	server := grpc.NewServer(grpc.StreamInterceptor(
 		func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, serve grpc.StreamHandler) error {
@@ -79,8 +76,8 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 			ended <- failed
 			return failed
 		}))
-	tenurev1.RegisterClusterServiceServer(server, a)
-	tenurev1.RegisterWatchServiceServer(server, a)
+	tenurev1.RegisterClusterServiceServer(server, a.cluster)
+	tenurev1.RegisterWatchServiceServer(server, a.watches)
 	listener := bufconn.Listen(1 << 16)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -97,7 +97,7 @@ func givesHint(e *storev1.Event) bool {
 }
 
 // run makes hints until ctx ends.
-func (h *hinter) run(ctx context.Context, a *api) {
+func (h *hinter) run(ctx context.Context, a *call.Caller) {
 	teller := &hintTeller{hinter: h, api: a, told: map[holdName]time.Time{}}
 	for {
 		select {
@@ -118,7 +118,7 @@ type holdName struct {
 // hintTeller makes hints of events. One goroutine uses it.
 type hintTeller struct {
 	hinter *hinter
-	api    *api
+	api    *call.Caller
 	told   map[holdName]time.Time // when a holder was told that somebody queues
 	swept  time.Time              // when those of long ago were forgotten
 }

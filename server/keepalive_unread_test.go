@@ -43,7 +43,7 @@ func (c *floodingClient) Send(*tenurev1.KeepAliveResponse) error {
 // a few renewals, keeps little of each, and ends the stream.
 func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 	rig := newRelayRig(t)
-	a := rig.api
+	a := rig.api.renewer
 	a.hints = newHinter()
 	a.UnreadMax = 50 * time.Millisecond
 	a.streamSessionsMax = 1024
@@ -58,7 +58,7 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 		client.flood.Renewals = append(client.flood.Renewals, &tenurev1.SessionRenewal{SessionId: strings.Repeat("s", 1000)})
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- a.KeepAlive(client) }()
+	go func() { ended <- a.keepAlive(client) }()
 	select {
 	case err := <-ended:
 		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {

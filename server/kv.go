@@ -15,7 +15,7 @@ import (
 )
 
 // Get serves KVService.
-func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+func (a *kvService) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (a *api) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetRes
 }
 
 // List serves KVService.
-func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
+func (a *kvService) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
 	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *api) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.List
 }
 
 // Put serves KVService.
-func (a *api) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
+func (a *kvService) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
 	put, err := a.putFromProto(ctx, r)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (a *api) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutRes
 }
 
 // putFromProto validates a put and checks that the caller may act as the sessions it names.
-func (a *api) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev1.Put, error) {
+func (a *kvService) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev1.Put, error) {
 	op, err := checkPut(r)
 	if err != nil {
 		return nil, err
@@ -118,13 +118,13 @@ func (a *api) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev
 	if err = call.CheckValue("value", put.GetValue()); err != nil {
 		return nil, err
 	}
-	if put.Acquire, err = a.sessionRef(ctx, "acquire", r.GetAcquire(), r.GetOptions(), call.Operator{}); err != nil {
+	if put.Acquire, err = a.SessionRef(ctx, "acquire", r.GetAcquire(), r.GetOptions(), call.Operator{}); err != nil {
 		return nil, err
 	}
-	if put.Release, err = a.sessionRef(ctx, "release", r.GetRelease(), r.GetOptions(), op); err != nil {
+	if put.Release, err = a.SessionRef(ctx, "release", r.GetRelease(), r.GetOptions(), op); err != nil {
 		return nil, err
 	}
-	put.BindSession, err = a.sessionRef(ctx, "bind_session", r.GetBindSession(), r.GetOptions(), call.Operator{})
+	put.BindSession, err = a.SessionRef(ctx, "bind_session", r.GetBindSession(), r.GetOptions(), call.Operator{})
 	return put, err
 }
 
@@ -164,28 +164,8 @@ func putNamesSession(r *tenurev1.PutRequest) bool {
 	return r.GetAcquire() != "" || r.GetRelease() != "" || r.GetBindSession() != ""
 }
 
-// sessionRef returns the reference to a session that the caller may act as; nil if none is named.
-func (a *api) sessionRef(
-	ctx context.Context, field, text string, o *tenurev1.CallOptions, op call.Operator,
-) (*storev1.SessionRef, error) {
-	if text == "" {
-		return nil, nil
-	}
-	id, err := call.ParseSession(field, text)
-	if err != nil {
-		return nil, err
-	}
-	if op.Force {
-		return &storev1.SessionRef{SessionId: id[:]}, nil
-	}
-	if err := a.ActAs(ctx, id, o); err != nil {
-		return nil, err
-	}
-	return &storev1.SessionRef{SessionId: id[:], Epoch: o.GetEpoch()}, nil
-}
-
 // putToProto returns the answer to a put.
-func (a *api) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.PutResponse {
+func (a *kvService) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.PutResponse {
 	done := result.GetPut()
 	history := a.History()
 	response := &tenurev1.PutResponse{
@@ -202,7 +182,7 @@ func (a *api) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.Put
 }
 
 // Delete serves KVService.
-func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.DeleteResponse, error) {
+func (a *kvService) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.DeleteResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -227,7 +207,7 @@ func (a *api) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.
 }
 
 // DeletePrefix serves KVService.
-func (a *api) DeletePrefix(
+func (a *kvService) DeletePrefix(
 	ctx context.Context, r *tenurev1.DeletePrefixRequest,
 ) (*tenurev1.DeletePrefixResponse, error) {
 	if err := checkDeletePrefix(r); err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // GetLock serves LockService.
-func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
+func (a *lockService) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (a *api) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev
 }
 
 // addHolds replaces a lock's first holds by as many as an answer may show.
-func (a *api) addHolds(s *call.Snapshot, lock *tenurev1.Lock) error {
+func (a *lockService) addHolds(s *call.Snapshot, lock *tenurev1.Lock) error {
 	if int(lock.GetHolders()) > len(lock.GetHolds()) {
 		holds, _, err := s.Holds(lock.GetKey(), 0, call.LockHoldsShown)
 		if err != nil {
@@ -116,7 +116,7 @@ func placeToProto(w storage.WaiterEntry, position int) *tenurev1.Place {
 
 // holdersAt returns the sessions of the holds that an answer shows, each once, so that people can find the holder. Those
 // of delayed holds may have ended; they are left out once they are forgotten.
-func (a *api) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
+func (a *lockService) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
 	var sessions []*tenurev1.Session
 	seen := map[string]bool{}
 	bytes := 0
@@ -127,7 +127,7 @@ func (a *api) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Sess
 			continue
 		}
 		seen[text] = true
-		session, _, err := a.sessionAt(s, id)
+		session, _, err := a.SessionAt(s, id)
 		if e := reason.Of(err); e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND {
 			continue
 		}
@@ -141,7 +141,7 @@ func (a *api) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Sess
 }
 
 // ListLocks serves LockService.
-func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*tenurev1.ListLocksResponse, error) {
+func (a *lockService) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*tenurev1.ListLocksResponse, error) {
 	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (a *api) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*ten
 // lockPage is a page of locks under way.
 type lockPage struct {
 	*call.Snapshot
-	api             *api
+	api             *lockService
 	request         *tenurev1.ListLocksRequest
 	size            int
 	grantedBeforeMs int64 // zero: any

@@ -30,7 +30,7 @@ type acquiring interface {
 }
 
 // acquireFromProto validates a request for a lock and checks that the caller may act as the session.
-func (a *api) acquireFromProto(ctx context.Context, r acquiring) (*storev1.AcquireLock, error) {
+func (a *lockService) acquireFromProto(ctx context.Context, r acquiring) (*storev1.AcquireLock, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -83,17 +83,17 @@ func checkPermits(acquire *storev1.AcquireLock) error {
 }
 
 // namedSession is sessionRef for a request that must name a session.
-func (a *api) namedSession(
+func (a *lockService) namedSession(
 	ctx context.Context, text string, o *tenurev1.CallOptions, op call.Operator,
 ) (*storev1.SessionRef, error) {
 	if _, err := call.ParseSession("session_id", text); err != nil {
 		return nil, err
 	}
-	return a.sessionRef(ctx, "session_id", text, o, op)
+	return a.SessionRef(ctx, "session_id", text, o, op)
 }
 
 // TryAcquireLock serves LockService.
-func (a *api) TryAcquireLock(
+func (a *lockService) TryAcquireLock(
 	ctx context.Context, r *tenurev1.TryAcquireLockRequest,
 ) (*tenurev1.TryAcquireLockResponse, error) {
 	acquire, err := a.acquireFromProto(ctx, r)
@@ -160,7 +160,7 @@ const leaveQueueTimeout = 5 * time.Second
 
 // leaveQueue gives up the place of a call that nobody waits for any more. A place that the call did not make itself, or
 // that another call waits on by now, is not its to give up.
-func (a *api) leaveQueue(ctx context.Context, w *waiting) {
+func (a *lockService) leaveQueue(ctx context.Context, w *waiting) {
 	if a.Stopping.Err() != nil || w.attached {
 		return
 	}
@@ -182,7 +182,7 @@ func (a *api) leaveQueue(ctx context.Context, w *waiting) {
 }
 
 // CancelWait serves LockService.
-func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
+func (a *lockService) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (a *api) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*t
 }
 
 // ReleaseLock serves LockService.
-func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*tenurev1.ReleaseLockResponse, error) {
+func (a *lockService) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*tenurev1.ReleaseLockResponse, error) {
 	release, err := a.releaseFromProto(ctx, r)
 	if err != nil {
 		return a.releasedBefore(r.GetKey(), err)
@@ -241,7 +241,7 @@ func (a *api) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (
 }
 
 // releaseFromProto validates a release and checks that the caller may act as the session.
-func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*storev1.ReleaseLock, error) {
+func (a *lockService) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*storev1.ReleaseLock, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (a *api) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockReque
 }
 
 // releasedBefore turns the refusal to release for a session that has ended into an answer: it holds nothing.
-func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockResponse, error) {
+func (a *lockService) releasedBefore(key string, err error) (*tenurev1.ReleaseLockResponse, error) {
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (a *api) releasedBefore(key string, err error) (*tenurev1.ReleaseLockRespon
 }
 
 // CheckSequencer serves LockService.
-func (a *api) CheckSequencer(
+func (a *lockService) CheckSequencer(
 	ctx context.Context, r *tenurev1.CheckSequencerRequest,
 ) (*tenurev1.CheckSequencerResponse, error) {
 	proof, id, err := parseProof(r)

@@ -57,7 +57,7 @@ func (l *renewalLeader) Renew(stream grpc.BidiStreamingServer[peerv1.RenewReques
 // renew has the relay renew one session.
 func (r *relayRig) renew() oneVerdict {
 	verdict := make(oneVerdict, 1)
-	r.api.renewals.add([]*relayedRenewal{{sink: verdict}})
+	r.api.renewer.renewals.add([]*relayedRenewal{{sink: verdict}})
 	return verdict
 }
 

@@ -15,30 +15,26 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// Renew serves the renewals of another member's clients. One goroutine reads, so that every renewal postpones its session's
-// end from the moment it came; this one waits for proofs, settles and answers.
-func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]) error {
-	a, err := s.fence(0)
-	if err != nil {
-		return s.refuse("Renew", err)
-	}
+// servePeer serves the renewals of another member's clients. One goroutine reads, so that every renewal postpones its
+// session's end from the moment it came; this one waits for proofs, settles and answers. fence refuses a term in which this
+// member does not lead.
+func (a *renewer) servePeer(
+	stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse], fence func(term uint64) error,
+) error {
 	ctx, cancel := a.UntilStop(stream.Context())
 	defer cancel()
 	p := &peerRenewals{
-		api:     a,
-		service: s,
-		stream:  stream,
-		news:    make(chan struct{}, 1),
-		slots:   make(chan struct{}, renewalMessagesMax),
-		done:    make(chan struct{}),
-		parked:  parkedRenewals{timers: a.Timers},
+		api:    a,
+		fence:  fence,
+		stream: stream,
+		news:   make(chan struct{}, 1),
+		slots:  make(chan struct{}, renewalMessagesMax),
+		done:   make(chan struct{}),
+		parked: parkedRenewals{timers: a.Timers},
 	}
 	defer p.close()
 	go p.read() // It ends when gRPC ends the stream, which is right after this method returns.
-	if err = p.serve(ctx); err != nil {
-		return s.refuse("Renew", err)
-	}
-	return nil
+	return p.serve(ctx)
 }
 
 // peerMessage is one message of another member.
@@ -49,12 +45,12 @@ type peerMessage struct {
 
 // peerRenewals serves one stream of another member.
 type peerRenewals struct {
-	api     *api
-	service *relayService
-	stream  grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]
-	news    chan struct{} // one slot: queue or ended changed
-	slots   chan struct{} // one element for each message that waits
-	done    chan struct{} // closed when nobody takes messages any more
+	api    *renewer
+	fence  func(term uint64) error
+	stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]
+	news   chan struct{} // one slot: queue or ended changed
+	slots  chan struct{} // one element for each message that waits
+	done   chan struct{} // closed when nobody takes messages any more
 
 	mu     sync.Mutex // guards what follows
 	queue  []*peerMessage
@@ -77,7 +73,7 @@ func (p *peerRenewals) read() {
 			err = reason.Invalid("renewals", "are too many")
 		}
 		if err == nil {
-			_, err = p.service.fence(request.GetTerm())
+			err = p.fence(request.GetTerm())
 		}
 		p.take(request, err)
 		if err != nil {

@@ -107,7 +107,7 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 		<-changed
 	}
 	s := &relayService{log: zap.NewNop()}
-	s.api.Store(&api{Caller: &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}})
+	s.api.Store(newAPI(&call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}, nil))
 	return s, leader, session, hash
 }
 
@@ -174,7 +174,7 @@ func TestRelayedCallsNeedTheSecret(t *testing.T) {
 		},
 		"renew": func(s *relayService, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
 			a := s.api.Load()
-			p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
+			p := &peerRenewals{api: a.renewer, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
 			p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
 				{SessionId: id[:], Epoch: 1, Proven: true, SecretSha256: shown},
 			}}, nil)
@@ -258,9 +258,9 @@ func TestRenewalsGoOnShowingTheSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.api.Timers, rig.api.hints = timers, newHinter()
+	rig.api.Timers, rig.api.renewer.hints = timers, newHinter()
 	session, hash := storage.SessionID{1}, call.Hashed([]byte("secret"))
-	k := &keeper{api: rig.api, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1)}
+	k := &keeper{api: rig.api.renewer, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1)}
 	k.known.add(&expiry.Renewal{ID: session, TTL: time.Minute, Shown: hash})
 	for _, leader := range []uint64{2, 3} {
 		rig.member(leader, &renewalLeader{hash: hash})

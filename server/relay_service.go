@@ -34,15 +34,15 @@ func (s *relayService) fence(term uint64) (*api, error) {
 	if a != nil && a.Stopping.Err() != nil {
 		return nil, reason.ErrStopping
 	}
-	if a == nil || !a.leads(term) {
+	if a == nil || !leads(a.Node, term) {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
 	}
 	return a, nil
 }
 
-// leads tells whether this member leads, as far as it knows, in a term that is not older than the given one.
-func (a *api) leads(term uint64) bool {
-	at := a.Node.Status()
+// leads reports whether this member leads, as far as it knows, in a term that is not older than the given one.
+func leads(node leader.Node, term uint64) bool {
+	at := node.Status()
 	return at.Leader == at.MemberID && at.Term >= term
 }
 
@@ -65,7 +65,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 	if !mayRelay(r.GetCommand()) {
 		return nil, s.refuse(leader.MethodPropose, reason.Invalid("command", "is not a command for clients"))
 	}
-	if err = (shownSecrets{a}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
+	if err = (shownSecrets{a.renewer}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
@@ -74,6 +74,21 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	return &peerv1.ProposeResponse{Result: result, Index: a.Node.Store().Applied().Index}, nil
+}
+
+// Renew serves the renewals of another member's clients.
+func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]) error {
+	a, err := s.fence(0)
+	if err == nil {
+		err = a.renewer.servePeer(stream, func(term uint64) error {
+			_, refused := s.fence(term)
+			return refused
+		})
+	}
+	if err != nil {
+		return s.refuse("Renew", err)
+	}
+	return nil
 }
 
 // mayRelay tells whether a command is of a kind that clients ask for. What leaders' tasks decide belongs to the leader.

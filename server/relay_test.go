@@ -119,7 +119,7 @@ func newRelayRig(t *testing.T) *relayRig {
 	}
 	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
 	log := zap.NewNop()
-	rig.api = &api{Caller: &call.Caller{Node: rig.node, Log: log, Arrivals: &leader.Arrivals{}, Stopping: t.Context()}}
+	rig.api = newAPI(&call.Caller{Node: rig.node, Log: log, Arrivals: &leader.Arrivals{}, Stopping: t.Context()}, nil)
 	registry := prometheus.NewRegistry()
 	rig.api.Relay, err = leader.New(leader.Options{
 		Node: rig.node, Arrivals: rig.api.Arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
@@ -127,13 +127,13 @@ func newRelayRig(t *testing.T) *relayRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rig.api.renewals, err = newRelayedRenewals(rig.api.Relay, log, registry); err != nil {
+	if rig.api.renewer.renewals, err = newRelayedRenewals(rig.api.Relay, log, registry); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { rig.api.Relay.Run(ctx) })
-	running.Go(func() { rig.api.renewals.run(ctx) })
+	running.Go(func() { rig.api.renewer.renewals.run(ctx) })
 	t.Cleanup(func() {
 		stop()
 		running.Wait()

@@ -64,7 +64,7 @@ func (p *proofs) prove(ctx, stopping context.Context, node leader.Node) (uint64,
 }
 
 // renewalProof proves that this member leads after the renewals came, and waits until the timers of that term run.
-func (a *api) renewalProof(ctx context.Context) (uint64, error) {
+func (a *renewer) renewalProof(ctx context.Context) (uint64, error) {
 	term, err := a.proofs.prove(ctx, a.Stopping, a.Node)
 	if err != nil {
 		return 0, err
@@ -88,7 +88,7 @@ func (a *api) renewalProof(ctx context.Context) (uint64, error) {
 }
 
 // renewalRefusal returns the verdict for a renewal that got no proof: one after which the client tries again.
-func (a *api) renewalRefusal(err error) tenurev1.ErrorReason {
+func (a *renewer) renewalRefusal(err error) tenurev1.ErrorReason {
 	if a.Stopping.Err() != nil {
 		return tenurev1.ErrorReason_ERROR_REASON_STOPPING
 	}
@@ -117,7 +117,7 @@ const (
 
 // checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. What the
 // timers do not know the state does; lazy opens it.
-func (a *api) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
+func (a *renewer) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
 	known := a.Timers.Secret(r)
 	if known == expiry.SecretNone || known == expiry.SecretShown || proven && known == expiry.SecretNeeded {
 		return rightShown, nil
@@ -142,7 +142,7 @@ func (a *api) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnaps
 
 // lookBefore notes whether a renewal may postpone its session's end from the moment it came. Where nobody can tell yet it
 // may not; it is looked at again when it is settled.
-func (a *api) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
+func (a *renewer) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
 	right, err := a.checkRenewalSecret(r, proven, lazy)
 	r.Unproven = err != nil || right != rightShown
 }
@@ -150,7 +150,7 @@ func (a *api) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
 // lazySnapshot is a local snapshot that is made when it is first needed.
 type lazySnapshot struct{ s *call.Snapshot }
 
-func (l *lazySnapshot) get(a *api) (*call.Snapshot, error) {
+func (l *lazySnapshot) get(a *renewer) (*call.Snapshot, error) {
 	if l.s != nil {
 		return l.s, nil
 	}
@@ -159,14 +159,14 @@ func (l *lazySnapshot) get(a *api) (*call.Snapshot, error) {
 	return s, err
 }
 
-func (l *lazySnapshot) close(a *api) {
+func (l *lazySnapshot) close(a *renewer) {
 	if l.s != nil {
 		a.CloseSnapshot(l.s)
 	}
 }
 
 // missingReason says why a session is missing.
-func (a *api) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
+func (a *renewer) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
 	s, err := lazy.get(a)
 	if err != nil {
 		return 0, err
@@ -181,8 +181,8 @@ func (a *api) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.
 	return tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, nil
 }
 
-// RenewSession serves SessionService.
-func (a *api) RenewSession(
+// renewSession renews one session, and returns it.
+func (a *renewer) renewSession(
 	ctx context.Context, r *tenurev1.RenewSessionRequest,
 ) (*tenurev1.RenewSessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
@@ -211,7 +211,7 @@ func (a *api) RenewSession(
 }
 
 // renewOne renews one session, here or where the leader is.
-func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+func (a *renewer) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch(), Shown: call.Hashed(o.GetSessionSecret())}}
 	lazy := &lazySnapshot{}
 	a.lookBefore(&renewals[0], false, lazy)
@@ -233,7 +233,7 @@ func (a *api) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 }
 
 // settleOne settles one renewal; while the session's end is under way it waits for the outcome.
-func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Renewal) error {
+func (a *renewer) settleOne(ctx context.Context, term uint64, renewals []expiry.Renewal) error {
 	r := &renewals[0]
 	for {
 		changed := a.Timers.Changed()
@@ -261,7 +261,7 @@ func (a *api) settleOne(ctx context.Context, term uint64, renewals []expiry.Rene
 }
 
 // missing returns the error for a session that the timers do not have.
-func (a *api) missing(id storage.SessionID) error {
+func (a *renewer) missing(id storage.SessionID) error {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return err

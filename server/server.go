@@ -319,7 +319,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	var err error
 	r.gate, err = gate.New(gate.Options{
 		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
-		Leader: func() (id uint64, address string) { return r.api.leaderHint() },
+		Leader: func() (id uint64, address string) { return r.api.cluster.leaderHint() },
 	})
 	if err != nil {
 		return err
@@ -351,38 +351,33 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.api = &api{
-		Caller: &call.Caller{
-			Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
-			MemberID: r.node.Status().MemberID,
-		},
-		hub:               r.hub,
-		hints:             r.hints,
-		renewals:          renewals,
-		currency:          newCurrency(r.node),
-		streamSessionsMax: r.config.StreamSessionsMax,
-		self: member{
-			name:       r.config.Name,
-			version:    r.config.Version,
-			zone:       r.config.Zone,
-			clientAddr: r.advertised.Client,
-			httpAddr:   r.advertised.HTTP,
-			peerAddr:   r.advertised.Peer,
-		},
-		ttlMin:  r.config.ttlMin(),
-		started: time.Now(),
+	r.api = newAPI(&call.Caller{
+		Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
+		MemberID: r.node.Status().MemberID,
+	}, r.hub)
+	r.api.renewer.hints, r.api.renewer.renewals = r.hints, renewals
+	r.api.renewer.streamSessionsMax = r.config.StreamSessionsMax
+	r.api.cluster.started = time.Now()
+	r.api.cluster.self = member{
+		name:       r.config.Name,
+		version:    r.config.Version,
+		zone:       r.config.Zone,
+		clientAddr: r.advertised.Client,
+		httpAddr:   r.advertised.HTTP,
+		peerAddr:   r.advertised.Peer,
 	}
-	r.api.sessionShare = newSessionShare(r.rooms, r.node.Store)
-	if err = r.api.sessionShare.register(r.config.Registry); err != nil {
+	r.api.sessions.ttlMin = r.config.ttlMin()
+	r.api.sessions.share = newSessionShare(r.rooms, r.node.Store)
+	if err = r.api.sessions.share.register(r.config.Registry); err != nil {
 		return err
 	}
 	r.health = gate.NewHealth(stopping, r.caughtUp)
 	r.relayed.api.Store(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
-	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api) })
+	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api.Caller) })
 	r.background(context.WithoutCancel(stopping), relay.Run)
 	r.background(context.WithoutCancel(stopping), renewals.run)
-	r.background(stopping, r.api.currency.run)
+	r.background(stopping, r.api.watches.currency.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
 }

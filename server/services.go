@@ -8,30 +8,95 @@ import (
 	"github.com/tenure-io/tenure/server/watch"
 )
 
-// api is the receiver of all services. A method validates, asks the session's secret where it acts as one, proposes a
-// command or reads a snapshot, and converts the outcome. Its errors are apiErrors, or those of other rooms; the
-// interceptors make statuses of them.
+// api has all services of a member. A method of a service validates, asks the session's secret where it acts as one, proposes a
+// command or reads a snapshot, and converts the outcome. Its errors are of package reason, or those of other rooms; the
+// gate makes statuses of them.
 type api struct {
-	tenurev1.UnimplementedClusterServiceServer
-	tenurev1.UnimplementedElectionServiceServer
-	tenurev1.UnimplementedKVServiceServer
-	tenurev1.UnimplementedLockServiceServer
-	tenurev1.UnimplementedSessionServiceServer
-	tenurev1.UnimplementedWatchServiceServer
+	*call.Caller
+	kv        *kvService
+	locks     *lockService
+	sessions  *sessionService
+	elections *electionService
+	watches   *watchService
+	cluster   *clusterService
+	renewer   *renewer
+}
 
+// newAPI returns the services of a member, which share a caller and what watches hear of. The root completes those that
+// need more.
+func newAPI(c *call.Caller, hub *watch.Hub) *api {
+	locks := &lockService{Caller: c, hub: hub}
+	renewals := &renewer{Caller: c}
+	return &api{
+		Caller:    c,
+		kv:        &kvService{Caller: c, locks: locks},
+		locks:     locks,
+		sessions:  &sessionService{Caller: c, renewer: renewals},
+		elections: &electionService{Caller: c, locks: locks, hub: hub},
+		watches:   &watchService{Caller: c, hub: hub, currency: newCurrency(c.Node)},
+		cluster:   &clusterService{Caller: c, hub: hub},
+		renewer:   renewals,
+	}
+}
+
+// kvService serves keys and transactions.
+type kvService struct {
+	tenurev1.UnimplementedKVServiceServer
+	*call.Caller
+	locks *lockService // for operations on locks in a transaction
+}
+
+// lockService serves locks.
+type lockService struct {
+	tenurev1.UnimplementedLockServiceServer
+	*call.Caller
+	hub *watch.Hub
+}
+
+// sessionService serves sessions.
+type sessionService struct {
+	tenurev1.UnimplementedSessionServiceServer
+	*call.Caller
+	renewer *renewer
+	// share divides sessions between callers.
+	share  *sessionShare
+	ttlMin time.Duration
+}
+
+// electionService serves elections, which are locks whose holder says something.
+type electionService struct {
+	tenurev1.UnimplementedElectionServiceServer
+	*call.Caller
+	locks *lockService
+	hub   *watch.Hub
+}
+
+// watchService serves watches.
+type watchService struct {
+	tenurev1.UnimplementedWatchServiceServer
 	*call.Caller
 	hub      *watch.Hub
+	currency *currency
+}
+
+// clusterService serves operators.
+type clusterService struct {
+	tenurev1.UnimplementedClusterServiceServer
+	*call.Caller
+	hub     *watch.Hub
+	self    member
+	started time.Time
+}
+
+// renewer renews sessions: those of this member's clients, wherever the leader is, and those of other members' clients where
+// it is here.
+type renewer struct {
+	*call.Caller
 	hints    *hinter
 	renewals *relayedRenewals
-	currency *currency
 	proofs   proofs
 	// streamSessionsMax is how many sessions one KeepAlive stream renews.
 	streamSessionsMax int
-	self              member
-	// sessionShare divides sessions between callers.
-	sessionShare *sessionShare
-	ttlMin       time.Duration
-	started      time.Time
 }
 
 // member is what the server tells about itself.

@@ -23,14 +23,14 @@ import (
 )
 
 // CreateSession serves SessionService.
-func (a *api) CreateSession(
+func (a *sessionService) CreateSession(
 	ctx context.Context, r *tenurev1.CreateSessionRequest,
 ) (*tenurev1.CreateSessionResponse, error) {
 	create, err := a.createFromProto(r)
 	if err != nil {
 		return nil, err
 	}
-	if err = a.sessionShare.admit(ctx, len(r.GetOptions().GetIdempotencyKey()) > 0); err != nil {
+	if err = a.share.admit(ctx, len(r.GetOptions().GetIdempotencyKey()) > 0); err != nil {
 		return nil, err
 	}
 	create.PeerAddress = gate.Address(ctx)
@@ -68,7 +68,7 @@ func (a *api) CreateSession(
 }
 
 // createFromProto validates a new session.
-func (a *api) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.CreateSession, error) {
+func (a *sessionService) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.CreateSession, error) {
 	if err := checkTexts(r); err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, er
 }
 
 // DestroySession serves SessionService.
-func (a *api) DestroySession(
+func (a *sessionService) DestroySession(
 	ctx context.Context, r *tenurev1.DestroySessionRequest,
 ) (*tenurev1.DestroySessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
@@ -171,7 +171,7 @@ func (a *api) DestroySession(
 	if err != nil {
 		return nil, err
 	}
-	ref, err := a.sessionRef(ctx, "session_id", r.GetSessionId(), r.GetOptions(), op)
+	ref, err := a.SessionRef(ctx, "session_id", r.GetSessionId(), r.GetOptions(), op)
 	if err != nil {
 		return a.destroyedBefore(err)
 	}
@@ -202,7 +202,7 @@ func (a *api) DestroySession(
 }
 
 // destroyedBefore turns the refusal to end a session that has ended into an answer.
-func (a *api) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, error) {
+func (a *sessionService) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, error) {
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (a *api) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, erro
 }
 
 // GetSession serves SessionService.
-func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*tenurev1.GetSessionResponse, error) {
+func (a *sessionService) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*tenurev1.GetSessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
-	session, live, err := a.sessionAt(s, id)
+	session, live, err := a.SessionAt(s, id)
 	if err != nil {
 		return nil, err
 	}
@@ -240,27 +240,8 @@ func (a *api) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*t
 	return response, nil
 }
 
-// sessionAt returns a session, live or ended, or why there is none.
-func (a *api) sessionAt(s *call.Snapshot, id storage.SessionID) (session *tenurev1.Session, live bool, err error) {
-	record, live, err := s.Session(id)
-	if err != nil {
-		return nil, false, err
-	}
-	if live {
-		return a.WithTimer(id, call.SessionToProto(id, record)), true, nil
-	}
-	ended, known, err := s.EndedSession(id)
-	if err != nil {
-		return nil, false, err
-	}
-	if !known {
-		return nil, false, call.NoSession(s, id)
-	}
-	return call.EndedToProto(id, ended), false, nil
-}
-
 // ListSessions serves SessionService.
-func (a *api) ListSessions(
+func (a *sessionService) ListSessions(
 	ctx context.Context, r *tenurev1.ListSessionsRequest,
 ) (*tenurev1.ListSessionsResponse, error) {
 	size, err := call.PageSize(r.GetPageSize())
@@ -309,7 +290,7 @@ func (a *api) ListSessions(
 
 // sessionsAt fills a page of sessions that pass the filters. It looks at a bounded number, so a page may hold few, or
 // none, and still be followed by another. It returns the last session that it looked at.
-func (a *api) sessionsAt(
+func (a *sessionService) sessionsAt(
 	s *call.Snapshot, r *tenurev1.ListSessionsRequest, from storage.SessionID, size int, page *tenurev1.ListSessionsResponse,
 ) (last storage.SessionID, more bool, err error) {
 	last = from

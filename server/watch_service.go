@@ -32,7 +32,7 @@ var (
 
 // watchStream is one Watch call.
 type watchStream struct {
-	api     *api
+	api     *watchService
 	request *tenurev1.WatchRequest
 	stream  grpc.ServerStreamingServer[tenurev1.WatchResponse]
 	resumer selection.Resumer
@@ -42,7 +42,7 @@ type watchStream struct {
 }
 
 // Watch serves WatchService.
-func (a *api) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+func (a *watchService) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 	plan, err := a.watchPlanOf(r)
 	if err != nil {
 		return err

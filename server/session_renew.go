@@ -1,0 +1,23 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// KeepAlive serves SessionService.
+func (a *sessionService) KeepAlive(
+	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse],
+) error {
+	return a.renewer.keepAlive(stream)
+}
+
+// RenewSession serves SessionService.
+func (a *sessionService) RenewSession(
+	ctx context.Context, r *tenurev1.RenewSessionRequest,
+) (*tenurev1.RenewSessionResponse, error) {
+	return a.renewer.renewSession(ctx, r)
+}
