@@ -781,9 +781,10 @@ type CallOptions struct {
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Identity of the request under a session, so that it is applied exactly once; unset: none.
 	RequestId *RequestID `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
-	// 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
-	// as text.
+	// Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the
+	// caller. Without authentication all callers are one: a client that sends the same request with the same key gets its
+	// result, so keys must be impossible to guess. The last 100 000 keys are remembered. Must not be combined with
+	// request_id. Over REST it is sent in the header Idempotency-Key, as text.
 	IdempotencyKey []byte `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Conditions that must all be met, at most 16.
 	Guards []*Guard `protobuf:"bytes,5,rep,name=guards,proto3" json:"guards,omitempty"`

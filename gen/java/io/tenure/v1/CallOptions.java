@@ -124,9 +124,10 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString idempotencyKey_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
-   * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
-   * as text.
+   * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the
+   * caller. Without authentication all callers are one: a client that sends the same request with the same key gets its
+   * result, so keys must be impossible to guess. The last 100 000 keys are remembered. Must not be combined with
+   * request_id. Over REST it is sent in the header Idempotency-Key, as text.
    * </pre>
    *
    * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -1129,9 +1130,10 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString idempotencyKey_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
-     * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
-     * as text.
+     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the
+     * caller. Without authentication all callers are one: a client that sends the same request with the same key gets its
+     * result, so keys must be impossible to guess. The last 100 000 keys are remembered. Must not be combined with
+     * request_id. Over REST it is sent in the header Idempotency-Key, as text.
      * </pre>
      *
      * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -1143,9 +1145,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
-     * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
-     * as text.
+     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the
+     * caller. Without authentication all callers are one: a client that sends the same request with the same key gets its
+     * result, so keys must be impossible to guess. The last 100 000 keys are remembered. Must not be combined with
+     * request_id. Over REST it is sent in the header Idempotency-Key, as text.
      * </pre>
      *
      * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
@@ -1161,9 +1164,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
-     * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
-     * as text.
+     * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the
+     * caller. Without authentication all callers are one: a client that sends the same request with the same key gets its
+     * result, so keys must be impossible to guess. The last 100 000 keys are remembered. Must not be combined with
+     * request_id. Over REST it is sent in the header Idempotency-Key, as text.
      * </pre>
      *
      * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>

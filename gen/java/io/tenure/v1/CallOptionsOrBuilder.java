@@ -59,9 +59,10 @@ public interface CallOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the caller. The last
-   * 100 000 keys are remembered. Must not be combined with request_id. Over REST it is sent in the header Idempotency-Key,
-   * as text.
+   * Identity of a request without a session, so that it is applied exactly once: random, 16 to 64 bytes, scoped to the
+   * caller. Without authentication all callers are one: a client that sends the same request with the same key gets its
+   * result, so keys must be impossible to guess. The last 100 000 keys are remembered. Must not be combined with
+   * request_id. Over REST it is sent in the header Idempotency-Key, as text.
    * </pre>
    *
    * <code>bytes idempotency_key = 4 [json_name = "idempotencyKey"];</code>
