@@ -81,12 +81,29 @@ func verifyLock(rows rowReader, n name) error {
 	invariants.That(isIdle(head) == (head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED),
 		"the lock %q has mode %v, %d holders, %d delayed, %d waiters",
 		n.key, head.GetMode(), head.GetHolders(), head.GetDelayed(), head.GetWaiters())
+	if head.GetWaiters() == 0 {
+		if err = verifyUnmarked(rows, n); err != nil {
+			return err
+		}
+	}
 	if head.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 		invariants.That(head.GetHolders() <= 1, "%d sessions hold %q, which is EXCLUSIVE", head.GetHolders(), n.key)
 	}
 	if head.GetMode() == storev1.LockMode_LOCK_MODE_SEMAPHORE {
 		invariants.That(head.GetPermitsHeld()+head.GetPermitsDelayed() <= head.GetLimit(),
 			"%d and %d permits of %q are taken, the limit is %d", head.GetPermitsHeld(), head.GetPermitsDelayed(), n.key, head.GetLimit())
+	}
+	return nil
+}
+
+// verifyUnmarked checks that nothing says that a lock's waiters are to be looked at. Nobody waits for it.
+func verifyUnmarked(rows rowReader, n name) error {
+	for _, kind := range []byte{rowUngranted, rowBlocked} {
+		_, marked, err := rows.get(nameRow(kind, n))
+		if err != nil {
+			return err
+		}
+		invariants.That(!marked, "nobody waits for %q, which is marked %q", n.key, kind)
 	}
 	return nil
 }

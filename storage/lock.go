@@ -287,7 +287,9 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 			return err
 		}
 	}
-	c.touch(l.name)
+	if head.GetWaiters() > 0 { // Else it has no mark to take away either.
+		c.touch(l.name)
+	}
 	if !exclusive || how.keyFollows {
 		return nil
 	}
