@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
+	"google.golang.org/protobuf/proto"
 )
 
 // What a client may send at most.
@@ -183,5 +182,5 @@ func destroy(s *storev1.SessionRef) *storev1.Command {
 }
 
 func limits(l *storev1.Limits) *storev1.Command {
-	return &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: l}}}
+	return &storev1.Command{Kind: &storev1.Command_SetLimits{SetLimits: &storev1.SetLimits{Limits: l, Force: true}}}
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -14,8 +14,8 @@ const (
 
 // keyCases are commands about keys.
 func keyCases() []cost {
-	deletePrefix := func(prefix string) *storev1.Command {
-		return &storev1.Command{Kind: &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: prefix}}}
+	deletePrefix := func() *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: "p/"}}}
 	}
 	return []cost{
 		{kind: "put", name: "512 KiB over 512 KiB, bound and acquired", build: func(b *builder) *storev1.Command {
@@ -29,7 +29,7 @@ func keyCases() []cost {
 		{kind: "put", name: "under a request id below which 1 024 are done", build: (*builder).marking},
 		{kind: "put", name: "releases 4 095 holds of a session by force", build: func(b *builder) *storev1.Command {
 			key, s := b.sharedHolds(longKey("k", 0), b.n(sessionObjects-1))
-			b.queue(1, func(int) string { return key }, b.n(grants), nil)
+			b.queue(1, func(int) string { return key }, b.n(grants))
 			return put(&storev1.Put{Key: key, Value: make([]byte, valueBytes), Release: s, Force: true, Reason: longReason})
 		}},
 		{kind: "delete", name: "512 KiB", build: func(b *builder) *storev1.Command {
@@ -38,19 +38,19 @@ func keyCases() []cost {
 		}},
 		{kind: "delete_prefix", name: "10 000 keys, bound and locked", build: func(b *builder) *storev1.Command {
 			b.boundKeys(b.n(prefixKeys))
-			return deletePrefix("p/")
+			return deletePrefix()
 		}},
 		{kind: "delete_prefix", name: "16 MiB of keys, longest names", build: func(b *builder) *storev1.Command {
 			b.many(b.n(7_000), func(i int) *storev1.Command { return put(&storev1.Put{Key: longKey("p", i), Value: []byte("v")}) })
-			return deletePrefix("p/")
+			return deletePrefix()
 		}},
 		{kind: "delete_prefix", name: "16 MiB of values", build: func(b *builder) *storev1.Command {
 			b.largeValues()
-			return deletePrefix("p/")
+			return deletePrefix()
 		}},
 		{kind: "delete_prefix", name: "refused: 10 001 keys", refused: tooManyKeys, build: func(b *builder) *storev1.Command {
 			b.many(prefixKeys+1, func(i int) *storev1.Command { return put(&storev1.Put{Key: fmt.Sprint("p/", i), Value: []byte("v")}) })
-			return deletePrefix("p/")
+			return deletePrefix()
 		}},
 		{kind: "txn", name: "10 000 keys by prefix, bound and locked", build: func(b *builder) *storev1.Command {
 			b.boundKeys(b.n(prefixKeys))

@@ -77,7 +77,7 @@ func lockCases() []cost {
 			return &storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: 1}}}
 		}},
 		{kind: "end_freeze", name: "256 grants of a lock each", frozen: true, build: func(b *builder) *storev1.Command {
-			b.queue(b.n(2*grants), longHolds.key, 1, nil)
+			b.queue(b.n(2*grants), longHolds.key, 1)
 			return &storev1.Command{Kind: &storev1.Command_EndFreeze{EndFreeze: &storev1.EndFreeze{Reason: longReason}}}
 		}},
 	}
@@ -185,7 +185,7 @@ func (b *builder) endsDelays(waiters, size int) *storev1.Command {
 		e.Delays = append(e.Delays, &storev1.DelayRef{Key: longHolds.key(i), LockIndex: h.GetLockIndex(), FencingToken: h.GetFencingToken()})
 	}
 	if waiters > 0 {
-		b.queue(locks, longHolds.key, waiters, nil)
+		b.queue(locks, longHolds.key, waiters)
 	}
 	b.apply(destroy(s))
 	return &storev1.Command{Kind: &storev1.Command_EndDelays{EndDelays: e}}

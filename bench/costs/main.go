@@ -101,7 +101,7 @@ func measureAll(ctx context.Context, o options, progress io.Writer) (rows []row,
 		if err != nil {
 			return nil, fmt.Errorf("%s, %s: %w", c.kind, c.name, err)
 		}
-		fmt.Fprintf(progress, "%8.1f ms  %s: %s\n", ms(r.usual()), c.kind, c.name)
+		_, _ = fmt.Fprintf(progress, "%8.1f ms  %s: %s\n", ms(r.usual()), c.kind, c.name)
 		rows = append(rows, r)
 	}
 	return rows, nil

@@ -6,7 +6,8 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// largeKeys is how many values of 512 KiB a case has that shows that values are not read: more would only take longer to build.
+// largeKeys is how many values of 512 KiB a case has where the command leaves what is behind the first few: more would only take longer
+// to build.
 const largeKeys = 256
 
 // sessionCases are commands about sessions.
@@ -32,7 +33,7 @@ func sessionCases() []cost {
 			end(fmt.Sprint(largeKeys, " holds of keys with 512 KiB, each with a waiter"), (*builder).largeWaitedFor),
 			end("4 095 places with values of 1 KiB", (*builder).waiter),
 			end("4 095 ephemeral keys, longest names", (*builder).binder),
-			end(fmt.Sprint(largeKeys, " ephemeral keys with 512 KiB"), (*builder).largeBinder),
+			end("4 095 ephemeral keys with 512 KiB", (*builder).largeBinder),
 		}
 	}
 	cases := append(ends("destroy_session", destroy), ends("expire_sessions", func(s *storev1.SessionRef) *storev1.Command { return expire(s) })...)
@@ -119,18 +120,18 @@ func (b *builder) deleter() *storev1.SessionRef {
 func (b *builder) waitedFor() *storev1.SessionRef {
 	s := b.session(func(s *storev1.CreateSession) { s.LockDelayMs = 0 })
 	b.hold(s, longHolds)
-	b.queue(b.n(sessionObjects-1), longHolds.key, 1, nil)
+	b.queue(b.n(sessionObjects-1), longHolds.key, 1)
 	return s
 }
 
 // queue has as many sessions as it takes queue behind each of so many locks.
-func (b *builder) queue(locks int, key func(i int) string, each int, value []byte) {
+func (b *builder) queue(locks int, key func(i int) string, each int) {
 	var s *storev1.SessionRef
 	b.many(locks*each, func(i int) *storev1.Command {
 		if i%(sessionObjects-1) == 0 {
 			s = b.session()
 		}
-		return acquire(&storev1.AcquireLock{Key: key(i % locks), Session: s, Owner: longOwner(i / locks), Value: value, WaitMs: 3_600_000})
+		return acquire(&storev1.AcquireLock{Key: key(i % locks), Session: s, Owner: longOwner(i / locks), WaitMs: 3_600_000})
 	})
 }
 
@@ -145,7 +146,7 @@ func (b *builder) largeHolder() *storev1.SessionRef {
 
 func (b *builder) largeWaitedFor() *storev1.SessionRef {
 	s := b.largeHolder()
-	b.queue(b.n(largeKeys), longHolds.key, 1, nil)
+	b.queue(b.n(largeKeys), longHolds.key, 1)
 	return s
 }
 
@@ -171,9 +172,9 @@ func (b *builder) binder() *storev1.SessionRef {
 // largeBinder owns ephemeral keys with large values.
 func (b *builder) largeBinder() *storev1.SessionRef {
 	s := b.session()
-	b.many(b.n(largeKeys), func(i int) *storev1.Command {
-		return put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, valueBytes), BindSession: s})
-	})
+	for i := range b.n(sessionObjects - 1) { // One by one: all at once are 2 GiB.
+		b.apply(put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, valueBytes), BindSession: s}))
+	}
 	return s
 }
 
