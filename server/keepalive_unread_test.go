@@ -43,10 +43,8 @@ func (c *floodingClient) Send(*tenurev1.KeepAliveResponse) error {
 // a few renewals, keeps little of each, and ends the stream.
 func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 	rig := newRelayRig(t)
-	a := rig.api.renewer
-	a.hints = newHinter()
+	a := rig.renewer
 	a.UnreadMax = 50 * time.Millisecond
-	a.streamSessionsMax = 1024
 	var err error
 	if a.Timers, err = expiry.New(expiry.Options{}); err != nil {
 		t.Fatal(err)

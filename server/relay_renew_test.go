@@ -57,7 +57,7 @@ func (l *renewalLeader) Renew(stream grpc.BidiStreamingServer[peerv1.RenewReques
 // renew has the relay renew one session.
 func (r *relayRig) renew() oneVerdict {
 	verdict := make(oneVerdict, 1)
-	r.api.renewer.renewals.add([]*relayedRenewal{{sink: verdict}})
+	r.renewer.renewals.add([]*relayedRenewal{{sink: verdict}})
 	return verdict
 }
 
@@ -83,7 +83,7 @@ func TestRenewalsMoveToTheNextLeaderAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.Relay.Patience, rig.api.Relay.Grace = 2*patienceOfTests, 2*patienceOfTests
+			rig.caller.Relay.Patience, rig.caller.Relay.Grace = 2*patienceOfTests, 2*patienceOfTests
 			silent := &renewalLeader{silent: true, came: make(chan struct{}, 1)}
 			rig.member(2, silent)
 			rig.node.elect(2, 5)
@@ -100,7 +100,7 @@ func TestRenewalsMoveToTheNextLeaderAtOnce(t *testing.T) {
 // TestACallGoesToWhereTheLeaderIsNow moves the leader to another address in the same term.
 func TestACallGoesToWhereTheLeaderIsNow(t *testing.T) {
 	rig := newRelayRig(t)
-	rig.api.Relay.Patience = patienceOfTests
+	rig.caller.Relay.Patience = patienceOfTests
 	fine := []func(context.Context) error{func(context.Context) error { return nil }}
 	old, now := &leaderScript{answers: fine}, &leaderScript{answers: fine}
 	gone := rig.member(2, old)
@@ -108,7 +108,7 @@ func TestACallGoesToWhereTheLeaderIsNow(t *testing.T) {
 	rig.awaitWay(2)
 	gone()
 	rig.member(2, now)
-	if _, err := rig.api.Relay.Order(t.Context(), rig.put(false), nil); err != nil {
+	if _, err := rig.caller.Relay.Order(t.Context(), rig.put(false), nil); err != nil {
 		t.Errorf("got %v, want that the leader is found at its new address", err)
 	}
 	if old.count() != 0 || now.count() != 1 {

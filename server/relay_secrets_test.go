@@ -5,7 +5,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc/status"
@@ -107,7 +106,8 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 		<-changed
 	}
 	s := &relayService{log: zap.NewNop()}
-	s.api.Store(newAPI(&call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}, nil))
+	caller := &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}
+	s.api.Store(newAPI(caller, nil, &renewer{Caller: caller}))
 	return s, leader, session, hash
 }
 
@@ -172,18 +172,6 @@ func TestRelayedCallsNeedTheSecret(t *testing.T) {
 			})
 			return reasonOf(nil, err)
 		},
-		"renew": func(s *relayService, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
-			a := s.api.Load()
-			p := &peerRenewals{api: a.renewer, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
-			p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
-				{SessionId: id[:], Epoch: 1, Proven: true, SecretSha256: shown},
-			}}, nil)
-			defer a.Timers.Release(p.queue[0].renewals)
-			if p.queue[0].renewals[0].Unproven {
-				return tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG
-			}
-			return 0
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for version, wrong := range map[uint32]tenurev1.ErrorReason{1: 0, 2: tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG} {
@@ -246,38 +234,5 @@ func TestASessionThatTheLeaderHasYetToApplyNeedsItsSecret(t *testing.T) {
 	}
 	if leader.proofs != before {
 		t.Errorf("with the secret of a session that lives: got %d proofs, want none", leader.proofs-before)
-	}
-}
-
-// TestRenewalsGoOnShowingTheSecret renews on a stream that showed the secret once, where this member led; then another one
-// leads, which has never seen it.
-func TestRenewalsGoOnShowingTheSecret(t *testing.T) {
-	rig := newRelayRig(t)
-	rig.api.Relay.Patience = 2 * patienceOfTests
-	timers, err := expiry.New(expiry.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rig.api.Timers, rig.api.renewer.hints = timers, newHinter()
-	session, hash := storage.SessionID{1}, call.Hashed([]byte("secret"))
-	k := &keeper{api: rig.api.renewer, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1)}
-	k.known.add(&expiry.Renewal{ID: session, TTL: time.Minute, Shown: hash})
-	for _, leader := range []uint64{2, 3} {
-		rig.member(leader, &renewalLeader{hash: hash})
-		rig.node.elect(leader, leader)
-		message := &renewalMessage{
-			asked: []askedRenewal{{session: session.String(), epoch: 1}}, renewals: []expiry.Renewal{{ID: session, Epoch: 1}},
-		}
-		if err := k.relayOne(message); err != nil {
-			t.Fatal(err)
-		}
-		<-k.news
-		k.mu.Lock()
-		got := k.far[0].refused
-		k.far = nil
-		k.mu.Unlock()
-		if got != 0 {
-			t.Errorf("leader %d: got %v, want that it renews", leader, got)
-		}
 	}
 }

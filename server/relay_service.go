@@ -65,7 +65,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 	if !mayRelay(r.GetCommand()) {
 		return nil, s.refuse(leader.MethodPropose, reason.Invalid("command", "is not a command for clients"))
 	}
-	if err = (shownSecrets{a.renewer}).check(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
+	if err = a.renewer.checkShown(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()

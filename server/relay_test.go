@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync"
 	"testing"
@@ -106,9 +105,10 @@ func (l *leaderScript) count() int {
 
 // relayRig is a follower with its relay.
 type relayRig struct {
-	t    *testing.T
-	node *follower
-	api  *api
+	t       *testing.T
+	node    *follower
+	caller  *call.Caller
+	renewer *renewer
 }
 
 func newRelayRig(t *testing.T) *relayRig {
@@ -119,21 +119,21 @@ func newRelayRig(t *testing.T) *relayRig {
 	}
 	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
 	log := zap.NewNop()
-	rig.api = newAPI(&call.Caller{Node: rig.node, Log: log, Arrivals: &leader.Arrivals{}, Stopping: t.Context()}, nil)
+	rig.caller = &call.Caller{Node: rig.node, Log: log, Arrivals: &leader.Arrivals{}, Stopping: t.Context()}
 	registry := prometheus.NewRegistry()
-	rig.api.Relay, err = leader.New(leader.Options{
-		Node: rig.node, Arrivals: rig.api.Arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
+	rig.caller.Relay, err = leader.New(leader.Options{
+		Node: rig.node, Arrivals: rig.caller.Arrivals, Stopping: t.Context(), Election: 100 * time.Millisecond, Logger: log, Registerer: registry,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rig.api.renewer.renewals, err = newRelayedRenewals(rig.api.Relay, log, registry); err != nil {
+	if rig.renewer, err = newRenewer(renewerOptions{Caller: rig.caller, Hints: newHinter(), StreamSessionsMax: 1024, Registerer: registry}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { rig.api.Relay.Run(ctx) })
-	running.Go(func() { rig.api.renewer.renewals.run(ctx) })
+	running.Go(func() { rig.caller.Relay.Run(ctx) })
+	running.Go(func() { rig.renewer.run(ctx) })
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
@@ -217,11 +217,11 @@ func TestRelayedChanges(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.Relay.Patience = patienceOfTests
+			rig.caller.Relay.Patience = patienceOfTests
 			script := &leaderScript{answers: tc.answers}
 			rig.member(2, script)
 			rig.node.elect(2, 5)
-			result, err := rig.api.Relay.Order(t.Context(), rig.put(tc.repeat), nil)
+			result, err := rig.caller.Relay.Order(t.Context(), rig.put(tc.repeat), nil)
 			if reason, applied := relayReason(err); reason != tc.want || applied != tc.applied {
 				t.Errorf("got %v (%v, applied %q), want %v, applied %q", err, reason, applied, tc.want, tc.applied)
 			}
@@ -238,7 +238,7 @@ func TestRelayedChanges(t *testing.T) {
 // A member that cannot be connected to was not asked anything, so the next leader may be.
 func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig := newRelayRig(t)
-	rig.api.Relay.Patience = patienceOfTests
+	rig.caller.Relay.Patience = patienceOfTests
 	dead := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
 	rig.member(2, dead)()
 	next := &leaderScript{answers: dead.answers}
@@ -246,7 +246,7 @@ func TestRelayWaitsForTheNextLeader(t *testing.T) {
 	rig.node.elect(2, 5)
 	done := make(chan error, 1)
 	go func() {
-		_, err := rig.api.Relay.Order(t.Context(), rig.put(false), nil)
+		_, err := rig.caller.Relay.Order(t.Context(), rig.put(false), nil)
 		done <- err
 	}()
 	rig.awaitWay(2)
@@ -266,7 +266,7 @@ func (r *relayRig) awaitWay(leader uint64) {
 	r.t.Helper()
 	timeout := time.After(patienceOfTests)
 	for {
-		w, changed := r.api.Relay.Present()
+		w, changed := r.caller.Relay.Present()
 		if w != nil && w.Leader == leader {
 			return
 		}
@@ -291,7 +291,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRelayRig(t)
-			rig.api.Relay.Patience = patienceOfTests
+			rig.caller.Relay.Patience = patienceOfTests
 			came := make(chan struct{}, 8)
 			old := &leaderScript{answers: []func(context.Context) error{func(ctx context.Context) error {
 				came <- struct{}{}
@@ -304,7 +304,7 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 			rig.node.elect(2, 5)
 			done := make(chan error, 1)
 			go func() {
-				_, err := rig.api.Relay.Order(t.Context(), rig.put(tc.repeat), nil)
+				_, err := rig.caller.Relay.Order(t.Context(), rig.put(tc.repeat), nil)
 				done <- err
 			}()
 			<-came
@@ -325,13 +325,13 @@ func TestRelayedCallWhoseLeaderIsLost(t *testing.T) {
 
 func TestRelayWithoutALeader(t *testing.T) {
 	rig := newRelayRig(t)
-	_, err := rig.api.Relay.Order(t.Context(), rig.put(false), nil)
+	_, err := rig.caller.Relay.Order(t.Context(), rig.put(false), nil)
 	if why, applied := relayReason(err); why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || applied == reason.AppliedUnknown {
 		t.Errorf("got %v, want NO_LEADER with nothing applied", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err = rig.api.Relay.Order(ctx, rig.put(false), nil)
+	_, err = rig.caller.Relay.Order(ctx, rig.put(false), nil)
 	if why, applied := relayReason(err); applied == reason.AppliedUnknown ||
 		why != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED && why != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER {
 		t.Errorf("got %v, want that nothing is applied", err)
@@ -354,7 +354,7 @@ func TestWhatALostLeadershipLeavesUnknownStaysUnknown(t *testing.T) {
 				rig.node.elect(1, 5)
 				rig.awaitWay(1)
 			}
-			err := rig.api.Relay.Lead(t.Context(), leader.Call{
+			err := rig.caller.Relay.Lead(t.Context(), leader.Call{
 				Repeat: true,
 				Here:   func(context.Context) error { return tc.here },
 			}, raftnode.ErrOutcomeUnknown)
@@ -362,56 +362,6 @@ func TestWhatALostLeadershipLeavesUnknownStaysUnknown(t *testing.T) {
 				t.Errorf("got %v (%v, applied %q), want applied unknown", err, why, applied)
 			}
 		})
-	}
-}
-
-// What a member does for another it never relays: it answers from what it knows of itself.
-func TestWhatIsRelayedIsNotRelayedAgain(t *testing.T) {
-	rig := newRelayRig(t)
-	script := &leaderScript{answers: []func(context.Context) error{func(context.Context) error { return nil }}}
-	rig.member(2, script)
-	rig.node.elect(2, 5)
-	rig.awaitWay(2)
-	service := &relayService{log: zap.NewNop()}
-	service.api.Store(rig.api)
-	_, err := service.Propose(t.Context(), &peerv1.ProposeRequest{Command: rig.put(false)})
-	got := leader.FromPeer(t.Context(), err, true)
-	if got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER || got.Applied != reason.AppliedNo || script.count() != 0 {
-		t.Errorf("got %v, applied %q, and %d calls to the leader; want NOT_LEADER and none", got, got.Applied, script.count())
-	}
-	_, err = service.ChangeMembers(t.Context(), &peerv1.ChangeMembersRequest{})
-	if got := leader.FromPeer(t.Context(), err, true); got.Reason != tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER {
-		t.Errorf("got %v, want NOT_LEADER", got)
-	}
-}
-
-// Commands of leaders' tasks come from the leader only.
-func TestLeadersOwnCommandsAreNotTaken(t *testing.T) {
-	for name, c := range map[string]*storev1.Command{
-		"none":            {},
-		"expire sessions": {Kind: &storev1.Command_ExpireSessions{}},
-		"end delays":      {Kind: &storev1.Command_EndDelays{}},
-		"end waits":       {Kind: &storev1.Command_EndWaits{}},
-		"put member":      {Kind: &storev1.Command_PutMember{}},
-	} {
-		if mayRelay(c) {
-			t.Errorf("%s: may be relayed, want that it may not", name)
-		}
-	}
-}
-
-// Errors of another member come through with everything that clients look at.
-func TestErrorsComeThroughARelay(t *testing.T) {
-	sent := reason.Invalid("value", "is too long").With("limit", "value_bytes_max")
-	sent.RetryAfter = 250 * time.Millisecond
-	s, _ := reason.Status(sent, "")
-	got := leader.FromPeer(t.Context(), s.Err(), true)
-	if got.Reason != sent.Reason || got.Message != sent.Message || got.RetryAfter != sent.RetryAfter ||
-		got.Metadata["limit"] != "value_bytes_max" || len(got.Violations) != 1 || got.Applied != reason.AppliedNo {
-		t.Errorf("got %+v, want %+v", got, sent)
-	}
-	if e := reason.Of(errors.Join(got)); !e.Far {
-		t.Error("it does not say that it comes from another member")
 	}
 }
 

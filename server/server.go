@@ -347,16 +347,17 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err != nil {
 		return err
 	}
-	renewals, err := newRelayedRenewals(relay, r.log, r.config.Registry)
+	caller := &call.Caller{
+		Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
+		MemberID: r.node.Status().MemberID,
+	}
+	renewer, err := newRenewer(renewerOptions{
+		Caller: caller, Hints: r.hints, StreamSessionsMax: r.config.StreamSessionsMax, Registerer: r.config.Registry,
+	})
 	if err != nil {
 		return err
 	}
-	r.api = newAPI(&call.Caller{
-		Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
-		MemberID: r.node.Status().MemberID,
-	}, r.hub)
-	r.api.renewer.hints, r.api.renewer.renewals = r.hints, renewals
-	r.api.renewer.streamSessionsMax = r.config.StreamSessionsMax
+	r.api = newAPI(caller, r.hub, renewer)
 	r.api.cluster.started = time.Now()
 	r.api.cluster.self = member{
 		name:       r.config.Name,
@@ -376,7 +377,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api.Caller) })
 	r.background(context.WithoutCancel(stopping), relay.Run)
-	r.background(context.WithoutCancel(stopping), renewals.run)
+	r.background(context.WithoutCancel(stopping), renewer.run)
 	r.background(stopping, r.api.watches.currency.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil

@@ -22,20 +22,19 @@ type api struct {
 	renewer   *renewer
 }
 
-// newAPI returns the services of a member, which share a caller and what watches hear of. The root completes those that
-// need more.
-func newAPI(c *call.Caller, hub *watch.Hub) *api {
+// newAPI returns the services of a member, which share a caller, what watches hear of, and what renews sessions. The root
+// completes those that need more.
+func newAPI(c *call.Caller, hub *watch.Hub, r *renewer) *api {
 	locks := &lockService{Caller: c, hub: hub}
-	renewals := &renewer{Caller: c}
 	return &api{
 		Caller:    c,
 		kv:        &kvService{Caller: c, locks: locks},
 		locks:     locks,
-		sessions:  &sessionService{Caller: c, renewer: renewals},
+		sessions:  &sessionService{Caller: c, renewer: r},
 		elections: &electionService{Caller: c, locks: locks, hub: hub},
 		watches:   &watchService{Caller: c, hub: hub, currency: newCurrency(c.Node)},
 		cluster:   &clusterService{Caller: c, hub: hub},
-		renewer:   renewals,
+		renewer:   r,
 	}
 }
 
@@ -86,17 +85,6 @@ type clusterService struct {
 	hub     *watch.Hub
 	self    member
 	started time.Time
-}
-
-// renewer renews sessions: those of this member's clients, wherever the leader is, and those of other members' clients where
-// it is here.
-type renewer struct {
-	*call.Caller
-	hints    *hinter
-	renewals *relayedRenewals
-	proofs   proofs
-	// streamSessionsMax is how many sessions one KeepAlive stream renews.
-	streamSessionsMax int
 }
 
 // member is what the server tells about itself.
