@@ -187,7 +187,7 @@ func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*pe
 	if err != nil {
 		return nil, s.refuse(leader.MethodAttach, err)
 	}
-	if err = a.renewer.checkShown(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
+	if err = a.renewer.CheckShown(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(leader.MethodAttach, err)
 	}
 	latest, err := a.sessions.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())

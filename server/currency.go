@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -74,7 +75,7 @@ func (c *currency) round(ctx context.Context, p *watch.Proof) {
 	if p == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
+	ctx, cancel := context.WithTimeout(ctx, renewal.ProofTimeout)
 	defer cancel()
 	p.At = time.Now()
 	p.Err = c.node.ReadIndex(ctx)

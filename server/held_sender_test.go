@@ -21,6 +21,9 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
+// patienceOfTests is how long a test waits for what must come.
+const patienceOfTests = 30 * time.Second
+
 // fullStore returns a store with more than a connection takes from a member whose client does not read.
 func fullStore(t *testing.T) *storage.Store {
 	t.Helper()

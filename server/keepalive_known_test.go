@@ -1,13 +1,10 @@
 package server_test
 
 import (
-	"encoding/binary"
 	"testing"
-	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
-	"github.com/tenure-io/tenure/storage"
 )
 
 func TestAStreamRenewsABoundedNumberOfSessions(t *testing.T) {
@@ -31,35 +28,4 @@ func TestAStreamRenewsABoundedNumberOfSessions(t *testing.T) {
 	}
 	wantVerdict(t, k.renew(renewals[0])[0], tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED)
 	wantVerdict(t, k.renew(renewals[3])[3], renewed)
-}
-
-// TestAStreamForgetsSessionsThatItRenewsNoMore renews very many sessions for a short time each, as a proxy of short-lived
-// clients does.
-func TestAStreamForgetsSessionsThatItRenewsNoMore(t *testing.T) {
-	const (
-		sessionsMax = 10_000
-		atATime     = 2_000
-		ttl         = time.Minute
-	)
-	now := time.Now()
-	known := server.NewKnownSessions(sessionsMax, func() time.Time { return now })
-	id := func(n int) (id storage.SessionID) {
-		binary.BigEndian.PutUint64(id[:], uint64(n)+1)
-		return id
-	}
-	faithful := id(1 << 40)
-	most := 0
-	for n := range 20 * sessionsMax {
-		if ok, _ := known.Renew(id(n), ttl); !ok {
-			t.Fatalf("session %d is refused, with %d known", n, known.Len())
-		}
-		if ok, again := known.Renew(faithful, ttl); !ok || n > 0 && !again {
-			t.Fatalf("after %d sessions the one that is always renewed is forgotten", n)
-		}
-		most = max(most, known.Len())
-		now = now.Add(2 * ttl / atATime)
-	}
-	if want := 3 * atATime; most > want {
-		t.Errorf("%d sessions are known at a time, want at most %d", most, want)
-	}
 }

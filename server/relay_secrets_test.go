@@ -17,6 +17,7 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -107,7 +108,7 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 	}
 	s := &relayService{log: zap.NewNop()}
 	caller := &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}
-	s.api.Store(newAPI(caller, nil, &renewer{Caller: caller}))
+	s.api.Store(newAPI(caller, nil, &renewal.Renewer{Caller: caller}))
 	return s, leader, session, hash
 }
 

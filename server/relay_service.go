@@ -65,7 +65,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 	if !mayRelay(r.GetCommand()) {
 		return nil, s.refuse(leader.MethodPropose, reason.Invalid("command", "is not a command for clients"))
 	}
-	if err = a.renewer.checkShown(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
+	if err = a.renewer.CheckShown(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
@@ -80,7 +80,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]) error {
 	a, err := s.fence(0)
 	if err == nil {
-		err = a.renewer.servePeer(stream, func(term uint64) error {
+		err = a.renewer.ServePeer(stream, func(term uint64) error {
 			_, refused := s.fence(term)
 			return refused
 		})

@@ -23,6 +23,7 @@ import (
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
+	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -127,7 +128,7 @@ type running struct {
 	compaction *compaction.Task
 	hub        *watch.Hub
 	arrivals   *leader.Arrivals
-	hints      *hinter
+	hints      *renewal.Hinter
 	relayed    *relayService
 	api        *api
 	gate       *gate.Gate
@@ -207,7 +208,7 @@ func (r *running) listen(ctx context.Context) error {
 
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
-	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, newHinter(), &relayService{log: r.log}
+	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), &relayService{log: r.log}
 	var err error
 	r.compaction = r.newCompaction()
 	r.timers, err = expiry.New(expiry.Options{
@@ -309,7 +310,7 @@ func (r *running) newCompaction() *compaction.Task {
 func (r *running) applied(o storage.Outcome) {
 	r.timers.Publish(o)
 	r.hub.Publish(o)
-	r.hints.publish(o.Events)
+	r.hints.Publish(o.Events)
 	r.arrivals.Publish()
 	r.compaction.Publish(o)
 }
@@ -351,7 +352,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
 		MemberID: r.node.Status().MemberID,
 	}
-	renewer, err := newRenewer(renewerOptions{
+	renewer, err := renewal.New(renewal.Options{
 		Caller: caller, Hints: r.hints, StreamSessionsMax: r.config.StreamSessionsMax, Registerer: r.config.Registry,
 	})
 	if err != nil {
@@ -375,9 +376,9 @@ func (r *running) makeServices(stopping context.Context) error {
 	r.health = gate.NewHealth(stopping, r.caughtUp)
 	r.relayed.api.Store(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
-	r.background(stopping, func(ctx context.Context) { r.hints.run(ctx, r.api.Caller) })
+	r.background(stopping, func(ctx context.Context) { r.hints.Run(ctx, r.api.Caller) })
 	r.background(context.WithoutCancel(stopping), relay.Run)
-	r.background(context.WithoutCancel(stopping), renewer.run)
+	r.background(context.WithoutCancel(stopping), renewer.Run)
 	r.background(stopping, r.api.watches.currency.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil

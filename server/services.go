@@ -5,6 +5,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
 )
 
@@ -19,12 +20,12 @@ type api struct {
 	elections *electionService
 	watches   *watchService
 	cluster   *clusterService
-	renewer   *renewer
+	renewer   *renewal.Renewer
 }
 
 // newAPI returns the services of a member, which share a caller, what watches hear of, and what renews sessions. The root
 // completes those that need more.
-func newAPI(c *call.Caller, hub *watch.Hub, r *renewer) *api {
+func newAPI(c *call.Caller, hub *watch.Hub, r *renewal.Renewer) *api {
 	locks := &lockService{Caller: c, hub: hub}
 	return &api{
 		Caller:    c,
@@ -56,7 +57,7 @@ type lockService struct {
 type sessionService struct {
 	tenurev1.UnimplementedSessionServiceServer
 	*call.Caller
-	renewer *renewer
+	renewer *renewal.Renewer
 	// share divides sessions between callers.
 	share  *sessionShare
 	ttlMin time.Duration

@@ -12,12 +12,12 @@ import (
 func (a *sessionService) KeepAlive(
 	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse],
 ) error {
-	return a.renewer.keepAlive(stream)
+	return a.renewer.KeepAlive(stream)
 }
 
 // RenewSession serves SessionService.
 func (a *sessionService) RenewSession(
 	ctx context.Context, r *tenurev1.RenewSessionRequest,
 ) (*tenurev1.RenewSessionResponse, error) {
-	return a.renewer.renewSession(ctx, r)
+	return a.renewer.RenewSession(ctx, r)
 }

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -108,7 +108,7 @@ type relayRig struct {
 	t       *testing.T
 	node    *follower
 	caller  *call.Caller
-	renewer *renewer
+	renewer *Renewer
 }
 
 func newRelayRig(t *testing.T) *relayRig {
@@ -127,13 +127,13 @@ func newRelayRig(t *testing.T) *relayRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rig.renewer, err = newRenewer(renewerOptions{Caller: rig.caller, Hints: newHinter(), StreamSessionsMax: 1024, Registerer: registry}); err != nil {
+	if rig.renewer, err = New(Options{Caller: rig.caller, Hints: NewHinter(), StreamSessionsMax: 1024, Registerer: registry}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { rig.caller.Relay.Run(ctx) })
-	running.Go(func() { rig.renewer.run(ctx) })
+	running.Go(func() { rig.renewer.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
 		running.Wait()

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func TestRelayedRenewalsNeedTheSecret(t *testing.T) {
 					<-changed
 				}
 			}
-			a := &renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
+			a := &Renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
 			p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: timers}}
 			p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
 				{SessionId: session[:], Epoch: 1, Proven: true, SecretSha256: tc.shown},

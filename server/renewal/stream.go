@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -32,9 +32,9 @@ const (
 	hintsMax = 256
 )
 
-// keepAlive serves one stream of renewals. One goroutine reads, so that every renewal postpones its session's end from the moment
+// KeepAlive serves one stream of renewals. One goroutine reads, so that every renewal postpones its session's end from the moment
 // it came; this one waits for proofs, settles and answers.
-func (a *renewer) keepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error {
+func (a *Renewer) KeepAlive(stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error {
 	k := &keeper{
 		api:    a,
 		stream: stream,
@@ -81,7 +81,7 @@ func (m *renewalMessage) refuse(i int, reason tenurev1.ErrorReason) {
 
 // keeper serves one KeepAlive stream.
 type keeper struct {
-	api    *renewer
+	api    *Renewer
 	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]
 	news   chan struct{} // one slot: queue, hints or ended changed
 	slots  chan struct{} // one element for each message that waits

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// proofTimeout bounds one proof of leadership. A leader without quorum steps down before.
-const proofTimeout = 5 * time.Second
+// ProofTimeout bounds one proof of leadership. A leader without quorum steps down before.
+const ProofTimeout = 5 * time.Second
 
 // proofs shares proofs of leadership: while one is under way, all who come wait for the next together. So there is one
 // round to the other members for all renewals of a few milliseconds, over whatever streams they came.
@@ -56,7 +56,7 @@ func (p *proofs) prove(ctx, stopping context.Context, node leader.Node) (uint64,
 	p.mu.Lock()
 	p.next, p.running = nil, mine
 	p.mu.Unlock()
-	bounded, cancel := context.WithTimeout(stopping, proofTimeout)
+	bounded, cancel := context.WithTimeout(stopping, ProofTimeout)
 	defer cancel()
 	mine.term, mine.err = node.ReadIndexLeader(bounded)
 	close(mine.done)
@@ -64,7 +64,7 @@ func (p *proofs) prove(ctx, stopping context.Context, node leader.Node) (uint64,
 }
 
 // renewalProof proves that this member leads after the renewals came, and waits until the timers of that term run.
-func (a *renewer) renewalProof(ctx context.Context) (uint64, error) {
+func (a *Renewer) renewalProof(ctx context.Context) (uint64, error) {
 	term, err := a.proofs.prove(ctx, a.Stopping, a.Node)
 	if err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func (a *renewer) renewalProof(ctx context.Context) (uint64, error) {
 	if a.Timers.Term() >= term {
 		return term, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
+	ctx, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
 	for {
 		changed := a.Timers.Changed()
@@ -88,7 +88,7 @@ func (a *renewer) renewalProof(ctx context.Context) (uint64, error) {
 }
 
 // renewalRefusal returns the verdict for a renewal that got no proof: one after which the client tries again.
-func (a *renewer) renewalRefusal(err error) tenurev1.ErrorReason {
+func (a *Renewer) renewalRefusal(err error) tenurev1.ErrorReason {
 	if a.Stopping.Err() != nil {
 		return tenurev1.ErrorReason_ERROR_REASON_STOPPING
 	}
@@ -117,7 +117,7 @@ const (
 
 // checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. What the
 // timers do not know the state does; lazy opens it.
-func (a *renewer) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
+func (a *Renewer) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
 	known := a.Timers.Secret(r)
 	if known == expiry.SecretNone || known == expiry.SecretShown || proven && known == expiry.SecretNeeded {
 		return rightShown, nil
@@ -142,7 +142,7 @@ func (a *renewer) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazyS
 
 // lookBefore notes whether a renewal may postpone its session's end from the moment it came. Where nobody can tell yet it
 // may not; it is looked at again when it is settled.
-func (a *renewer) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
+func (a *Renewer) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
 	right, err := a.checkRenewalSecret(r, proven, lazy)
 	r.Unproven = err != nil || right != rightShown
 }
@@ -150,7 +150,7 @@ func (a *renewer) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot)
 // lazySnapshot is a local snapshot that is made when it is first needed.
 type lazySnapshot struct{ s *call.Snapshot }
 
-func (l *lazySnapshot) get(a *renewer) (*call.Snapshot, error) {
+func (l *lazySnapshot) get(a *Renewer) (*call.Snapshot, error) {
 	if l.s != nil {
 		return l.s, nil
 	}
@@ -159,14 +159,14 @@ func (l *lazySnapshot) get(a *renewer) (*call.Snapshot, error) {
 	return s, err
 }
 
-func (l *lazySnapshot) close(a *renewer) {
+func (l *lazySnapshot) close(a *Renewer) {
 	if l.s != nil {
 		a.CloseSnapshot(l.s)
 	}
 }
 
 // missingReason says why a session is missing.
-func (a *renewer) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
+func (a *Renewer) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
 	s, err := lazy.get(a)
 	if err != nil {
 		return 0, err
@@ -181,8 +181,8 @@ func (a *renewer) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenur
 	return tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, nil
 }
 
-// renewSession renews one session, and returns it.
-func (a *renewer) renewSession(
+// RenewSession renews one session, and returns it.
+func (a *Renewer) RenewSession(
 	ctx context.Context, r *tenurev1.RenewSessionRequest,
 ) (*tenurev1.RenewSessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
@@ -211,7 +211,7 @@ func (a *renewer) renewSession(
 }
 
 // renewOne renews one session, here or where the leader is.
-func (a *renewer) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+func (a *Renewer) renewOne(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	renewals := []expiry.Renewal{{ID: id, Epoch: o.GetEpoch(), Shown: call.Hashed(o.GetSessionSecret())}}
 	lazy := &lazySnapshot{}
 	a.lookBefore(&renewals[0], false, lazy)
@@ -233,7 +233,7 @@ func (a *renewer) renewOne(ctx context.Context, id storage.SessionID, o *tenurev
 }
 
 // settleOne settles one renewal; while the session's end is under way it waits for the outcome.
-func (a *renewer) settleOne(ctx context.Context, term uint64, renewals []expiry.Renewal) error {
+func (a *Renewer) settleOne(ctx context.Context, term uint64, renewals []expiry.Renewal) error {
 	r := &renewals[0]
 	for {
 		changed := a.Timers.Changed()
@@ -261,7 +261,7 @@ func (a *renewer) settleOne(ctx context.Context, term uint64, renewals []expiry.
 }
 
 // missing returns the error for a session that the timers do not have.
-func (a *renewer) missing(id storage.SessionID) error {
+func (a *Renewer) missing(id storage.SessionID) error {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return err

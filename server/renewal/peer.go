@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// servePeer serves the renewals of another member's clients. One goroutine reads, so that every renewal postpones its
+// ServePeer serves the renewals of another member's clients. One goroutine reads, so that every renewal postpones its
 // session's end from the moment it came; this one waits for proofs, settles and answers. fence refuses a term in which this
 // member does not lead.
-func (a *renewer) servePeer(
+func (a *Renewer) ServePeer(
 	stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse], fence func(term uint64) error,
 ) error {
 	ctx, cancel := a.UntilStop(stream.Context())
@@ -45,7 +45,7 @@ type peerMessage struct {
 
 // peerRenewals serves one stream of another member.
 type peerRenewals struct {
-	api    *renewer
+	api    *Renewer
 	fence  func(term uint64) error
 	stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]
 	news   chan struct{} // one slot: queue or ended changed

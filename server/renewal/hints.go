@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -26,10 +26,10 @@ const (
 	contendedToldMax = 64 << 10
 )
 
-// hinter tells KeepAlive streams early what happens to the locks of their sessions. Hints are best effort: what comes
+// Hinter tells KeepAlive streams early what happens to the locks of their sessions. Hints are best effort: what comes
 // too fast is dropped, for AttachSession tells the truth. A batch without lock events costs one look at each event, and
 // a member without streams nothing.
-type hinter struct {
+type Hinter struct {
 	events chan []*storev1.Event
 	known  atomic.Int64 // length of keepers
 
@@ -37,15 +37,15 @@ type hinter struct {
 	keepers map[storage.SessionID]*keeper
 }
 
-func newHinter() *hinter {
-	return &hinter{
+func NewHinter() *Hinter {
+	return &Hinter{
 		events:  make(chan []*storev1.Event, hintBatchesMax),
 		keepers: map[storage.SessionID]*keeper{},
 	}
 }
 
 // add notes which stream renewed a session last: that one gets the hints.
-func (h *hinter) add(id storage.SessionID, k *keeper) {
+func (h *Hinter) add(id storage.SessionID, k *keeper) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.keepers[id] = k
@@ -53,7 +53,7 @@ func (h *hinter) add(id storage.SessionID, k *keeper) {
 }
 
 // remove notes that a stream renews a session no more.
-func (h *hinter) remove(k *keeper, ids ...storage.SessionID) {
+func (h *Hinter) remove(k *keeper, ids ...storage.SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range ids {
@@ -65,7 +65,7 @@ func (h *hinter) remove(k *keeper, ids ...storage.SessionID) {
 }
 
 // keeperOf returns the stream that renewed a session last; nil if there is none here.
-func (h *hinter) keeperOf(sessionID []byte) *keeper {
+func (h *Hinter) keeperOf(sessionID []byte) *keeper {
 	id, err := storage.SessionIDFromBytes(sessionID)
 	if err != nil {
 		return nil
@@ -75,8 +75,8 @@ func (h *hinter) keeperOf(sessionID []byte) *keeper {
 	return h.keepers[id]
 }
 
-// publish takes what was applied. The apply goroutine calls it; it never waits.
-func (h *hinter) publish(events []*storev1.Event) {
+// Publish takes what was applied. The apply goroutine calls it; it never waits.
+func (h *Hinter) Publish(events []*storev1.Event) {
 	if h.known.Load() == 0 || !slices.ContainsFunc(events, givesHint) {
 		return
 	}
@@ -96,8 +96,8 @@ func givesHint(e *storev1.Event) bool {
 	}
 }
 
-// run makes hints until ctx ends.
-func (h *hinter) run(ctx context.Context, a *call.Caller) {
+// Run makes hints until ctx ends.
+func (h *Hinter) Run(ctx context.Context, a *call.Caller) {
 	teller := &hintTeller{hinter: h, api: a, told: map[holdName]time.Time{}}
 	for {
 		select {
@@ -117,7 +117,7 @@ type holdName struct {
 
 // hintTeller makes hints of events. One goroutine uses it.
 type hintTeller struct {
-	hinter *hinter
+	hinter *Hinter
 	api    *call.Caller
 	told   map[holdName]time.Time // when a holder was told that somebody queues
 	swept  time.Time              // when those of long ago were forgotten

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // shownSecrets checks, where the leader is, that what another member relays shows the secrets of the sessions that it acts
 // as. That member has checked them too; but a program that only pretends to be one has not.
-type shownSecrets struct{ api *renewer }
+type shownSecrets struct{ api *Renewer }
 
 // believes tells whether another member's word is enough that a client showed a session's secret before: as long as there
 // may be members that do not send its hash with every renewal.

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func (v oneVerdict) decided(_ int, refused tenurev1.ErrorReason, _ time.Duration
 
 // renewFar has the leader renew one session. It asks again, until ctx or the patience ends, where a KeepAlive stream
 // would leave that to its client.
-func (a *renewer) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+func (a *Renewer) renewFar(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	if err := a.ActAs(ctx, id, o); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *renewer) renewFar(ctx context.Context, id storage.SessionID, o *tenurev
 }
 
 // renewAgain waits a moment, and returns why it makes no sense to ask again.
-func (a *renewer) renewAgain(patience context.Context, id storage.SessionID) error {
+func (a *Renewer) renewAgain(patience context.Context, id storage.SessionID) error {
 	_, changed := a.Relay.Present()
 	retry := time.NewTimer(leader.Retry)
 	defer retry.Stop()
@@ -65,7 +65,7 @@ func (a *renewer) renewAgain(patience context.Context, id storage.SessionID) err
 }
 
 // renewalError returns the error for a renewal that the leader refused for good.
-func (a *renewer) renewalError(ctx context.Context, id storage.SessionID, refused tenurev1.ErrorReason) error {
+func (a *Renewer) renewalError(ctx context.Context, id storage.SessionID, refused tenurev1.ErrorReason) error {
 	switch refused {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
 		s, err := a.Reader(ctx, nil)

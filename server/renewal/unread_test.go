@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 		client.flood.Renewals = append(client.flood.Renewals, &tenurev1.SessionRenewal{SessionId: strings.Repeat("s", 1000)})
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- a.keepAlive(client) }()
+	go func() { ended <- a.KeepAlive(client) }()
 	select {
 	case err := <-ended:
 		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED {

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import "github.com/tenure-io/tenure/server/expiry"
 

@@ -1,4 +1,4 @@
-package server
+package renewal
 
 import (
 	"context"
@@ -39,26 +39,26 @@ func (n stateNode) ReadIndexLeader(ctx context.Context) (uint64, error) {
 func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 	secret, other := make([]byte, 32), append(make([]byte, 31), 1)
 	session := storage.SessionID{1}
-	onStream := func(a *renewer, shown []byte) {
+	onStream := func(a *Renewer, shown []byte) {
 		k := &keeper{
 			api: a, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers},
 		}
 		k.receive(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: session.String(), Epoch: 1, Secret: shown}}})
 	}
-	fromPeer := func(a *renewer, shown []byte) {
+	fromPeer := func(a *Renewer, shown []byte) {
 		p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
 		p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
 			{SessionId: session[:], Epoch: 1, SecretSha256: call.Hashed(shown)},
 		}}, nil)
 	}
-	served := func(a *renewer, shown []byte) {
+	served := func(a *Renewer, shown []byte) {
 		go func() {
 			_ = a.renewOne(a.Stopping, session, &tenurev1.CallOptions{Epoch: 1, SessionSecret: shown}) // It ends with the test.
 		}()
 		synctest.Wait()
 	}
 	for name, tc := range map[string]struct {
-		renew     func(a *renewer, shown []byte)
+		renew     func(a *Renewer, shown []byte)
 		shown     []byte
 		postpones bool
 	}{
@@ -92,7 +92,7 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				led := make(chan error, 1)
 				go func() { led <- timers.Lead(ctx, 1) }()
-				a := &renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
+				a := &Renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
 				for range 12 {
 					tc.renew(a, tc.shown)
 					<-time.After(250 * time.Millisecond)
