@@ -177,26 +177,6 @@ func (a *sessionService) latestAttempt(id storage.SessionID, instance []byte, at
 	return latest, nil
 }
 
-// Attach puts attempts to attach in order, for other members.
-func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
-	a, err := s.fence(r.GetTerm())
-	if err != nil {
-		return nil, s.refuse(leader.MethodAttach, err)
-	}
-	id, err := storage.SessionIDFromBytes(r.GetSessionId())
-	if err != nil {
-		return nil, s.refuse(leader.MethodAttach, err)
-	}
-	if err = a.renewer.CheckShown(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
-		return nil, s.refuse(leader.MethodAttach, err)
-	}
-	latest, err := a.sessions.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
-	if err != nil {
-		return nil, s.refuse(leader.MethodAttach, err)
-	}
-	return &peerv1.AttachResponse{LatestAttempt: latest}, nil
-}
-
 // superseded returns the error for an epoch that is over.
 func superseded(id storage.SessionID, record *storev1.SessionRecord, epoch uint64) error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED,

@@ -14,8 +14,31 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
+
+// clusterService serves operators.
+type clusterService struct {
+	tenurev1.UnimplementedClusterServiceServer
+	*call.Caller
+	hub     *watch.Hub
+	self    member
+	started time.Time
+}
+
+// member is what a member says of itself.
+type member struct {
+	// name, version and zone are as configured.
+	name, version, zone string
+	// clientAddr, httpAddr and peerAddr are where others reach it.
+	clientAddr, httpAddr, peerAddr string
+}
+
+// newCluster returns the service of a member that says of itself what self does.
+func newCluster(c *call.Caller, hub *watch.Hub, self member) *clusterService {
+	return &clusterService{Caller: c, hub: hub, self: self, started: time.Now()}
+}
 
 // GetStatus serves ClusterService. It answers also without a leader, from what this member has.
 func (a *clusterService) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {

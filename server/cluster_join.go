@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
+
+// errJoinToken says that a text is no join token.
+var errJoinToken = errors.New("a join token is 64 hexadecimal digits, as \"tenure member add\" prints it")
 
 // Bounds of how long a join token can be used.
 const (

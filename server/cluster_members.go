@@ -71,21 +71,6 @@ func (a *clusterService) changeMembers(
 	return done, a.Relay.AwaitApplied(ctx, done.GetIndex())
 }
 
-// ChangeMembers changes the members for another member's client.
-func (s *relayService) ChangeMembers(
-	ctx context.Context, r *peerv1.ChangeMembersRequest,
-) (*peerv1.ChangeMembersResponse, error) {
-	a, err := s.fence(r.GetTerm())
-	if err != nil {
-		return nil, s.refuse(leader.MethodMembers, err)
-	}
-	done, err := a.cluster.changeMembersHere(ctx, r)
-	if err != nil {
-		return nil, s.refuse(leader.MethodMembers, err)
-	}
-	return done, nil
-}
-
 // changeMembersHere changes the members, where this one leads.
 func (a *clusterService) changeMembersHere(
 	ctx context.Context, r *peerv1.ChangeMembersRequest,

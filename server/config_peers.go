@@ -39,9 +39,6 @@ func (c Config) checkPeers() error {
 	return err
 }
 
-// errJoinToken says that a text is no join token.
-var errJoinToken = errors.New("a join token is 64 hexadecimal digits, as \"tenure member add\" prints it")
-
 // checkJoinToken refuses a token that cannot be one. A file is read when the member joins: it may come later.
 func (c Config) checkJoinToken() error {
 	if c.JoinToken != "" && c.JoinTokenFile != "" {

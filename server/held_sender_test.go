@@ -71,7 +71,7 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAPI(&call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}, hub, nil)
+	a := newAPI(apiOptions{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}, Hub: hub})
 	ended := make(chan error, 1)
 	server := grpc.NewServer(grpc.StreamInterceptor(
 		func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, serve grpc.StreamHandler) error {

@@ -108,7 +108,7 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 	}
 	s := &relayService{log: zap.NewNop()}
 	caller := &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}
-	s.api.Store(newAPI(caller, nil, &renewal.Renewer{Caller: caller}))
+	s.api.Store(newAPI(apiOptions{Caller: caller, Renewer: &renewal.Renewer{Caller: caller}}))
 	return s, leader, session, hash
 }
 

@@ -91,6 +91,41 @@ func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest
 	return nil
 }
 
+// ChangeMembers changes the members for another member's client.
+func (s *relayService) ChangeMembers(
+	ctx context.Context, r *peerv1.ChangeMembersRequest,
+) (*peerv1.ChangeMembersResponse, error) {
+	a, err := s.fence(r.GetTerm())
+	if err != nil {
+		return nil, s.refuse(leader.MethodMembers, err)
+	}
+	done, err := a.cluster.changeMembersHere(ctx, r)
+	if err != nil {
+		return nil, s.refuse(leader.MethodMembers, err)
+	}
+	return done, nil
+}
+
+// Attach puts attempts to attach in order, for other members.
+func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
+	a, err := s.fence(r.GetTerm())
+	if err != nil {
+		return nil, s.refuse(leader.MethodAttach, err)
+	}
+	id, err := storage.SessionIDFromBytes(r.GetSessionId())
+	if err != nil {
+		return nil, s.refuse(leader.MethodAttach, err)
+	}
+	if err = a.renewer.CheckShown(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
+		return nil, s.refuse(leader.MethodAttach, err)
+	}
+	latest, err := a.sessions.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
+	if err != nil {
+		return nil, s.refuse(leader.MethodAttach, err)
+	}
+	return &peerv1.AttachResponse{LatestAttempt: latest}, nil
+}
+
 // mayRelay tells whether a command is of a kind that clients ask for. What leaders' tasks decide belongs to the leader.
 func mayRelay(c *storev1.Command) bool {
 	switch c.GetKind().(type) {

@@ -358,21 +358,21 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.api = newAPI(caller, r.hub, renewer)
-	r.api.cluster.started = time.Now()
-	r.api.cluster.self = member{
-		name:       r.config.Name,
-		version:    r.config.Version,
-		zone:       r.config.Zone,
-		clientAddr: r.advertised.Client,
-		httpAddr:   r.advertised.HTTP,
-		peerAddr:   r.advertised.Peer,
-	}
-	r.api.sessions.ttlMin = r.config.ttlMin()
-	r.api.sessions.share = newSessionShare(r.rooms, r.node.Store)
-	if err = r.api.sessions.share.register(r.config.Registry); err != nil {
+	sessions := newSessionShare(r.rooms, r.node.Store)
+	if err = sessions.register(r.config.Registry); err != nil {
 		return err
 	}
+	r.api = newAPI(apiOptions{
+		Caller: caller, Hub: r.hub, Renewer: renewer, Share: sessions, TTLMin: r.config.ttlMin(),
+		Self: member{
+			name:       r.config.Name,
+			version:    r.config.Version,
+			zone:       r.config.Zone,
+			clientAddr: r.advertised.Client,
+			httpAddr:   r.advertised.HTTP,
+			peerAddr:   r.advertised.Peer,
+		},
+	})
 	r.health = gate.NewHealth(stopping, r.caughtUp)
 	r.relayed.api.Store(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.

@@ -23,19 +23,34 @@ type api struct {
 	renewer   *renewal.Renewer
 }
 
-// newAPI returns the services of a member, which share a caller, what watches hear of, and what renews sessions. The root
-// completes those that need more.
-func newAPI(c *call.Caller, hub *watch.Hub, r *renewal.Renewer) *api {
-	locks := &lockService{Caller: c, hub: hub}
+// apiOptions are what the services need. The root gives all of it.
+type apiOptions struct {
+	// Caller is shared by all of them.
+	Caller *call.Caller
+	// Hub has the events that watches and waits hear of.
+	Hub *watch.Hub
+	// Renewer renews sessions.
+	Renewer *renewal.Renewer
+	// Share divides sessions between callers.
+	Share *sessionShare
+	// TTLMin is the shortest TTL of a session.
+	TTLMin time.Duration
+	// Self is what the member says of itself.
+	Self member
+}
+
+// newAPI returns the services of a member.
+func newAPI(o apiOptions) *api {
+	locks := &lockService{Caller: o.Caller, hub: o.Hub}
 	return &api{
-		Caller:    c,
-		kv:        &kvService{Caller: c, locks: locks},
+		Caller:    o.Caller,
+		kv:        &kvService{Caller: o.Caller, locks: locks},
 		locks:     locks,
-		sessions:  &sessionService{Caller: c, renewer: r},
-		elections: &electionService{Caller: c, locks: locks, hub: hub},
-		watches:   &watchService{Caller: c, hub: hub, currency: newCurrency(c.Node)},
-		cluster:   &clusterService{Caller: c, hub: hub},
-		renewer:   r,
+		sessions:  &sessionService{Caller: o.Caller, renewer: o.Renewer, share: o.Share, ttlMin: o.TTLMin},
+		elections: &electionService{Caller: o.Caller, locks: locks, hub: o.Hub},
+		watches:   &watchService{Caller: o.Caller, hub: o.Hub, currency: newCurrency(o.Caller.Node)},
+		cluster:   newCluster(o.Caller, o.Hub, o.Self),
+		renewer:   o.Renewer,
 	}
 }
 
@@ -77,19 +92,4 @@ type watchService struct {
 	*call.Caller
 	hub      *watch.Hub
 	currency *currency
-}
-
-// clusterService serves operators.
-type clusterService struct {
-	tenurev1.UnimplementedClusterServiceServer
-	*call.Caller
-	hub     *watch.Hub
-	self    member
-	started time.Time
-}
-
-// member is what the server tells about itself.
-type member struct {
-	name, version, zone            string
-	clientAddr, httpAddr, peerAddr string
 }

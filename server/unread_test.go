@@ -35,7 +35,7 @@ func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
 	defer end()
 	node := &provingNode{store: storeWith(t), answers: make(chan error, 1)}
 	node.answers <- nil
-	a := newAPI(&call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}, nil, nil)
+	a := newAPI(apiOptions{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}})
 	ended := make(chan error, 1)
 	go func() {
 		ended <- a.watches.Watch(&tenurev1.WatchRequest{Prefixes: []string{""}, Initial: true}, deafClient{ctx: ctx})
@@ -65,7 +65,7 @@ func TestTheEndOfAWaitIsToldWithoutSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAPI(&call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context()}, hub, nil)
+	a := newAPI(apiOptions{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context()}, Hub: hub})
 	session := storage.SessionID{1}
 	var last *tenurev1.AcquireLockResponse
 	err = a.locks.await(t.Context(), &waiting{
