@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/cluster"
 )
 
 // membersMax is how many members a cluster can begin with.
@@ -47,7 +48,7 @@ func (c Config) checkJoinToken() error {
 	if c.JoinToken == "" {
 		return nil
 	}
-	if _, err := ParseJoinToken(c.JoinToken); err != nil {
+	if _, err := cluster.ParseJoinToken(c.JoinToken); err != nil {
 		return fmt.Errorf("%w: TENURE_JOIN_TOKEN: %w", ErrConfig, err)
 	}
 	return nil
@@ -62,7 +63,7 @@ func (c Config) joinToken() ([]byte, error) {
 		if c.JoinToken == "" {
 			return nil, nil
 		}
-		return ParseJoinToken(c.JoinToken)
+		return cluster.ParseJoinToken(c.JoinToken)
 	}
 	file, err := os.Open(c.JoinTokenFile)
 	if err != nil {
@@ -72,7 +73,7 @@ func (c Config) joinToken() ([]byte, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	token, err := ParseJoinToken(string(raw))
+	token, err := cluster.ParseJoinToken(string(raw))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.JoinTokenFile, err)
 	}

@@ -99,7 +99,7 @@ func (s *relayService) ChangeMembers(
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}
-	done, err := a.cluster.changeMembersHere(ctx, r)
+	done, err := a.cluster.ChangeMembersHere(ctx, r)
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}

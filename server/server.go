@@ -18,6 +18,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/cluster"
 	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/frames"
@@ -320,7 +321,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	var err error
 	r.gate, err = gate.New(gate.Options{
 		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
-		Leader: func() (id uint64, address string) { return r.api.cluster.leaderHint() },
+		Leader: func() (id uint64, address string) { return r.api.cluster.LeaderHint() },
 	})
 	if err != nil {
 		return err
@@ -364,13 +365,13 @@ func (r *running) makeServices(stopping context.Context) error {
 	}
 	r.api = newAPI(apiOptions{
 		Caller: caller, Hub: r.hub, Renewer: renewer, Share: sessions, TTLMin: r.config.ttlMin(),
-		Self: member{
-			name:       r.config.Name,
-			version:    r.config.Version,
-			zone:       r.config.Zone,
-			clientAddr: r.advertised.Client,
-			httpAddr:   r.advertised.HTTP,
-			peerAddr:   r.advertised.Peer,
+		Self: cluster.Self{
+			Name:       r.config.Name,
+			Version:    r.config.Version,
+			Zone:       r.config.Zone,
+			ClientAddr: r.advertised.Client,
+			HTTPAddr:   r.advertised.HTTP,
+			PeerAddr:   r.advertised.Peer,
 		},
 	})
 	r.health = gate.NewHealth(stopping, r.caughtUp)

@@ -5,6 +5,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/cluster"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -19,7 +20,7 @@ type api struct {
 	sessions  *sessionService
 	elections *electionService
 	watches   *watchService
-	cluster   *clusterService
+	cluster   *cluster.Service
 	renewer   *renewal.Renewer
 }
 
@@ -36,7 +37,7 @@ type apiOptions struct {
 	// TTLMin is the shortest TTL of a session.
 	TTLMin time.Duration
 	// Self is what the member says of itself.
-	Self member
+	Self cluster.Self
 }
 
 // newAPI returns the services of a member.
@@ -49,7 +50,7 @@ func newAPI(o apiOptions) *api {
 		sessions:  &sessionService{Caller: o.Caller, renewer: o.Renewer, share: o.Share, ttlMin: o.TTLMin},
 		elections: &electionService{Caller: o.Caller, locks: locks, hub: o.Hub},
 		watches:   &watchService{Caller: o.Caller, hub: o.Hub, currency: newCurrency(o.Caller.Node)},
-		cluster:   newCluster(o.Caller, o.Hub, o.Self),
+		cluster:   cluster.New(o.Caller, o.Hub, o.Self),
 		renewer:   o.Renewer,
 	}
 }

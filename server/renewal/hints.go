@@ -37,6 +37,7 @@ type Hinter struct {
 	keepers map[storage.SessionID]*keeper
 }
 
+// NewHinter returns a hinter that knows of no stream.
 func NewHinter() *Hinter {
 	return &Hinter{
 		events:  make(chan []*storev1.Event, hintBatchesMax),

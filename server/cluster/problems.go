@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func problem(name, format string, args ...any) *tenurev1.StatusProblem {
 }
 
 // problems returns what an operator should look at, worst first.
-func (a *clusterService) problems(status raftnode.Status, usage storage.Usage, members []*tenurev1.Member) ([]*tenurev1.StatusProblem, error) {
+func (a *Service) problems(status raftnode.Status, usage storage.Usage, members []*tenurev1.Member) ([]*tenurev1.StatusProblem, error) {
 	var found []*tenurev1.StatusProblem
 	if status.Leader == 0 {
 		found = append(found, problem(problemNoLeader,

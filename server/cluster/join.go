@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"context"
@@ -33,7 +33,7 @@ const (
 )
 
 // AddMember serves ClusterService.
-func (a *clusterService) AddMember(ctx context.Context, r *tenurev1.AddMemberRequest) (*tenurev1.AddMemberResponse, error) {
+func (a *Service) AddMember(ctx context.Context, r *tenurev1.AddMemberRequest) (*tenurev1.AddMemberResponse, error) {
 	made, err := a.makeJoinToken(ctx, r, r.GetPeerAddress(), r.GetTtl(), &storev1.MakeJoinToken{
 		Name: r.GetName(), StayLearner: r.GetStayLearner(),
 	})
@@ -46,7 +46,7 @@ func (a *clusterService) AddMember(ctx context.Context, r *tenurev1.AddMemberReq
 }
 
 // ReplaceMember serves ClusterService.
-func (a *clusterService) ReplaceMember(
+func (a *Service) ReplaceMember(
 	ctx context.Context, r *tenurev1.ReplaceMemberRequest,
 ) (*tenurev1.ReplaceMemberResponse, error) {
 	if r.GetMemberId() == 0 {
@@ -78,7 +78,7 @@ type joinToken struct {
 
 // makeJoinToken makes the token for a new member. This member draws it; what leaves it, for the log and other members, is
 // the hash.
-func (a *clusterService) makeJoinToken(
+func (a *Service) makeJoinToken(
 	ctx context.Context, request proto.Message, peerAddress string, ttl *durationpb.Duration, c *storev1.MakeJoinToken,
 ) (*joinToken, error) {
 	// A member of an older program could not apply the command.

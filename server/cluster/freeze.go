@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // EndFreeze serves ClusterService. Without an operator the leader's timer does it.
-func (a *clusterService) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*tenurev1.EndFreezeResponse, error) {
+func (a *Service) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (*tenurev1.EndFreezeResponse, error) {
 	if r.GetReason() == "" {
 		return nil, reason.Invalid("reason", "is required; give the reason for the record")
 	}
@@ -44,7 +44,7 @@ func (a *clusterService) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeReq
 }
 
 // freezeNow is freezeLeft of what this member has.
-func (a *clusterService) freezeNow() (*durationpb.Duration, error) {
+func (a *Service) freezeNow() (*durationpb.Duration, error) {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (a *clusterService) freezeNow() (*durationpb.Duration, error) {
 }
 
 // freezeLeft returns how long no lock is granted because of a restore; nil if grants are not frozen.
-func (a *clusterService) freezeLeft(s *call.Snapshot) (*durationpb.Duration, error) {
+func (a *Service) freezeLeft(s *call.Snapshot) (*durationpb.Duration, error) {
 	freeze, frozen, err := s.Freeze()
 	if err != nil || !frozen {
 		return nil, err

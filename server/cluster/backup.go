@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"time"
@@ -17,7 +17,7 @@ const backupPartBytes = 256 << 10
 
 // Backup serves ClusterService. It sends what was committed when the call came, while the member goes on; the store keeps
 // that until the call ends: a client that does not read is given up.
-func (a *clusterService) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
+func (a *Service) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStreamingServer[tenurev1.BackupResponse]) error {
 	ctx := stream.Context()
 	s, err := a.Reader(ctx, nil)
 	if err != nil {
@@ -29,7 +29,7 @@ func (a *clusterService) Backup(_ *tenurev1.BackupRequest, stream grpc.ServerStr
 	defer sender.Close()
 	out := &backupParts{header: a.Header(s.At), send: func(part *tenurev1.BackupResponse) error { return sender.Send(ctx, part) }}
 	err = storage.WriteBackup(out, s.Reader, storage.BackupMeta{
-		CreateTimeMs: began.UnixMilli(), BinaryVersion: a.self.version, Member: a.self.name,
+		CreateTimeMs: began.UnixMilli(), BinaryVersion: a.self.Version, Member: a.self.Name,
 	})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // members returns the members as this one knows them, by name: those that are recorded, and of others, such as one that
 // is being added, their ids.
-func (a *clusterService) members(status raftnode.Status) []*tenurev1.Member {
+func (a *Service) members(status raftnode.Status) []*tenurev1.Member {
 	var members []*tenurev1.Member
 	seen := map[uint64]bool{}
 	for _, m := range a.Node.Members() {
@@ -25,12 +25,12 @@ func (a *clusterService) members(status raftnode.Status) []*tenurev1.Member {
 			}
 			m := &tenurev1.Member{Id: id, Learner: learner, Leader: id == status.Leader}
 			if id == status.MemberID {
-				m.Name = a.self.name
-				m.ClientAddress = a.self.clientAddr
-				m.HttpAddress = a.self.httpAddr
-				m.PeerAddress = a.self.peerAddr
-				m.Zone = a.self.zone
-				m.Version = a.self.version
+				m.Name = a.self.Name
+				m.ClientAddress = a.self.ClientAddr
+				m.HttpAddress = a.self.HTTPAddr
+				m.PeerAddress = a.self.PeerAddr
+				m.Zone = a.self.Zone
+				m.Version = a.self.Version
 			}
 			members = append(members, m)
 		}
@@ -64,7 +64,7 @@ func memberToProto(m raftnode.Member, self uint64) *tenurev1.Member {
 }
 
 // ListMembers serves ClusterService.
-func (a *clusterService) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
+func (a *Service) ListMembers(ctx context.Context, _ *tenurev1.ListMembersRequest) (*tenurev1.ListMembersResponse, error) {
 	if err := a.Node.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
@@ -74,14 +74,14 @@ func (a *clusterService) ListMembers(ctx context.Context, _ *tenurev1.ListMember
 	}, nil
 }
 
-// leaderHint returns the id of the leader and where clients reach it, as far as this member knows.
-func (a *clusterService) leaderHint() (id uint64, address string) {
+// LeaderHint returns the id of the leader and where clients reach it, as far as this member knows.
+func (a *Service) LeaderHint() (id uint64, address string) {
 	id = a.Node.Status().Leader
 	if id == 0 {
 		return 0, ""
 	}
 	if id == a.MemberID {
-		return id, a.self.clientAddr
+		return id, a.self.ClientAddr
 	}
 	for _, m := range a.Node.Members() {
 		if m.GetId() == id {

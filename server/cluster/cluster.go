@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"context"
@@ -18,30 +18,30 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// clusterService serves operators.
-type clusterService struct {
+// Service serves operators.
+type Service struct {
 	tenurev1.UnimplementedClusterServiceServer
 	*call.Caller
 	hub     *watch.Hub
-	self    member
+	self    Self
 	started time.Time
 }
 
-// member is what a member says of itself.
-type member struct {
-	// name, version and zone are as configured.
-	name, version, zone string
-	// clientAddr, httpAddr and peerAddr are where others reach it.
-	clientAddr, httpAddr, peerAddr string
+// Self is what a member says of itself.
+type Self struct {
+	// Name, version and zone are as configured.
+	Name, Version, Zone string
+	// ClientAddr, httpAddr and peerAddr are where others reach it.
+	ClientAddr, HTTPAddr, PeerAddr string
 }
 
-// newCluster returns the service of a member that says of itself what self does.
-func newCluster(c *call.Caller, hub *watch.Hub, self member) *clusterService {
-	return &clusterService{Caller: c, hub: hub, self: self, started: time.Now()}
+// New returns the service of a member that says of itself what self does.
+func New(c *call.Caller, hub *watch.Hub, self Self) *Service {
+	return &Service{Caller: c, hub: hub, self: self, started: time.Now()}
 }
 
 // GetStatus serves ClusterService. It answers also without a leader, from what this member has.
-func (a *clusterService) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
+func (a *Service) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
 	at := a.Node.Store().Applied()
 	status := a.Node.Status()
 	disk, err := a.Node.Store().DiskBytes()
@@ -58,8 +58,8 @@ func (a *clusterService) GetStatus(context.Context, *tenurev1.GetStatusRequest) 
 		Header:            header,
 		Leader:            status.LeaderName,
 		Members:           a.members(status),
-		Member:            a.self.name,
-		Version:           a.self.version,
+		Member:            a.self.Name,
+		Version:           a.self.Version,
 		CommitIndex:       status.Commit,
 		AppliedIndex:      at.Index,
 		FirstIndex:        status.FirstIndex,
@@ -84,14 +84,14 @@ func (a *clusterService) GetStatus(context.Context, *tenurev1.GetStatusRequest) 
 }
 
 // storeUsage says how full the store is.
-func (a *clusterService) storeUsage() (storage.Usage, error) {
+func (a *Service) storeUsage() (storage.Usage, error) {
 	r := a.Node.Store().NewReader()
 	usage, err := r.Usage()
 	return usage, errors.Join(err, r.Close())
 }
 
 // GetLimits serves ClusterService.
-func (a *clusterService) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*tenurev1.GetLimitsResponse, error) {
+func (a *Service) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsRequest) (*tenurev1.GetLimitsResponse, error) {
 	s, err := a.Reader(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (a *clusterService) GetLimits(ctx context.Context, _ *tenurev1.GetLimitsReq
 }
 
 // SetLimits serves ClusterService.
-func (a *clusterService) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*tenurev1.SetLimitsResponse, error) {
+func (a *Service) SetLimits(ctx context.Context, r *tenurev1.SetLimitsRequest) (*tenurev1.SetLimitsResponse, error) {
 	limits, err := call.LimitsFromProto(r.GetLimits())
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (a *clusterService) SetLimits(ctx context.Context, r *tenurev1.SetLimitsReq
 }
 
 // Compact serves ClusterService.
-func (a *clusterService) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev1.CompactResponse, error) {
+func (a *Service) Compact(ctx context.Context, r *tenurev1.CompactRequest) (*tenurev1.CompactResponse, error) {
 	if r.GetRevision() == 0 {
 		return nil, reason.Invalid("revision", "must not be zero")
 	}

@@ -1,4 +1,4 @@
-package server
+package cluster
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // PromoteMember serves ClusterService.
-func (a *clusterService) PromoteMember(
+func (a *Service) PromoteMember(
 	ctx context.Context, r *tenurev1.PromoteMemberRequest,
 ) (*tenurev1.PromoteMemberResponse, error) {
 	_, err := a.changeMembers(ctx, &peerv1.ChangeMembersRequest{Call: &peerv1.ChangeMembersRequest_Promote{Promote: r}}, true)
@@ -25,7 +25,7 @@ func (a *clusterService) PromoteMember(
 }
 
 // RemoveMember serves ClusterService.
-func (a *clusterService) RemoveMember(ctx context.Context, r *tenurev1.RemoveMemberRequest) (*tenurev1.RemoveMemberResponse, error) {
+func (a *Service) RemoveMember(ctx context.Context, r *tenurev1.RemoveMemberRequest) (*tenurev1.RemoveMemberResponse, error) {
 	_, err := a.changeMembers(ctx, &peerv1.ChangeMembersRequest{Call: &peerv1.ChangeMembersRequest_Remove{Remove: r}}, false)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (a *clusterService) RemoveMember(ctx context.Context, r *tenurev1.RemoveMem
 }
 
 // TransferLeadership serves ClusterService.
-func (a *clusterService) TransferLeadership(
+func (a *Service) TransferLeadership(
 	ctx context.Context, r *tenurev1.TransferLeadershipRequest,
 ) (*tenurev1.TransferLeadershipResponse, error) {
 	done, err := a.changeMembers(ctx, &peerv1.ChangeMembersRequest{Call: &peerv1.ChangeMembersRequest_Transfer{Transfer: r}}, true)
@@ -48,7 +48,7 @@ func (a *clusterService) TransferLeadership(
 
 // changeMembers has the leader change the members, and waits until this member has applied it. Only what does the same
 // when done twice is repeated after a lost answer.
-func (a *clusterService) changeMembers(
+func (a *Service) changeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	r.By = gate.Address(ctx)
@@ -56,7 +56,7 @@ func (a *clusterService) changeMembers(
 		Name:   leader.MethodMembers,
 		Repeat: repeat,
 		Here: func(ctx context.Context) (err error) {
-			done, err = a.changeMembersHere(ctx, r)
+			done, err = a.ChangeMembersHere(ctx, r)
 			return err
 		},
 		Far: func(ctx context.Context, w *leader.Way, options ...grpc.CallOption) (err error) {
@@ -71,8 +71,8 @@ func (a *clusterService) changeMembers(
 	return done, a.Relay.AwaitApplied(ctx, done.GetIndex())
 }
 
-// changeMembersHere changes the members, where this one leads.
-func (a *clusterService) changeMembersHere(
+// ChangeMembersHere changes the members, where this one leads.
+func (a *Service) ChangeMembersHere(
 	ctx context.Context, r *peerv1.ChangeMembersRequest,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	done = &peerv1.ChangeMembersResponse{}
