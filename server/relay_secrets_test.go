@@ -106,9 +106,9 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 		}
 		<-changed
 	}
-	s := &relayService{log: zap.NewNop()}
+	s := newRelayService(zap.NewNop())
 	caller := &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}
-	s.api.Store(newAPI(apiOptions{Caller: caller, Renewer: &renewal.Renewer{Caller: caller}}))
+	s.open(newAPI(apiOptions{Caller: caller, Renewer: &renewal.Renewer{Caller: caller}}))
 	return s, leader, session, hash
 }
 

@@ -25,6 +25,12 @@ type relayService struct {
 	api atomic.Pointer[api] // nil before everything is made
 }
 
+// newRelayService returns the service, which serves nobody yet.
+func newRelayService(log *zap.Logger) *relayService { return &relayService{log: log} }
+
+// open has the service use a member's services from now on.
+func (s *relayService) open(a *api) { s.api.Store(a) }
+
 // register adds the service to the peer address.
 func (s *relayService) register(r grpc.ServiceRegistrar) { peerv1.RegisterRelayServiceServer(r, s) }
 

@@ -209,7 +209,7 @@ func (r *running) listen(ctx context.Context) error {
 
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
-	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), &relayService{log: r.log}
+	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), newRelayService(r.log)
 	var err error
 	r.compaction = r.newCompaction()
 	r.timers, err = expiry.New(expiry.Options{
@@ -375,12 +375,12 @@ func (r *running) makeServices(stopping context.Context) error {
 		},
 	})
 	r.health = gate.NewHealth(stopping, r.caughtUp)
-	r.relayed.api.Store(r.api)
+	r.relayed.open(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.Run(ctx, r.api.Caller) })
 	r.background(context.WithoutCancel(stopping), relay.Run)
 	r.background(context.WithoutCancel(stopping), renewer.Run)
-	r.background(stopping, r.api.watches.currency.run)
+	r.background(stopping, r.api.watches.run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
 }

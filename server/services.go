@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -39,6 +40,9 @@ type apiOptions struct {
 	// Self is what the member says of itself.
 	Self cluster.Self
 }
+
+// run proves to watches that this member shows all that is committed, until ctx ends.
+func (a *watchService) run(ctx context.Context) { a.currency.run(ctx) }
 
 // newAPI returns the services of a member.
 func newAPI(o apiOptions) *api {
