@@ -12,8 +12,17 @@
 //
 // It needs a data directory that nobody else uses, and clocks that need not be right.
 //
-// A call passes the interceptors (interceptors.go), then a service: kv.go, session.go, lock.go, cluster.go, election.go,
-// watch_service.go. A service validates, asks for the secret where a call acts as a session, converts, and proposes a
-// command or reads a snapshot. Package reason alone makes gRPC statuses. REST (gateway.go) calls the same services over a
-// connection inside the process. Packages expiry and watch hold the leader's timers and the watchers' cursors.
+// The package puts a member together from rooms, wires them, runs them and stops them. A room imports only rooms below it:
+//
+//	rest                 REST over a connection inside the process
+//	service, cluster     what clients and operators call, one type a service; what a member does for others
+//	renewal              sessions are renewed: one for clients and for other members
+//	selection            what a watch selects, and its tokens
+//	call                 what all services share
+//	leader               what only the leader can do
+//	gate                 what every call passes
+//	reason               errors, and the one table of what each reason means
+//	expiry, watch, compaction, descriptor, acting, share, frames
+//
+// A call passes the gate, then a service. REST calls the same services over a connection inside the process.
 package server

@@ -51,12 +51,12 @@ const (
 // newGRPC returns a gRPC server with all services.
 func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Server, error) {
 	server := r.newBareGRPC(streamsMax, append(more, grpc.NumStreamWorkers(callWorkers))...)
-	tenurev1.RegisterSessionServiceServer(server, r.api.sessions)
-	tenurev1.RegisterKVServiceServer(server, r.api.kv)
-	tenurev1.RegisterLockServiceServer(server, r.api.locks)
-	tenurev1.RegisterWatchServiceServer(server, r.api.watches)
-	tenurev1.RegisterElectionServiceServer(server, r.api.elections)
-	tenurev1.RegisterClusterServiceServer(server, r.api.cluster)
+	tenurev1.RegisterSessionServiceServer(server, r.api.Sessions)
+	tenurev1.RegisterKVServiceServer(server, r.api.KV)
+	tenurev1.RegisterLockServiceServer(server, r.api.Locks)
+	tenurev1.RegisterWatchServiceServer(server, r.api.Watches)
+	tenurev1.RegisterElectionServiceServer(server, r.api.Elections)
+	tenurev1.RegisterClusterServiceServer(server, r.api.Cluster)
 	healthpb.RegisterHealthServer(server, r.health)
 	files, err := descriptor.Load()
 	if err != nil {

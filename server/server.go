@@ -25,6 +25,7 @@ import (
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/renewal"
+	"github.com/tenure-io/tenure/server/service"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -130,8 +131,8 @@ type running struct {
 	hub        *watch.Hub
 	arrivals   *leader.Arrivals
 	hints      *renewal.Hinter
-	relayed    *relayService
-	api        *api
+	relayed    *service.Peer
+	api        *service.Services
 	gate       *gate.Gate
 	health     *gate.Health
 	stopping   context.Context //nolint:containedctx // It is the life of what answers calls.
@@ -209,7 +210,7 @@ func (r *running) listen(ctx context.Context) error {
 
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
-	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), newRelayService(r.log)
+	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), service.NewPeer(r.log)
 	var err error
 	r.compaction = r.newCompaction()
 	r.timers, err = expiry.New(expiry.Options{
@@ -278,7 +279,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		StayLearner:    r.config.StayLearner,
 		LogBytesMax:    r.config.LogBytesMax,
 		PeerListener:   r.listeners.peer,
-		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.register},
+		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.Register},
 		Addresses:      r.advertised,
 		Zone:           r.config.Zone,
 		Version:        r.config.Version,
@@ -321,7 +322,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	var err error
 	r.gate, err = gate.New(gate.Options{
 		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
-		Leader: func() (id uint64, address string) { return r.api.cluster.LeaderHint() },
+		Leader: func() (id uint64, address string) { return r.api.Cluster.LeaderHint() },
 	})
 	if err != nil {
 		return err
@@ -359,11 +360,11 @@ func (r *running) makeServices(stopping context.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions := newSessionShare(r.rooms, r.node.Store)
-	if err = sessions.register(r.config.Registry); err != nil {
+	sessions := service.NewSessionShare(r.rooms, r.node.Store)
+	if err = sessions.Register(r.config.Registry); err != nil {
 		return err
 	}
-	r.api = newAPI(apiOptions{
+	r.api = service.New(service.Options{
 		Caller: caller, Hub: r.hub, Renewer: renewer, Share: sessions, TTLMin: r.config.ttlMin(),
 		Self: cluster.Self{
 			Name:       r.config.Name,
@@ -375,12 +376,12 @@ func (r *running) makeServices(stopping context.Context) error {
 		},
 	})
 	r.health = gate.NewHealth(stopping, r.caughtUp)
-	r.relayed.open(r.api)
+	r.relayed.Open(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.Run(ctx, r.api.Caller) })
 	r.background(context.WithoutCancel(stopping), relay.Run)
 	r.background(context.WithoutCancel(stopping), renewer.Run)
-	r.background(stopping, r.api.watches.run)
+	r.background(stopping, r.api.Watches.Run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
 }

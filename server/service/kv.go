@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // Get serves KVService.
-func (a *kvService) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+func (a *KV) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (a *kvService) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.
 }
 
 // List serves KVService.
-func (a *kvService) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
+func (a *KV) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
 	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *kvService) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev
 }
 
 // Put serves KVService.
-func (a *kvService) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
+func (a *KV) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
 	put, err := a.putFromProto(ctx, r)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (a *kvService) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.
 }
 
 // putFromProto validates a put and checks that the caller may act as the sessions it names.
-func (a *kvService) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev1.Put, error) {
+func (a *KV) putFromProto(ctx context.Context, r *tenurev1.PutRequest) (*storev1.Put, error) {
 	op, err := checkPut(r)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func putNamesSession(r *tenurev1.PutRequest) bool {
 }
 
 // putToProto returns the answer to a put.
-func (a *kvService) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.PutResponse {
+func (a *KV) putToProto(put *storev1.Put, result *storev1.Result) *tenurev1.PutResponse {
 	done := result.GetPut()
 	history := a.History()
 	response := &tenurev1.PutResponse{
@@ -182,7 +182,7 @@ func (a *kvService) putToProto(put *storev1.Put, result *storev1.Result) *tenure
 }
 
 // Delete serves KVService.
-func (a *kvService) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.DeleteResponse, error) {
+func (a *KV) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.DeleteResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (a *kvService) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*ten
 }
 
 // DeletePrefix serves KVService.
-func (a *kvService) DeletePrefix(
+func (a *KV) DeletePrefix(
 	ctx context.Context, r *tenurev1.DeletePrefixRequest,
 ) (*tenurev1.DeletePrefixResponse, error) {
 	if err := checkDeletePrefix(r); err != nil {

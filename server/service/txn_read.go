@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // orderTxn has a transaction run, and returns the header of its answer. One that only reads never enters the log: this member
 // answers it as any linearizable read, from one snapshot that is proved to be current.
-func orderTxn(ctx context.Context, a *kvService, c call.Change) (*storev1.Result, *tenurev1.ResponseHeader, error) {
+func orderTxn(ctx context.Context, a *KV, c call.Change) (*storev1.Result, *tenurev1.ResponseHeader, error) {
 	if !storage.ReadsOnly(c.Command.GetTxn()) {
 		result, err := a.Propose(ctx, c)
 		if err != nil {

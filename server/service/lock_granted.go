@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ const lostBeforeTold = "the lock was granted, and lost again before this answer"
 // grantedStep is the last message for a waiter who was granted a lock. The grant may be found in history, by a call that came
 // again: a live session that does not hold any more must not be told that it does. (A request that was granted at once, and
 // comes again with its request id, gets its first answer, as every change does.)
-func (a *lockService) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*tenurev1.AcquireLockResponse, error) {
+func (a *Locks) grantedStep(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*tenurev1.AcquireLockResponse, error) {
 	hold, err := a.holdNow(acquire, granted)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (a *lockService) grantedStep(acquire *storev1.AcquireLock, granted *storev1
 // holdNow returns the hold that a grant made, if it is one still: as this member has it, or, for a caller of no epoch after a
 // takeover, the one that it became; nil if the session lives and does not hold. A caller of an epoch gets an error after a
 // takeover: the hold, its number and its token are the new process's. What an ended session was granted stays its answer.
-func (a *lockService) holdNow(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*storev1.HoldState, error) {
+func (a *Locks) holdNow(acquire *storev1.AcquireLock, granted *storev1.HoldState) (*storev1.HoldState, error) {
 	if a.Node.Store().Applied().Revision == granted.GetFencingToken() {
 		return granted, nil // Nothing has happened since.
 	}

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // BreakLock serves LockService.
-func (a *lockService) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*tenurev1.BreakLockResponse, error) {
+func (a *Locks) BreakLock(ctx context.Context, r *tenurev1.BreakLockRequest) (*tenurev1.BreakLockResponse, error) {
 	err := call.CheckKey("key", r.GetKey())
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ const initialPartBytes = 256 << 10
 
 // initialState sends the state of what a watch selects, from one snapshot, in parts.
 type initialState struct {
-	api      *watchService
+	api      *Watches
 	at       *call.Snapshot
 	keysOnly bool
 	send     func(*tenurev1.WatchInitial) error

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 )
 
 // CreateSession serves SessionService.
-func (a *sessionService) CreateSession(
+func (a *Sessions) CreateSession(
 	ctx context.Context, r *tenurev1.CreateSessionRequest,
 ) (*tenurev1.CreateSessionResponse, error) {
 	create, err := a.createFromProto(r)
@@ -68,7 +68,7 @@ func (a *sessionService) CreateSession(
 }
 
 // createFromProto validates a new session.
-func (a *sessionService) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.CreateSession, error) {
+func (a *Sessions) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.CreateSession, error) {
 	if err := checkTexts(r); err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func metadataFromProto(metadata map[string]string) ([]*storev1.MetadataEntry, er
 }
 
 // DestroySession serves SessionService.
-func (a *sessionService) DestroySession(
+func (a *Sessions) DestroySession(
 	ctx context.Context, r *tenurev1.DestroySessionRequest,
 ) (*tenurev1.DestroySessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
@@ -202,7 +202,7 @@ func (a *sessionService) DestroySession(
 }
 
 // destroyedBefore turns the refusal to end a session that has ended into an answer.
-func (a *sessionService) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, error) {
+func (a *Sessions) destroyedBefore(err error) (*tenurev1.DestroySessionResponse, error) {
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (a *sessionService) destroyedBefore(err error) (*tenurev1.DestroySessionRes
 }
 
 // GetSession serves SessionService.
-func (a *sessionService) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*tenurev1.GetSessionResponse, error) {
+func (a *Sessions) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest) (*tenurev1.GetSessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (a *sessionService) GetSession(ctx context.Context, r *tenurev1.GetSessionR
 }
 
 // ListSessions serves SessionService.
-func (a *sessionService) ListSessions(
+func (a *Sessions) ListSessions(
 	ctx context.Context, r *tenurev1.ListSessionsRequest,
 ) (*tenurev1.ListSessionsResponse, error) {
 	size, err := call.PageSize(r.GetPageSize())
@@ -290,7 +290,7 @@ func (a *sessionService) ListSessions(
 
 // sessionsAt fills a page of sessions that pass the filters. It looks at a bounded number, so a page may hold few, or
 // none, and still be followed by another. It returns the last session that it looked at.
-func (a *sessionService) sessionsAt(
+func (a *Sessions) sessionsAt(
 	s *call.Snapshot, r *tenurev1.ListSessionsRequest, from storage.SessionID, size int, page *tenurev1.ListSessionsResponse,
 ) (last storage.SessionID, more bool, err error) {
 	last = from

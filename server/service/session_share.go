@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -18,30 +18,30 @@ import (
 // sessionShareRetry is after what time a caller that has its share of sessions may ask again. Sessions end by and by.
 const sessionShareRetry = 5 * time.Second
 
-// sessionShare divides the sessions that a cluster may have between callers. Who opened a session is part of the session, so
+// SessionShare divides the sessions that a cluster may have between callers. Who opened a session is part of the session, so
 // every member counts the same, also after a restart.
-type sessionShare struct {
+type SessionShare struct {
 	rooms *gate.Rooms
 	tally *share.Tally
 	store func() *storage.Store
 }
 
-// newSessionShare returns the share of what a store has.
-func newSessionShare(rooms *gate.Rooms, store func() *storage.Store) *sessionShare {
-	s := &sessionShare{rooms: rooms, store: store}
+// NewSessionShare returns the share of what a store has.
+func NewSessionShare(rooms *gate.Rooms, store func() *storage.Store) *SessionShare {
+	s := &SessionShare{rooms: rooms, store: store}
 	s.tally = share.NewTally(s.count, time.Now)
 	return s
 }
 
 // count counts the live sessions of all callers.
-func (s *sessionShare) count(add func(share.Caller)) error {
+func (s *SessionShare) count(add func(share.Caller)) error {
 	reader := s.store().NewReader()
 	err := reader.SessionAddresses(func(address string) { add(s.rooms.Callers.OfText(address)) })
 	return errors.Join(err, reader.Close())
 }
 
 // admit refuses a session to a caller that has its share.
-func (s *sessionShare) admit(ctx context.Context, keyed bool) error {
+func (s *SessionShare) admit(ctx context.Context, keyed bool) error {
 	reader := s.store().NewReader()
 	limits, err := reader.Limits()
 	if err = errors.Join(err, reader.Close()); err != nil {
@@ -62,8 +62,8 @@ func (s *sessionShare) admit(ctx context.Context, keyed bool) error {
 	return refused
 }
 
-// register registers a metric of what was refused.
-func (s *sessionShare) register(registry prometheus.Registerer) error {
+// Register registers a metric of what was refused.
+func (s *SessionShare) Register(registry prometheus.Registerer) error {
 	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "tenure_server_shared_refused_total", Help: gate.SharedRefusedHelp,
 		ConstLabels: prometheus.Labels{"limit": "sessions_max"},

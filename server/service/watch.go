@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -32,7 +32,7 @@ var (
 
 // watchStream is one Watch call.
 type watchStream struct {
-	api     *watchService
+	api     *Watches
 	request *tenurev1.WatchRequest
 	stream  grpc.ServerStreamingServer[tenurev1.WatchResponse]
 	resumer selection.Resumer
@@ -42,7 +42,7 @@ type watchStream struct {
 }
 
 // Watch serves WatchService.
-func (a *watchService) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 	plan, err := a.watchPlanOf(r)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"google.golang.org/protobuf/types/known/durationpb"

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"bytes"
@@ -74,7 +74,7 @@ func (l *lateLeader) apply() (last *storev1.Result) {
 }
 
 // relayTo returns the service of a leader that other members relay to, and a session with a secret, whose hash it returns.
-func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, session storage.SessionID, hash []byte) {
+func relayTo(t *testing.T, version uint32) (_ *Peer, _ *lateLeader, session storage.SessionID, hash []byte) {
 	t.Helper()
 	session, hash = storage.SessionID{1}, call.Hashed(bytes.Repeat([]byte{5}, 32))
 	store := storeWith(t,
@@ -106,9 +106,9 @@ func relayTo(t *testing.T, version uint32) (_ *relayService, _ *lateLeader, sess
 		}
 		<-changed
 	}
-	s := newRelayService(zap.NewNop())
+	s := NewPeer(zap.NewNop())
 	caller := &call.Caller{Node: leader, Log: zap.NewNop(), Timers: timers, Stopping: ctx}
-	s.open(newAPI(apiOptions{Caller: caller, Renewer: &renewal.Renewer{Caller: caller}}))
+	s.Open(New(Options{Caller: caller, Renewer: &renewal.Renewer{Caller: caller}}))
 	return s, leader, session, hash
 }
 
@@ -133,15 +133,15 @@ func reasonOf(result *storev1.Result, err error) tenurev1.ErrorReason {
 // TestRelayedCallsNeedTheSecret acts as somebody else's session over the peer port, as a program that only pretends to be a
 // member does. In a cluster of the first version members do not say what their clients showed; the leader believes them.
 func TestRelayedCallsNeedTheSecret(t *testing.T) {
-	propose := func(kind func(s *storev1.SessionRef) *storev1.Command) func(*relayService, storage.SessionID, []byte) tenurev1.ErrorReason {
-		return func(s *relayService, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
+	propose := func(kind func(s *storev1.SessionRef) *storev1.Command) func(*Peer, storage.SessionID, []byte) tenurev1.ErrorReason {
+		return func(s *Peer, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
 			answer, err := s.Propose(t.Context(), &peerv1.ProposeRequest{
 				Term: 1, Command: kind(&storev1.SessionRef{SessionId: id[:], Epoch: 1}), SecretSha256: shown,
 			})
 			return reasonOf(answer.GetResult(), err)
 		}
 	}
-	for name, served := range map[string]func(*relayService, storage.SessionID, []byte) tenurev1.ErrorReason{
+	for name, served := range map[string]func(*Peer, storage.SessionID, []byte) tenurev1.ErrorReason{
 		"acquire": propose(func(s *storev1.SessionRef) *storev1.Command {
 			return &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: &storev1.AcquireLock{
 				Key: "k", Session: s, Mode: storev1.LockMode_LOCK_MODE_EXCLUSIVE,
@@ -167,7 +167,7 @@ func TestRelayedCallsNeedTheSecret(t *testing.T) {
 				Kind:          &storev1.Command_Put{Put: &storev1.Put{Key: "k"}},
 			}
 		}),
-		"attach": func(s *relayService, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
+		"attach": func(s *Peer, id storage.SessionID, shown []byte) tenurev1.ErrorReason {
 			_, err := s.Attach(t.Context(), &peerv1.AttachRequest{
 				Term: 1, SessionId: id[:], InstanceId: []byte("i"), Attempt: 7, SecretSha256: shown,
 			})

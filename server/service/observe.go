@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // Observe serves ElectionService. It follows the events of the key and its lock, and sends every change of leader or
 // value. When history it has not seen is forgotten, it begins again with the present leader and says that there is a gap.
-func (a *electionService) Observe(
+func (a *Elections) Observe(
 	r *tenurev1.ObserveRequest, stream grpc.ServerStreamingServer[tenurev1.ObserveResponse],
 ) error {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
@@ -28,7 +28,7 @@ func (a *electionService) Observe(
 }
 
 // observe sends the present leader and then every change, until ctx ends or history is forgotten.
-func (a *electionService) observe(
+func (a *Elections) observe(
 	ctx context.Context, key string, gap bool, send func(*tenurev1.ObserveResponse) error,
 ) error {
 	s, err := a.Reader(ctx, nil)

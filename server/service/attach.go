@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 // AttachSession serves SessionService. Without take_over it changes nothing, so it is a read.
-func (a *sessionService) AttachSession(
+func (a *Sessions) AttachSession(
 	ctx context.Context, r *tenurev1.AttachSessionRequest,
 ) (*tenurev1.AttachSessionResponse, error) {
 	id, err := call.ParseSession("session_id", r.GetSessionId())
@@ -57,7 +57,7 @@ func (a *sessionService) AttachSession(
 }
 
 // attached tells the user of a session what it has, as much as one answer may carry.
-func (a *sessionService) attached(
+func (a *Sessions) attached(
 	ctx context.Context, s *call.Snapshot, id storage.SessionID, record *storev1.SessionRecord, pageToken string,
 ) (*tenurev1.AttachSessionResponse, error) {
 	highest, err := s.MaxSequence(id, record.GetEpoch())
@@ -75,7 +75,7 @@ func (a *sessionService) attached(
 }
 
 // takeOver makes another instance the user of a session: the epoch rises, and every hold gets a new number and token.
-func (a *sessionService) takeOver(
+func (a *Sessions) takeOver(
 	ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest,
 ) (*tenurev1.AttachSessionResponse, error) {
 	if r.GetOptions().GetEpoch() == 0 {
@@ -105,7 +105,7 @@ func (a *sessionService) takeOver(
 }
 
 // tellTakeover tells the new user of a session what it has.
-func (a *sessionService) tellTakeover(ctx context.Context, id storage.SessionID) (*tenurev1.AttachSessionResponse, error) {
+func (a *Sessions) tellTakeover(ctx context.Context, id storage.SessionID) (*tenurev1.AttachSessionResponse, error) {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func checkAttach(id storage.SessionID, record *storev1.SessionRecord, r *tenurev
 
 // orderAttach refuses an attempt to attach if the same instance made a later one, which only the leader knows. Processes
 // that do not say which instance they are have no common count.
-func (a *sessionService) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest) error {
+func (a *Sessions) orderAttach(ctx context.Context, id storage.SessionID, r *tenurev1.AttachSessionRequest) error {
 	if r.GetAttempt() == 0 || len(r.GetInstanceId()) == 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (a *sessionService) orderAttach(ctx context.Context, id storage.SessionID, 
 
 // latestAttempt notes an attempt to attach, and returns the latest of the same instance. It fails where this member does
 // not lead.
-func (a *sessionService) latestAttempt(id storage.SessionID, instance []byte, attempt uint64) (uint64, error) {
+func (a *Sessions) latestAttempt(id storage.SessionID, instance []byte, attempt uint64) (uint64, error) {
 	latest, ok := a.Timers.Attach(id, instance, attempt)
 	if !ok {
 		return 0, reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track TTLs of sessions yet")

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func newWaiting(acquire *storev1.AcquireLock, secret []byte, result *storev1.Res
 
 // AcquireLock serves LockService. It proposes, and if the lock is not free it watches the lock until the place is granted
 // or left. The queue is replicated state: the call only tells of it.
-func (a *lockService) AcquireLock(
+func (a *Locks) AcquireLock(
 	r *tenurev1.AcquireLockRequest, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
 ) error {
 	return a.acquireLock(r, false, stream)
@@ -65,7 +65,7 @@ func (a *lockService) AcquireLock(
 
 // acquireLock is AcquireLock for a key that goes with the last use of the lock, as that of a lock, or stays, as that of an
 // election.
-func (a *lockService) acquireLock(
+func (a *Locks) acquireLock(
 	r *tenurev1.AcquireLockRequest, keepKey bool, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
 ) error {
 	ctx := stream.Context()
@@ -101,7 +101,7 @@ func (a *lockService) acquireLock(
 }
 
 // queued tells that a call waits, and then what becomes of that.
-func (a *lockService) queued(
+func (a *Locks) queued(
 	ctx context.Context, w *waiting, result *storev1.Result, send func(*tenurev1.AcquireLockResponse) error,
 ) error {
 	place, err := a.placeOf(w)
@@ -123,7 +123,7 @@ func (a *lockService) queued(
 
 // placeOf returns the place that a call waits on. One that was found, not made, has moved since it was made; so the call
 // watches what comes after the present, and a takeover before that must be told here.
-func (a *lockService) placeOf(w *waiting) (*tenurev1.Place, error) {
+func (a *Locks) placeOf(w *waiting) (*tenurev1.Place, error) {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (a *lockService) placeOf(w *waiting) (*tenurev1.Place, error) {
 
 // await waits until a place is granted or left, and sends what happens to it; the last message says how it ended. Nobody
 // is woken by what happens to other places: where a waiter stands is looked up now and then.
-func (a *lockService) await(ctx context.Context, w *waiting, send func(*tenurev1.AcquireLockResponse) error) error {
+func (a *Locks) await(ctx context.Context, w *waiting, send func(*tenurev1.AcquireLockResponse) error) error {
 	teller := &placeTeller{api: a, waiting: w, send: send, told: w.position}
 	defer teller.close()
 	teller.mu.Lock()
@@ -196,7 +196,7 @@ func (a *lockService) await(ctx context.Context, w *waiting, send func(*tenurev1
 
 // placeTeller turns events of a lock into what happens to one place.
 type placeTeller struct {
-	api  *lockService
+	api  *Locks
 	send func(*tenurev1.AcquireLockResponse) error
 
 	mu      sync.Mutex // guards what follows, and sending
@@ -295,7 +295,7 @@ func (t *placeTeller) tellMoved() {
 var errPlaceGone = errors.New("the place is gone")
 
 // positionOf returns how many wait before a place, and the revision that shows it.
-func (a *lockService) positionOf(w *waiting) (uint32, uint64, error) {
+func (a *Locks) positionOf(w *waiting) (uint32, uint64, error) {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return 0, 0, err
@@ -331,7 +331,7 @@ func ignore(err, nothing error) error {
 }
 
 // lockNow returns a lock as this member has it; nil if there is none.
-func (a *lockService) lockNow(key string) (*tenurev1.Lock, error) {
+func (a *Locks) lockNow(key string) (*tenurev1.Lock, error) {
 	s, err := a.LocalSnapshot()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // GetLock serves LockService.
-func (a *lockService) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
+func (a *Locks) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (a *lockService) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (
 }
 
 // addHolds replaces a lock's first holds by as many as an answer may show.
-func (a *lockService) addHolds(s *call.Snapshot, lock *tenurev1.Lock) error {
+func (a *Locks) addHolds(s *call.Snapshot, lock *tenurev1.Lock) error {
 	if int(lock.GetHolders()) > len(lock.GetHolds()) {
 		holds, _, err := s.Holds(lock.GetKey(), 0, call.LockHoldsShown)
 		if err != nil {
@@ -116,7 +116,7 @@ func placeToProto(w storage.WaiterEntry, position int) *tenurev1.Place {
 
 // holdersAt returns the sessions of the holds that an answer shows, each once, so that people can find the holder. Those
 // of delayed holds may have ended; they are left out once they are forgotten.
-func (a *lockService) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
+func (a *Locks) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenurev1.Session, error) {
 	var sessions []*tenurev1.Session
 	seen := map[string]bool{}
 	bytes := 0
@@ -141,7 +141,7 @@ func (a *lockService) holdersAt(s *call.Snapshot, lock *tenurev1.Lock) ([]*tenur
 }
 
 // ListLocks serves LockService.
-func (a *lockService) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*tenurev1.ListLocksResponse, error) {
+func (a *Locks) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*tenurev1.ListLocksResponse, error) {
 	if err := call.CheckPrefix("prefix", r.GetPrefix(), call.KeyBytesMax); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (a *lockService) ListLocks(ctx context.Context, r *tenurev1.ListLocksReques
 // lockPage is a page of locks under way.
 type lockPage struct {
 	*call.Snapshot
-	api             *lockService
+	api             *Locks
 	request         *tenurev1.ListLocksRequest
 	size            int
 	grantedBeforeMs int64 // zero: any

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 const txnOpsMax = 128
 
 // Txn serves KVService.
-func (a *kvService) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnResponse, error) {
+func (a *KV) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnResponse, error) {
 	if n := len(r.GetCompares()) + len(r.GetThen()) + len(r.GetOtherwise()); n > txnOpsMax {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
 			"transaction has %d compares and operations; at most %d are allowed", n, txnOpsMax)
@@ -57,7 +57,7 @@ func txnNamesSession(r *tenurev1.TxnRequest) bool {
 }
 
 // txnFromProto validates a transaction and checks that the caller may act as the sessions it names.
-func (a *kvService) txnFromProto(ctx context.Context, r *tenurev1.TxnRequest) (*storev1.Txn, error) {
+func (a *KV) txnFromProto(ctx context.Context, r *tenurev1.TxnRequest) (*storev1.Txn, error) {
 	txn := &storev1.Txn{}
 	for i, c := range r.GetCompares() {
 		compare, err := a.compareFromProto(fmt.Sprintf("compares[%d]", i), c)
@@ -98,7 +98,7 @@ func inField(operation string, err error) error {
 }
 
 // compareFromProto converts one condition of a transaction.
-func (a *kvService) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Compare, error) {
+func (a *KV) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Compare, error) {
 	if g, ok := c.GetOperand().(*tenurev1.Compare_Guard); ok {
 		if c.GetKey() != "" || c.GetOperator() != tenurev1.CompareOperator_COMPARE_OPERATOR_UNSPECIFIED {
 			return nil, reason.Invalid(field, "a compare with a guard must have no key and no operator")
@@ -148,7 +148,7 @@ func (a *kvService) compareFromProto(field string, c *tenurev1.Compare) (*storev
 
 // opFromProto converts one operation. Its own options may say which session's user asks; what they leave out is taken
 // from the transaction's.
-func (a *kvService) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *tenurev1.Op) (*storev1.Op, error) {
+func (a *KV) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *tenurev1.Op) (*storev1.Op, error) {
 	switch kind := o.GetKind().(type) {
 	case *tenurev1.Op_Get:
 		return getOpFromProto(kind.Get)
@@ -222,7 +222,7 @@ func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {
 	}}, err
 }
 
-func (a *kvService) acquireOpFromProto(
+func (a *KV) acquireOpFromProto(
 	ctx context.Context, outer *tenurev1.CallOptions, r *tenurev1.TryAcquireLockRequest,
 ) (*storev1.Op, error) {
 	if r.GetWait() != nil {
@@ -242,7 +242,7 @@ func (a *kvService) acquireOpFromProto(
 }
 
 // opToProto returns what one operation returned.
-func (a *kvService) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpResponse {
+func (a *KV) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpResponse {
 	history := a.History()
 	switch kind := r.GetKind().(type) {
 	case *storev1.OpResult_Get:

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"cmp"
@@ -66,7 +66,7 @@ type objectsQuery struct {
 }
 
 // objectsAt returns one page of what a live session has.
-func (a *sessionService) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPage, error) {
+func (a *Sessions) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPage, error) {
 	query := call.PageQuery{List: q.list, Filters: []string{q.session.String()}}
 	text, err := query.After(s.At, q.token)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *sessionService) objectsAt(s *call.Snapshot, q objectsQuery) (*objectsPa
 }
 
 // addObjects fills one page of what an attach tells.
-func (a *sessionService) addObjects(
+func (a *Sessions) addObjects(
 	s *call.Snapshot, id storage.SessionID, token string, page *tenurev1.AttachSessionResponse,
 ) error {
 	objects, err := a.objectsAt(s, objectsQuery{list: "attach", session: id, name: page.GetSession().GetName(), token: token})

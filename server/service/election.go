@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Campaign serves ElectionService: the leader is whoever holds the key's lock, so to stand is to acquire it.
-func (a *electionService) Campaign(
+func (a *Elections) Campaign(
 	r *tenurev1.CampaignRequest, stream grpc.ServerStreamingServer[tenurev1.CampaignResponse],
 ) error {
 	value := r.GetValue()
@@ -57,7 +57,7 @@ func (s campaignStream) Send(step *tenurev1.AcquireLockResponse) error {
 }
 
 // Proclaim serves ElectionService: a put that demands the leader's sequencer.
-func (a *electionService) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenurev1.ProclaimResponse, error) {
+func (a *Elections) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequest) (*tenurev1.ProclaimResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (a *electionService) Proclaim(ctx context.Context, r *tenurev1.ProclaimRequ
 
 // checkEpoch refuses an epoch that is over, where the command itself names no session. This member may not know yet of a
 // taking-over; but then the sequencer that the command demands is stale.
-func (a *electionService) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenurev1.CallOptions) error {
+func (a *Elections) checkEpoch(ctx context.Context, ref *storev1.SessionRef, o *tenurev1.CallOptions) error {
 	id, err := storage.SessionIDFromBytes(ref.GetSessionId())
 	if err != nil || o.GetEpoch() == 0 || o.GetRequestId() != nil { // The state machine compares that of a request id.
 		return err
@@ -115,7 +115,7 @@ func (a *electionService) checkEpoch(ctx context.Context, ref *storev1.SessionRe
 }
 
 // Resign serves ElectionService.
-func (a *electionService) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
+func (a *Elections) Resign(ctx context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (a *electionService) Resign(ctx context.Context, r *tenurev1.ResignRequest)
 }
 
 // GetLeader serves ElectionService.
-func (a *electionService) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*tenurev1.GetLeaderResponse, error) {
+func (a *Elections) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest) (*tenurev1.GetLeaderResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ type office struct {
 }
 
 // officeAt reads an election from a snapshot.
-func (a *electionService) officeAt(s *call.Snapshot, key string) (office, error) {
+func (a *Elections) officeAt(s *call.Snapshot, key string) (office, error) {
 	info, _, err := s.Lock(key)
 	if err != nil {
 		return office{}, err
@@ -217,7 +217,7 @@ func (o *office) leader() *tenurev1.Leader {
 
 // follow brings the election up to date with one event of its key or lock. It reports whether somebody else leads now,
 // or with another value.
-func (o *office) follow(a *electionService, e *storev1.Event) (changed bool) {
+func (o *office) follow(a *Elections, e *storev1.Event) (changed bool) {
 	switch kind := e.GetKind().(type) {
 	case *storev1.Event_KeyPut:
 		changed = o.hold != nil && string(o.value) != string(kind.KeyPut.GetValue())
@@ -257,7 +257,7 @@ func (o *office) vacate(token uint64) bool {
 }
 
 // headerAt returns the header of an answer that shows a revision of the present history.
-func (a *electionService) headerAt(revision uint64) *tenurev1.ResponseHeader {
+func (a *Elections) headerAt(revision uint64) *tenurev1.ResponseHeader {
 	h := a.Header(a.Node.Store().Applied())
 	h.Revision = revision
 	return h

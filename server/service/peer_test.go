@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"testing"
@@ -21,9 +21,9 @@ func (led) Status() raftnode.Status { return raftnode.Status{MemberID: 1, Leader
 
 // What a member does for another it never relays: it answers from what it knows of itself.
 func TestWhatIsRelayedIsNotRelayedAgain(t *testing.T) {
-	service := newRelayService(zap.NewNop())
+	service := NewPeer(zap.NewNop())
 	// It has no relay, and could do nothing with it: another member leads.
-	service.open(newAPI(apiOptions{Caller: &call.Caller{Node: led{}, Log: zap.NewNop(), Stopping: t.Context()}}))
+	service.Open(New(Options{Caller: &call.Caller{Node: led{}, Log: zap.NewNop(), Stopping: t.Context()}}))
 	_, err := service.Propose(t.Context(), &peerv1.ProposeRequest{
 		Command: &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}},
 	})

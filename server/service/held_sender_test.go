@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAPI(apiOptions{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}, Hub: hub})
+	a := New(Options{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}, Hub: hub})
 	ended := make(chan error, 1)
 	server := grpc.NewServer(grpc.StreamInterceptor(
 		func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, serve grpc.StreamHandler) error {
@@ -79,8 +79,8 @@ func TestWhoDoesNotReadHoldsNoSnapshot(t *testing.T) {
 			ended <- failed
 			return failed
 		}))
-	tenurev1.RegisterClusterServiceServer(server, a.cluster)
-	tenurev1.RegisterWatchServiceServer(server, a.watches)
+	tenurev1.RegisterClusterServiceServer(server, a.Cluster)
+	tenurev1.RegisterWatchServiceServer(server, a.Watches)
 	listener := bufconn.Listen(1 << 16)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

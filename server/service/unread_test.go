@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -35,10 +35,10 @@ func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
 	defer end()
 	node := &provingNode{store: storeWith(t), answers: make(chan error, 1)}
 	node.answers <- nil
-	a := newAPI(apiOptions{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}})
+	a := New(Options{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- a.watches.Watch(&tenurev1.WatchRequest{Prefixes: []string{""}, Initial: true}, deafClient{ctx: ctx})
+		ended <- a.Watches.Watch(&tenurev1.WatchRequest{Prefixes: []string{""}, Initial: true}, deafClient{ctx: ctx})
 	}()
 	select {
 	case err := <-ended:
@@ -65,10 +65,10 @@ func TestTheEndOfAWaitIsToldWithoutSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAPI(apiOptions{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context()}, Hub: hub})
+	a := New(Options{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context()}, Hub: hub})
 	session := storage.SessionID{1}
 	var last *tenurev1.AcquireLockResponse
-	err = a.locks.await(t.Context(), &waiting{
+	err = a.Locks.await(t.Context(), &waiting{
 		acquire: &storev1.AcquireLock{Key: "k", Session: &storev1.SessionRef{SessionId: session[:]}},
 		place:   1, after: watch.Position{Revision: 1, Index: watch.Whole},
 	}, func(step *tenurev1.AcquireLockResponse) error {

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -18,24 +18,24 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// relayService does for other members what only the leader can do. It relays nothing: a member that does not lead says so.
-type relayService struct {
+// Peer does for other members what only the leader can do. It relays nothing: a member that does not lead says so.
+type Peer struct {
 	peerv1.UnimplementedRelayServiceServer
 	log *zap.Logger
-	api atomic.Pointer[api] // nil before everything is made
+	api atomic.Pointer[Services] // nil before everything is made
 }
 
-// newRelayService returns the service, which serves nobody yet.
-func newRelayService(log *zap.Logger) *relayService { return &relayService{log: log} }
+// NewPeer returns the service, which serves nobody yet.
+func NewPeer(log *zap.Logger) *Peer { return &Peer{log: log} }
 
-// open has the service use a member's services from now on.
-func (s *relayService) open(a *api) { s.api.Store(a) }
+// Open has the service use a member's services from now on.
+func (s *Peer) Open(a *Services) { s.api.Store(a) }
 
-// register adds the service to the peer address.
-func (s *relayService) register(r grpc.ServiceRegistrar) { peerv1.RegisterRelayServiceServer(r, s) }
+// Register adds the service to the peer address.
+func (s *Peer) Register(r grpc.ServiceRegistrar) { peerv1.RegisterRelayServiceServer(r, s) }
 
 // fence refuses unless this member leads, as far as it knows, in a term that is not older than the caller's.
-func (s *relayService) fence(term uint64) (*api, error) {
+func (s *Peer) fence(term uint64) (*Services, error) {
 	a := s.api.Load()
 	if a != nil && a.Stopping.Err() != nil {
 		return nil, reason.ErrStopping
@@ -53,7 +53,7 @@ func leads(node leader.Node, term uint64) bool {
 }
 
 // refuse makes the status of an error, and logs what nobody else must see.
-func (s *relayService) refuse(method string, err error) error {
+func (s *Peer) refuse(method string, err error) error {
 	id := gate.NewRequestID()
 	st, internal := reason.Status(err, id)
 	if internal {
@@ -63,7 +63,7 @@ func (s *relayService) refuse(method string, err error) error {
 }
 
 // Propose orders a command of another member's client.
-func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
+func (s *Peer) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
@@ -83,7 +83,7 @@ func (s *relayService) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*
 }
 
 // Renew serves the renewals of another member's clients.
-func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]) error {
+func (s *Peer) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest, peerv1.RenewResponse]) error {
 	a, err := s.fence(0)
 	if err == nil {
 		err = a.renewer.ServePeer(stream, func(term uint64) error {
@@ -98,14 +98,14 @@ func (s *relayService) Renew(stream grpc.BidiStreamingServer[peerv1.RenewRequest
 }
 
 // ChangeMembers changes the members for another member's client.
-func (s *relayService) ChangeMembers(
+func (s *Peer) ChangeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest,
 ) (*peerv1.ChangeMembersResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}
-	done, err := a.cluster.ChangeMembersHere(ctx, r)
+	done, err := a.Cluster.ChangeMembersHere(ctx, r)
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}
@@ -113,7 +113,7 @@ func (s *relayService) ChangeMembers(
 }
 
 // Attach puts attempts to attach in order, for other members.
-func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
+func (s *Peer) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
 		return nil, s.refuse(leader.MethodAttach, err)
@@ -125,7 +125,7 @@ func (s *relayService) Attach(ctx context.Context, r *peerv1.AttachRequest) (*pe
 	if err = a.renewer.CheckShown(ctx, [][]byte{id[:]}, r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(leader.MethodAttach, err)
 	}
-	latest, err := a.sessions.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
+	latest, err := a.Sessions.latestAttempt(id, r.GetInstanceId(), r.GetAttempt())
 	if err != nil {
 		return nil, s.refuse(leader.MethodAttach, err)
 	}
@@ -148,7 +148,7 @@ func mayRelay(c *storev1.Command) bool {
 }
 
 // TimesLeft tells what the timers know.
-func (s *relayService) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) (*peerv1.TimesLeftResponse, error) {
+func (s *Peer) TimesLeft(_ context.Context, r *peerv1.TimesLeftRequest) (*peerv1.TimesLeftResponse, error) {
 	a, err := s.fence(0)
 	if err != nil {
 		return nil, s.refuse(leader.MethodTimesLeft, err)

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type acquiring interface {
 }
 
 // acquireFromProto validates a request for a lock and checks that the caller may act as the session.
-func (a *lockService) acquireFromProto(ctx context.Context, r acquiring) (*storev1.AcquireLock, error) {
+func (a *Locks) acquireFromProto(ctx context.Context, r acquiring) (*storev1.AcquireLock, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func checkPermits(acquire *storev1.AcquireLock) error {
 }
 
 // namedSession is sessionRef for a request that must name a session.
-func (a *lockService) namedSession(
+func (a *Locks) namedSession(
 	ctx context.Context, text string, o *tenurev1.CallOptions, op call.Operator,
 ) (*storev1.SessionRef, error) {
 	if _, err := call.ParseSession("session_id", text); err != nil {
@@ -93,7 +93,7 @@ func (a *lockService) namedSession(
 }
 
 // TryAcquireLock serves LockService.
-func (a *lockService) TryAcquireLock(
+func (a *Locks) TryAcquireLock(
 	ctx context.Context, r *tenurev1.TryAcquireLockRequest,
 ) (*tenurev1.TryAcquireLockResponse, error) {
 	acquire, err := a.acquireFromProto(ctx, r)
@@ -160,7 +160,7 @@ const leaveQueueTimeout = 5 * time.Second
 
 // leaveQueue gives up the place of a call that nobody waits for any more. A place that the call did not make itself, or
 // that another call waits on by now, is not its to give up.
-func (a *lockService) leaveQueue(ctx context.Context, w *waiting) {
+func (a *Locks) leaveQueue(ctx context.Context, w *waiting) {
 	if a.Stopping.Err() != nil || w.attached {
 		return
 	}
@@ -182,7 +182,7 @@ func (a *lockService) leaveQueue(ctx context.Context, w *waiting) {
 }
 
 // CancelWait serves LockService.
-func (a *lockService) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
+func (a *Locks) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequest) (*tenurev1.CancelWaitResponse, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (a *lockService) CancelWait(ctx context.Context, r *tenurev1.CancelWaitRequ
 }
 
 // ReleaseLock serves LockService.
-func (a *lockService) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*tenurev1.ReleaseLockResponse, error) {
+func (a *Locks) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*tenurev1.ReleaseLockResponse, error) {
 	release, err := a.releaseFromProto(ctx, r)
 	if err != nil {
 		return a.releasedBefore(r.GetKey(), err)
@@ -241,7 +241,7 @@ func (a *lockService) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRe
 }
 
 // releaseFromProto validates a release and checks that the caller may act as the session.
-func (a *lockService) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*storev1.ReleaseLock, error) {
+func (a *Locks) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseLockRequest) (*storev1.ReleaseLock, error) {
 	if err := call.CheckKey("key", r.GetKey()); err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (a *lockService) releaseFromProto(ctx context.Context, r *tenurev1.ReleaseL
 }
 
 // releasedBefore turns the refusal to release for a session that has ended into an answer: it holds nothing.
-func (a *lockService) releasedBefore(key string, err error) (*tenurev1.ReleaseLockResponse, error) {
+func (a *Locks) releasedBefore(key string, err error) (*tenurev1.ReleaseLockResponse, error) {
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (a *lockService) releasedBefore(key string, err error) (*tenurev1.ReleaseLo
 }
 
 // CheckSequencer serves LockService.
-func (a *lockService) CheckSequencer(
+func (a *Locks) CheckSequencer(
 	ctx context.Context, r *tenurev1.CheckSequencerRequest,
 ) (*tenurev1.CheckSequencerResponse, error) {
 	proof, id, err := parseProof(r)

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type watchPlan struct {
 }
 
 // watchPlanOf validates a request but for what depends on the state.
-func (a *watchService) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error) {
+func (a *Watches) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error) {
 	selectors, err := selection.Of(r)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (a *watchService) watchPlanOf(r *tenurev1.WatchRequest) (*watchPlan, error)
 }
 
 // addStart reads where the watch starts.
-func (a *watchService) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
+func (a *Watches) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 	starts := 0
 	for _, given := range []bool{r.GetAfterRevision() != 0, r.GetResumeToken() != "", r.GetInitial()} {
 		if given {
@@ -81,7 +81,7 @@ func (a *watchService) addStart(p *watchPlan, r *tenurev1.WatchRequest) error {
 
 // settleStart finds the position of a watch that starts now, and checks one that was given. A member that is behind asks
 // how far the cluster is before it says that a revision is ahead of it.
-func (a *watchService) settleStart(ctx context.Context, p *watchPlan) error {
+func (a *Watches) settleStart(ctx context.Context, p *watchPlan) error {
 	at := a.Node.Store().Applied()
 	if !p.started || p.after.Revision > at.Revision {
 		if err := a.Node.ReadIndex(ctx); err != nil {

@@ -1,4 +1,4 @@
-package server
+package service
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 )
 
 // KeepAlive serves SessionService.
-func (a *sessionService) KeepAlive(
+func (a *Sessions) KeepAlive(
 	stream grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse],
 ) error {
 	return a.renewer.KeepAlive(stream)
 }
 
 // RenewSession serves SessionService.
-func (a *sessionService) RenewSession(
+func (a *Sessions) RenewSession(
 	ctx context.Context, r *tenurev1.RenewSessionRequest,
 ) (*tenurev1.RenewSessionResponse, error) {
 	return a.renewer.RenewSession(ctx, r)
