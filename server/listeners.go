@@ -118,7 +118,8 @@ func (m meteredCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 	if err != nil {
 		return nil, nil, err
 	}
-	return m.meter.Wrap(conn), info, nil
+	metered := m.meter.Wrap(conn)
+	return metered, gate.WithAnswers(info, metered), nil
 }
 
 // Clone copies the credentials.
@@ -158,6 +159,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 		RequestBytesMax: int64(r.config.RequestBytesMax),
 		Callers:         r.rooms.Callers,
 		Intake:          r.rooms.Intake,
+		Answers:         r.rooms.Answers,
 		Log:             r.log,
 	})
 	if err != nil {

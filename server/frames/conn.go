@@ -39,6 +39,7 @@ type conn struct {
 	highest uint32              // of the client's streams
 	streams map[uint32]*message // that go on; nil for one of which nothing is incomplete
 	held    int64               // taken from the pool
+	owed    int64               // taken from that of answers
 	resets  int                 // since window
 	window  time.Time
 }
@@ -79,11 +80,41 @@ func (c *conn) Close() error {
 	c.mu.Lock()
 	c.gone = true
 	c.meter.options.Bytes.Give(c.caller, c.held)
-	c.held = 0
+	c.meter.options.Answers.Give(c.caller, c.owed)
+	c.held, c.owed = 0, 0
 	c.streams = nil
 	c.mu.Unlock()
 	return c.Conn.Close()
 }
+
+// Owe counts bytes of an answer that gRPC keeps until the client takes it, and reports false if the caller has no room for
+// them. On a connection that is closed nothing counts.
+func (c *conn) Owe(bytes int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return true
+	}
+	if !c.meter.options.Answers.Take(c.caller, bytes) {
+		return false
+	}
+	c.owed += bytes
+	return true
+}
+
+// Pay gives back what Owe took, once the client has taken the answer or gRPC has dropped it.
+func (c *conn) Pay(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return
+	}
+	c.owed -= bytes
+	c.meter.options.Answers.Give(c.caller, bytes)
+}
+
+// Cut closes the connection, because answers are not read of which nobody could be told otherwise what they say.
+func (c *conn) Cut() { c.meter.close(c, Unread) }
 
 // late reports whether a message is incomplete since before a time.
 func (c *conn) late(before time.Time) bool {

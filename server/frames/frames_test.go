@@ -48,12 +48,13 @@ type rig struct {
 	server        *http2.Framer // writes what the server sends
 	meter         *frames.Meter
 	bytes         *share.Pool
+	answers       *share.Pool
 }
 
 func newRig(pieces ...int) *rig {
-	r := &rig{inner: &scripted{pieces: pieces}, bytes: share.NewPool(1 << 20)}
+	r := &rig{inner: &scripted{pieces: pieces}, bytes: share.NewPool(1 << 20), answers: share.NewPool(1 << 20)}
 	r.meter = frames.NewMeter(frames.Options{
-		Bytes: r.bytes, ConnBytesMax: 1 << 18, Deadline: time.Millisecond, ResetsMax: 100, ResetsWindow: time.Hour, StreamBytes: 100,
+		Bytes: r.bytes, Answers: r.answers, ConnBytesMax: 1 << 18, Deadline: time.Millisecond, ResetsMax: 100, ResetsWindow: time.Hour, StreamBytes: 100,
 	})
 	r.inner.sent.WriteString(http2.ClientPreface)
 	r.Framer = http2.NewFramer(&r.inner.sent, nil)
@@ -209,5 +210,44 @@ func TestAMessageMustComeToItsEnd(t *testing.T) {
 	}
 	if begun.inner.closed || !late.inner.closed {
 		t.Errorf("closed: %v without a byte, %v with an incomplete message; want only that", begun.inner.closed, late.inner.closed)
+	}
+}
+
+// TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed counts answers on a connection.
+func TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed(t *testing.T) {
+	r := newRig(1)
+	conn, ok := r.conn.(interface {
+		Owe(n int64) bool
+		Pay(n int64)
+		Cut()
+	})
+	if !ok {
+		t.Fatal("the connection counts no answers")
+	}
+	want := func(owed int64) {
+		t.Helper()
+		if used := r.answers.Used(); used != owed {
+			t.Errorf("%d bytes are taken, want %d", used, owed)
+		}
+	}
+	if !conn.Owe(300_000) || !conn.Owe(200_000) {
+		t.Error("there is no room for less than half of what there is")
+	}
+	if conn.Owe(200_000) {
+		t.Error("there is room for more than a share")
+	}
+	want(500_000)
+	conn.Pay(300_000)
+	want(200_000)
+	conn.Cut()
+	want(0)
+	conn.Pay(200_000) // What gRPC drops after that.
+	if !conn.Owe(1 << 30) {
+		t.Error("an answer to nobody has no room")
+	}
+	conn.Pay(1 << 30)
+	want(0)
+	if n := r.meter.Closed(frames.Unread); n != 1 || !r.inner.closed {
+		t.Errorf("%d connections were closed, want 1", n)
 	}
 }

@@ -16,7 +16,9 @@ import (
 type Options struct {
 	// Bytes is shared by the incomplete messages of all connections, and of whatever else takes from it.
 	Bytes *share.Pool
-	// ConnBytesMax is how much of it one connection may take.
+	// Answers is shared by the answers that gRPC keeps until they are read, and whatever else takes from it.
+	Answers *share.Pool
+	// ConnBytesMax is how much of Bytes one connection may take.
 	ConnBytesMax int64
 	// Callers tells whose a connection is.
 	Callers share.Callers
@@ -40,12 +42,14 @@ const (
 	Late
 	// Resets: too many calls were taken back.
 	Resets
+	// Unread: answers were not read.
+	Unread
 
 	causes
 )
 
 // String names the cause, for a metric.
-func (c Cause) String() string { return [...]string{"budget", "late", "resets"}[c] }
+func (c Cause) String() string { return [...]string{"budget", "late", "resets", "unread"}[c] }
 
 // Meter watches connections.
 type Meter struct {
@@ -62,7 +66,8 @@ func NewMeter(o Options) *Meter { return &Meter{options: o, conns: map[*conn]str
 // Closed returns how many connections were closed for a cause.
 func (m *Meter) Closed(c Cause) int64 { return m.closed[c].Load() }
 
-// Wrap watches a connection of a client, from its first byte on. One goroutine may read from it, and one write.
+// Wrap watches a connection of a client, from its first byte on. One goroutine may read from it, and one write. The connection
+// also counts answers, with Owe and Pay, and is closed with Cut when they are not read.
 func (m *Meter) Wrap(inner net.Conn) net.Conn {
 	c := &conn{Conn: inner, meter: m, caller: m.options.Callers.Of(inner.RemoteAddr()), streams: map[uint32]*message{}}
 	c.in.skip = prefaceBytes

@@ -12,6 +12,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 )
 
 // gRPC answers INTERNAL when a codec fails, before any interceptor is called. So this codec never fails on what a client
@@ -71,6 +72,9 @@ func NewCodec(requestBytesMax int) encoding.CodecV2 {
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if m, ok := v.(encodedMessage); ok {
 		return mem.BufferSlice{mem.SliceBuffer(m.Encoded())}, nil
+	}
+	if a, ok := v.(*unread.Answer); ok {
+		return a.Encode()
 	}
 	return c.CodecV2.Marshal(v)
 }

@@ -77,7 +77,7 @@ func (g *Gate) Know(fullMethod string) { g.metrics.know(fullMethod) }
 // Unary is the interceptor for calls with one answer.
 func (g *Gate) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
-	response, err := g.admit(ctx, request, info.FullMethod, handler)
+	response, err := g.answer(ctx, request, info.FullMethod, handler)
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
 		why, err = g.refuse(info.FullMethod, err)
@@ -86,6 +86,20 @@ func (g *Gate) Unary(ctx context.Context, request any, info *grpc.UnaryServerInf
 	g.metrics.call(info.FullMethod, why, took)
 	g.access(ctx, info.FullMethod, why, took)
 	return response, err
+}
+
+// answer returns the answer to a call, which counts from then on.
+func (g *Gate) answer(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (any, error) {
+	if method == tenurev1.KVService_List_FullMethodName {
+		in, end := g.rooms.builds.Context(ctx)
+		defer end()
+		ctx = in
+	}
+	response, err := g.admit(ctx, request, method, handler)
+	if err != nil {
+		return nil, err
+	}
+	return counted(ctx, method, response)
 }
 
 // admit calls the handler if the call can be served.

@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/server/unread"
 )
 
 // SecretBytes is how long the secret of a session is.
@@ -47,7 +48,9 @@ type Rooms struct {
 	Callers                            share.Callers
 	calls, waits, keep, streams, admin *room
 	Intake                             *share.Pool // bytes of messages and bodies that are not complete
+	Answers                            *share.Pool // bytes of answers that are not read
 	Connections, Peers                 *share.Pool
+	builds                             unread.Builds // lists that are made
 }
 
 // Limits say how much there is of what calls share.
@@ -79,6 +82,8 @@ func NewRooms(l Limits) (*Rooms, error) {
 		streams: of("renewal_streams_max", renewalStreamsMax),
 		admin:   of("operator_calls_max", operatorCallsMax),
 		Intake:  share.NewPool(l.IntakeBytesMax),
+		Answers: share.NewPool(l.IntakeBytesMax),
+		builds:  unread.NewBuilds(),
 
 		Connections: share.NewPool(int64(l.ConnectionsMax)),
 		Peers:       share.NewPool(int64(max(1, l.ConnectionsMax/peerConnectionsShare))),
@@ -88,7 +93,7 @@ func NewRooms(l Limits) (*Rooms, error) {
 // Meter returns what watches connections.
 func (r *Rooms) Meter(deadline time.Duration) *frames.Meter {
 	return frames.NewMeter(frames.Options{
-		Bytes: r.Intake, ConnBytesMax: connIntakeBytesMax, Callers: r.Callers, Deadline: deadline,
+		Bytes: r.Intake, Answers: r.Answers, ConnBytesMax: connIntakeBytesMax, Callers: r.Callers, Deadline: deadline,
 		ResetsMax: resetsMax, ResetsWindow: resetsWindow, StreamBytes: begunCallBytes,
 	})
 }
@@ -171,6 +176,7 @@ func (r *Rooms) Register(registry prometheus.Registerer, meter *frames.Meter) er
 	for _, in := range []*room{
 		r.calls, r.waits, r.keep, r.streams, r.admin,
 		{name: "intake_bytes_max", pool: r.Intake},
+		{name: "answer_bytes_max", pool: r.Answers},
 		{name: "connections_max", pool: r.Connections},
 		{name: "peer_connections_max", pool: r.Peers},
 	} {
@@ -184,7 +190,7 @@ func (r *Rooms) Register(registry prometheus.Registerer, meter *frames.Meter) er
 			return err
 		}
 	}
-	for _, cause := range []frames.Cause{frames.Budget, frames.Late, frames.Resets} {
+	for _, cause := range []frames.Cause{frames.Budget, frames.Late, frames.Resets, frames.Unread} {
 		if err := counter("tenure_server_connections_cut_total",
 			"Connections of gRPC that were closed because of what they pinned, by cause.",
 			prometheus.Labels{"cause": cause.String()}, func() float64 { return float64(meter.Closed(cause)) }); err != nil {

@@ -44,6 +44,8 @@ type Options struct {
 	Callers share.Callers
 	// Intake has the bytes of bodies that are not complete; nil is no bound.
 	Intake *share.Pool
+	// Answers has the bytes of answers that are not read; nil is no bound.
+	Answers *share.Pool
 	// Log gets what fails inside.
 	Log *zap.Logger
 }
@@ -67,6 +69,7 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	return NewFrontDoor(o, func(w http.ResponseWriter, r *http.Request) {
+		w = o.counting(w, r)
 		if handler, ok := ops.paths[rawPath(r)]; ok {
 			serveOperation(w, r, handler)
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -49,6 +50,9 @@ func (a *KV) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListR
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	query := call.PageQuery{List: "keys", Filters: []string{r.GetPrefix()}}
 	after, err := query.After(s.At, r.GetPageToken())
 	if err != nil {

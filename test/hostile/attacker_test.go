@@ -172,14 +172,19 @@ func (a *attacker) answered(what string, err error) {
 
 // status counts how a request over HTTP ended.
 func (a *attacker) status(what string, answer *http.Response, body []byte) {
+	a.statusCode(what, answer.StatusCode, body)
+}
+
+// statusCode counts a status of HTTP.
+func (a *attacker) statusCode(what string, code int, body []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.report.Answers[fmt.Sprint(answer.StatusCode)]++
-	switch answer.StatusCode {
+	a.report.Answers[fmt.Sprint(code)]++
+	switch code {
 	case http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 	default:
-		if answer.StatusCode >= http.StatusInternalServerError {
-			a.fault(what, fmt.Sprintf("%s: %.300s", answer.Status, body))
+		if code >= http.StatusInternalServerError {
+			a.fault(what, fmt.Sprintf("%d: %.300s", code, body))
 		}
 	}
 }

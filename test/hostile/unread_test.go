@@ -11,6 +11,14 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
+const (
+	// answersMiB is what one caller may pin in answers that it does not read: half of what there is.
+	answersMiB = 128
+	// partKiB is what a stream takes on the average that is not read: 64 KiB and 32 for the call, and of a third of them, which
+	// are watches and backups, a part of 256 KiB.
+	partKiB = 64 + 32 + 256/3
+)
+
 // unreadAttacks ask for much and read nothing.
 func unreadAttacks() []attack {
 	return []attack{
@@ -20,7 +28,18 @@ func unreadAttacks() []attack {
 		},
 		{
 			entry: "streams", name: "streams that are never read", attack: streamUnread, prepare: putMuch,
-			pins: func(long bool) int { return 1 + unreadStreams(long)*(64+32)>>10 },
+			pins: func(long bool) int { return 1 + unreadStreams(long)*partKiB>>10 },
+		},
+		{
+			entry: "S10", name: "answers that are never read", attack: listUnread, prepare: putMuch,
+			shows: `tenure_server_shared_refused_total{limit="answer_bytes_max"}`, pins: func(bool) int { return answersMiB },
+		},
+		{
+			entry: "streams", name: "streams that are read slowly", attack: readSlowly, prepare: putMuch,
+			pins: func(long bool) int {
+				const listMiB = 3 // A fifth of the answers over REST are lists.
+				return 1 + slowStreams(long)*5/4*partKiB>>10 + min(answersMiB, slowStreams(long)/4/5*listMiB)
+			},
 		},
 	}
 }
@@ -155,6 +174,31 @@ func streamUnread(ctx context.Context, a *attacker) error {
 		if err = w.begin(uint32(2*(i%perWire)+1), kinds[i%len(kinds)], i); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// unreadLists is how many answers are never read.
+func unreadLists(long bool) int {
+	if long {
+		return 4000
+	}
+	return 800
+}
+
+// listUnread lists what putMuch put, over and over, and reads no answer.
+func listUnread(ctx context.Context, a *attacker) error {
+	w, err := a.wire(ctx, a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	w.deaf()
+	list := streamKind{tenurev1.KVService_List_FullMethodName, func(int) proto.Message {
+		return &tenurev1.ListRequest{Prefix: "much/"}
+	}}
+	open := true // The member may hang up.
+	for i := 0; i < unreadLists(a.Long) && open; i++ {
+		open = w.begin(uint32(2*i+1), list, i) == nil
 	}
 	return nil
 }

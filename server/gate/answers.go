@@ -1,0 +1,63 @@
+package gate
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenure-io/tenure/server/unread"
+)
+
+// answerConn is a connection that counts the answers that its client does not read.
+type answerConn interface {
+	unread.Conn
+	// Cut closes it.
+	Cut()
+}
+
+// answerInfo is what the handshake of such a connection leaves for its calls.
+type answerInfo struct {
+	credentials.AuthInfo
+	conn answerConn
+}
+
+// WithAnswers returns what the handshake of a connection leaves for its calls, so that their answers count on it until they are
+// read.
+func WithAnswers(info credentials.AuthInfo, conn net.Conn) credentials.AuthInfo {
+	if counts, ok := conn.(answerConn); ok {
+		return answerInfo{AuthInfo: info, conn: counts}
+	}
+	return info
+}
+
+// counted returns an answer as it is sent on its connection, where it counts until the client takes it. Calls inside this
+// process have none.
+func counted(ctx context.Context, method string, response any) (any, error) {
+	from, _ := peer.FromContext(ctx)
+	if from == nil {
+		return response, nil
+	}
+	info, counts := from.AuthInfo.(answerInfo)
+	message, ok := response.(proto.Message)
+	if !counts || !ok {
+		return response, nil
+	}
+	answer, ok := unread.New(info.conn, message)
+	if ok {
+		return answer, nil
+	}
+	if !onlyReads(method) {
+		info.conn.Cut() // The client sees a lost connection, and knows that the outcome is unknown.
+	}
+	return nil, unread.Refusal()
+}
+
+// onlyReads reports whether a method changes nothing.
+func onlyReads(method string) bool {
+	name := method[strings.LastIndexByte(method, '/')+1:]
+	return strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List")
+}
