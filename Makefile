@@ -155,6 +155,13 @@ soak: build agents ## run the long tests, which `make test` cuts short (hours)
 	TENURE_SOAK=1 $(MAKE) --no-print-directory test-python test-java
 	$(MAKE) --no-print-directory planted
 
+# go test matches names in which spaces have become underscores.
+ATTACK ?= .
+.PHONY: hostile
+hostile: build ## make the attacks in their long form and print their table; ATTACK='answers that' makes those that match (1 h)
+	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) -v -run "TestAttacks/$$(echo '$(ATTACK)' | tr ' ' _)" ./test/hostile | \
+		awk '/\| .* \|$$/ || /FAIL|allowed|answered|failed|want at most/ { print; fflush() }'
+
 .PHONY: sim
 sim: ## hold the state machine against its model, and simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s (5 min)
 	$(GO) test -count=1 -tags invariants -run '^TestModel$$' ./storage

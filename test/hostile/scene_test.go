@@ -144,9 +144,18 @@ func limit() time.Duration {
 	return 2 * patience
 }
 
+// findings are what an attack did to the members.
+type findings struct {
+	faults  int // answers that no member may give, INTERNAL before all, as the attacker and the members count them
+	panics  int // members that logged one, or a call that failed
+	stopped int // members that have ended
+	peak    int // the most memory that a member took, in MiB
+}
+
 // judge checks what must hold after every attack. The bound is of the memory of each member, in MiB.
-func (s *scene) judge(r report, bound int) {
+func (s *scene) judge(r report, bound int) findings {
 	s.t.Helper()
+	found := findings{faults: len(r.Faults)}
 	for _, fault := range r.Faults {
 		s.t.Errorf("the attacker was answered %s", fault)
 	}
@@ -155,6 +164,7 @@ func (s *scene) judge(r report, bound int) {
 	}
 	for _, m := range s.cluster.Members {
 		if m.Exited() {
+			found.stopped++
 			s.t.Errorf("member %s has ended", m.Name())
 			continue
 		}
@@ -163,19 +173,24 @@ func (s *scene) judge(r report, bound int) {
 		}
 		for _, text := range []string{"panic", "call failed", "fatal error"} {
 			if line := m.Logged(text); line != "" {
+				found.panics++
 				s.t.Errorf("member %s logged %.2000s", m.Name(), line)
 			}
 		}
 		for _, line := range faultsCounted(s.t, m) {
+			found.faults++
 			s.t.Errorf("member %s counted %s", m.Name(), line)
 		}
-		if peak := peakMemory(s.t, m); peak > bound {
+		peak := peakMemory(s.t, m)
+		found.peak = max(found.peak, peak)
+		if peak > bound {
 			s.t.Errorf("member %s took %d MiB, at most %d are allowed", m.Name(), peak, bound)
 		} else {
 			s.t.Logf("member %s took at most %d MiB of %d; answers %v; the quiet client sent %d calls again",
 				m.Name(), peak, bound, r.Answers, s.quiet.retried)
 		}
 	}
+	return found
 }
 
 // faultsCounted returns the lines of a member's metrics that count its own faults.
