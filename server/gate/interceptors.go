@@ -23,6 +23,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/share"
 )
 
 // Metadata that stands for fields of CallOptions, so that curl and grpcurl need not write them into the request.
@@ -102,19 +103,33 @@ func (g *Gate) answer(ctx context.Context, request any, method string, handler g
 	return counted(ctx, method, response)
 }
 
-// admit calls the handler if the call can be served.
-func (g *Gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
+// Enter lets a call pass, or says why it is refused: somebody calls a method with a request, which is nil for a stream. leave must
+// be called once the call has ended. Interceptors ask it, and so can whatever else carries calls.
+func (g *Gate) Enter(caller share.Caller, method string, request any) (leave func(), err error) {
 	if g.stopping.Err() != nil {
 		return nil, reason.ErrStopping
 	}
-	leave, err := g.rooms.enter(ctx, g.rooms.ofCall(method, request))
+	in := g.rooms.ofStream(method)
+	if request != nil {
+		in = g.rooms.ofCall(method, request)
+	}
+	if leave, err = g.rooms.enter(caller, in); err != nil {
+		return nil, err
+	}
+	if err = refusal(request, g.requestBytesMax); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// admit calls the handler if the call can be served.
+func (g *Gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
+	leave, err := g.Enter(g.rooms.CallerOf(ctx), method, request)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	if err = refusal(request, g.requestBytesMax); err != nil {
-		return nil, err
-	}
 	if err = mergeMetadata(ctx, request); err != nil {
 		return nil, err
 	}
@@ -153,10 +168,7 @@ func (g *Gate) serveStream(
 		}
 	}()
 	defer Recovered(g.log, info.FullMethod, &err)
-	if g.stopping.Err() != nil {
-		return reason.ErrStopping
-	}
-	leave, err := g.rooms.enter(ctx, g.rooms.ofStream(info.FullMethod))
+	leave, err := g.Enter(g.rooms.CallerOf(ctx), info.FullMethod, nil)
 	if err != nil {
 		return err
 	}

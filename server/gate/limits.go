@@ -133,9 +133,8 @@ func operators(method string) bool {
 		strings.HasPrefix(method, "/grpc.health.")
 }
 
-// enter takes a place in a room for a call, until leave is called.
-func (r *Rooms) enter(ctx context.Context, in *room) (leave func(), err error) {
-	caller := r.CallerOf(ctx)
+// enter takes a place in a room for a caller's call, until leave is called.
+func (r *Rooms) enter(caller share.Caller, in *room) (leave func(), err error) {
 	if !in.pool.Take(caller, 1) {
 		total := in.pool.Total()
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,

@@ -31,7 +31,7 @@ const (
 )
 
 // Relay carries to the leader what only the leader can do, over the connections between members. What comes from another
-// member is never relayed again: the service that takes it (relayService) knows no relay.
+// member is never relayed again: the service that takes it relays nothing.
 //
 // One goroutine looks who leads, so that calls under way learn that their leader is none any more.
 type Relay struct {

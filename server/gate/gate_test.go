@@ -1,0 +1,74 @@
+package gate_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/share"
+)
+
+// TestEnter asks the gate for calls without any connection: what has room passes until it leaves, and nothing passes once the
+// member stops.
+func TestEnter(t *testing.T) {
+	rooms, err := gate.NewRooms(gate.Limits{CallsMax: 1, WaitsMax: 1, ConnectionsMax: 1, IntakeBytesMax: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopping, stop := context.WithCancel(t.Context())
+	defer stop()
+	g, err := gate.New(gate.Options{
+		Logger: zap.NewNop(), Registerer: prometheus.NewRegistry(), RequestBytesMax: 1 << 10, Stopping: stopping, Rooms: rooms,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func() (func(), error) {
+		return g.Enter(share.Caller{}, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{})
+	}
+	leave, err := get()
+	if err != nil {
+		t.Fatalf("the first call: %v", err)
+	}
+	_, err = get()
+	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS {
+		t.Errorf("a second call: got %v, want TOO_MANY_REQUESTS", err)
+	}
+	end, err := g.Enter(share.Caller{}, tenurev1.WatchService_Watch_FullMethodName, nil)
+	if err != nil {
+		t.Fatalf("a stream beside the call: %v", err)
+	}
+	end()
+	leave()
+	if leave, err = get(); err != nil {
+		t.Errorf("a call after the first: %v", err)
+	} else {
+		leave()
+	}
+	// What the codec could not decode is refused, and takes no room.
+	damaged := &tenurev1.GetRequest{}
+	codec := gate.NewCodec(0)
+	data, err := codec.Marshal(&tenurev1.GetRequest{Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = codec.Unmarshal(data, damaged); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, err = g.Enter(share.Caller{}, tenurev1.KVService_Get_FullMethodName, damaged)
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE {
+			t.Errorf("a message above the limit: got %v, want TOO_LARGE", err)
+		}
+	}
+	stop()
+	_, err = get()
+	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_STOPPING {
+		t.Errorf("a call while the member stops: got %v, want STOPPING", err)
+	}
+}
