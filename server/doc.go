@@ -22,7 +22,7 @@
 //	leader               what only the leader can do
 //	gate                 what every call passes
 //	reason               errors, and the one table of what each reason means
-//	expiry, watch, compaction, descriptor, acting, share, frames
+//	expiry, watch, compaction, descriptor, acting, share, frames, unread
 //
 // A call passes the gate, then a service. REST calls the same services over a connection inside the process.
 package server
