@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -17,7 +18,7 @@ func (s *Store) Checkpoint(dir string) (Applied, error) {
 	if err := s.flush(); err != nil {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := s.db.Checkpoint(dir); err != nil {
+	if err := s.copyTo(dir); err != nil {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	a, err := s.readCheckpoint(dir)
@@ -28,6 +29,22 @@ func (s *Store) Checkpoint(dir string) (Applied, error) {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	return a, nil
+}
+
+// copyTo has Pebble write the copy. Pebble panics with the error of the disk where a directory cannot be synced.
+func (s *Store) copyTo(dir string) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			panic(p)
+		case error:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
+	return s.db.Checkpoint(dir)
 }
 
 // lockFile is what Pebble leaves where a database was opened.

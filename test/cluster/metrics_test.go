@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -139,18 +140,18 @@ func TestProblemsHaveRunbooks(t *testing.T) {
 	names := []string{"majority-lost", "slow-disk", "wiped-disk", "lock-not-released", "mass-expiry", "history-too-short", "restore", "clock-jump"}
 	others := len(names)
 	for _, room := range []string{"../../server", "../../raftnode"} {
-		files, err := filepath.Glob(room + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			code, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+		err = filepath.WalkDir(room, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" {
+				return err
 			}
+			code, err := os.ReadFile(path)
 			for _, found := range problemName.FindAllStringSubmatch(string(code), -1) {
 				names = append(names, found[1])
 			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	for _, name := range names {
