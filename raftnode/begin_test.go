@@ -215,11 +215,7 @@ func (c *crew) has(key string, names ...string) {
 	c.t.Helper()
 	for _, name := range names {
 		n := c.members[name].node
-		await(c.t, "read index on "+name, func() bool {
-			ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
-			defer cancel()
-			return n.ReadIndex(ctx) == nil
-		})
+		c.reads(name, n)
 		r := n.Store().NewReader()
 		if _, ok, err := r.Get(key); !ok || err != nil {
 			c.t.Errorf("member %s does not see %s: %v", name, key, err)
@@ -228,6 +224,27 @@ func (c *crew) has(key string, names ...string) {
 			c.t.Error(err)
 		}
 	}
+}
+
+// reads waits until a member can prove a read. If it never can, the test tells what the members know of each other.
+func (c *crew) reads(name string, n *raftnode.Node) {
+	c.t.Helper()
+	var last error
+	defer func() {
+		if !c.t.Failed() {
+			return
+		}
+		for other, s := range c.members {
+			c.t.Logf("%s: %+v, alarms %v, members %+v", other, s.node.Status(), s.node.Alarms(), s.node.Members())
+		}
+		c.t.Logf("read index on %s: %v", name, last)
+	}()
+	await(c.t, "read index on "+name, func() bool {
+		ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
+		defer cancel()
+		last = n.ReadIndex(ctx)
+		return last == nil
+	})
 }
 
 // Members begin a cluster together, know each other by their records, and come back to it with and without the list.
