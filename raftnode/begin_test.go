@@ -35,6 +35,7 @@ type sailor struct {
 	o    raftnode.Options
 
 	node  *raftnode.Node // of the present run
+	power *powerFS
 	stop  func() error
 	ended <-chan struct{}
 }
@@ -95,7 +96,8 @@ func (s *sailor) open(ctx context.Context, t *testing.T) (*raftnode.Node, error)
 	if err != nil {
 		return nil, err
 	}
-	o.FS = s.fs
+	s.power = &powerFS{FS: s.fs}
+	o.FS = s.power
 	return raftnode.OpenContext(ctx, o)
 }
 
@@ -144,10 +146,13 @@ func (c *crew) sail(names ...string) {
 // crash ends a member as a crash would: what was not synced is lost.
 func (s *sailor) crash(t *testing.T) {
 	t.Helper()
-	s.fs = s.fs.CrashClone(vfs.CrashCloneCfg{})
-	if err := s.stop(); err != nil {
-		t.Errorf("member %s: run: %v", s.name, err)
+	select {
+	case <-s.ended:
+		t.Errorf("member %s ended before it could crash: %v", s.name, s.stop())
+	default:
 	}
+	s.fs = s.power.cut(s.fs)
+	_ = s.stop() // It may have noticed that its disk fails.
 }
 
 // waitEnd waits until a member ends by itself and returns how.
@@ -230,8 +235,9 @@ func (c *crew) has(key string, names ...string) {
 func (c *crew) reads(name string, n *raftnode.Node) {
 	c.t.Helper()
 	var last error
+	proven := false
 	defer func() {
-		if !c.t.Failed() {
+		if proven {
 			return
 		}
 		for other, s := range c.members {
@@ -245,6 +251,7 @@ func (c *crew) reads(name string, n *raftnode.Node) {
 		last = n.ReadIndex(ctx)
 		return last == nil
 	})
+	proven = true
 }
 
 // Members begin a cluster together, know each other by their records, and come back to it with and without the list.
