@@ -323,7 +323,7 @@ def test_a_session_is_handed_to_another_client_with_what_it_holds(twin: Twin, te
 
 def test_a_session_that_is_taken_over_is_superseded_for_good(twin: Twin, tenure_uri: str, seen: Seen) -> None:
     old, new = twin.client(tenure_uri), twin.client(tenure_uri)
-    session = twin.do(old.session, ttl=5, on_state=seen)
+    session = twin.do(old.session, ttl=10, on_state=seen)
     held = twin.do(session.lock("k").acquire)
     resumed = twin.do(new.resume, session.credentials().to_text())
     seen.wait_state(State.CLOSED)
