@@ -18,6 +18,7 @@
 //	service, cluster     what clients and operators call, one type a service; what a member does for others
 //	renewal              sessions are renewed: one for clients and for other members
 //	selection            what a watch selects, and its tokens
+//	relayed              what another member may relay
 //	call                 what all services share
 //	leader               what only the leader can do
 //	gate                 what every call passes

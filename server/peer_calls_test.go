@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -220,5 +222,62 @@ func TestAForgedHeartbeatStopsNobody(t *testing.T) {
 		if err != nil || len(st.GetProblems()) != 0 {
 			t.Errorf("member %d: got problems %v, %v; want none", i+1, st.GetProblems(), err)
 		}
+	}
+}
+
+// TestTextsThatAMemberRelaysAreBounded relays, as a follower does, addresses, reasons and hashes that no client could have had it
+// send: every member would keep them.
+func TestTextsThatAMemberRelaysAreBounded(t *testing.T) {
+	c := startCluster(t, 3)
+	long := strings.Repeat("a", 100_000)
+	id := bytes.Repeat([]byte{7}, 16)
+	for name, cmd := range map[string]*storev1.Command{
+		"the address of a new session": {Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: id, Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, PeerAddress: long,
+		}}},
+		"the address of a takeover": {Kind: &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
+			SessionId: id, ReplacesEpoch: 1, PeerAddress: long,
+		}}},
+		"who breaks a lock":    {Kind: &storev1.Command_BreakLock{BreakLock: &storev1.BreakLock{Key: "k", Reason: "r", By: long}}},
+		"why a lock is broken": {Kind: &storev1.Command_BreakLock{BreakLock: &storev1.BreakLock{Key: "k", Reason: long}}},
+		"who ends a session": {Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+			Session: &storev1.SessionRef{SessionId: id}, By: long,
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.propose(t, cmd)
+			wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+		})
+	}
+	for name, relay := range map[string]func(peerCaller) error{
+		"who changes members": func(p peerCaller) error {
+			_, err := peerv1.NewRelayServiceClient(p.conn).ChangeMembers(p.ctx, &peerv1.ChangeMembersRequest{
+				By: long, Call: &peerv1.ChangeMembersRequest_Transfer{Transfer: &tenurev1.TransferLeadershipRequest{}},
+			})
+			return err
+		},
+		"which instance attaches": func(p peerCaller) error {
+			_, err := peerv1.NewRelayServiceClient(p.conn).Attach(p.ctx, &peerv1.AttachRequest{
+				SessionId: id, InstanceId: []byte(long), Attempt: 1,
+			})
+			return err
+		},
+		"the hash of a renewal's secret": func(p peerCaller) error {
+			stream, err := peerv1.NewRelayServiceClient(p.conn).Renew(p.ctx)
+			if err != nil {
+				return err
+			}
+			_ = stream.Send(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{{SessionId: id, SecretSha256: []byte(long)}}})
+			_, err = stream.Recv() // It has the error of the send, too.
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := relay(c.asFollower(t))
+			for deadline := time.Now().Add(patience); status.Code(err) == codes.Unavailable && time.Now().Before(deadline); {
+				err = relay(c.asFollower(t)) // Another member leads by now, or none.
+			}
+			wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Limits of requests. They bound what a member proposes; those that apply looks at are replicated state.
 const (
 	KeyBytesMax             = 1024
-	valueBytesMax           = 512 << 10
+	ValueBytesMax           = 512 << 10
 	SequentialSuffixBytes   = 23
 	NameBytesMax            = 256
 	OwnerBytesMax           = 256
@@ -71,9 +71,9 @@ func CheckPrefix(field, prefix string, bytesMax int) error {
 
 // CheckValue refuses a value that is too large.
 func CheckValue(field string, value []byte) error {
-	if len(value) > valueBytesMax {
+	if len(value) > ValueBytesMax {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "%s: is %d bytes long; at most %d are allowed",
-			field, len(value), valueBytesMax).With("limit", "value_bytes_max").With("limit_value", strconv.Itoa(valueBytesMax))
+			field, len(value), ValueBytesMax).With("limit", "value_bytes_max").With("limit_value", strconv.Itoa(ValueBytesMax))
 	}
 	return nil
 }

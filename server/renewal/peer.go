@@ -2,8 +2,10 @@ package renewal
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -72,6 +74,9 @@ func (p *peerRenewals) read() {
 		if err == nil && len(request.GetRenewals()) > renewalsMax {
 			err = reason.Invalid("renewals", "are too many")
 		}
+		if err == nil && slices.ContainsFunc(request.GetRenewals(), tooLong) {
+			err = reason.Invalid("renewals", "have an id or a hash that is too long")
+		}
 		if err == nil {
 			err = p.fence(request.GetTerm())
 		}
@@ -80,6 +85,11 @@ func (p *peerRenewals) read() {
 			return
 		}
 	}
+}
+
+// tooLong reports whether a renewal takes more memory than any that a member makes: it is kept until it has a verdict.
+func tooLong(r *peerv1.Renewal) bool {
+	return len(r.GetSessionId()) > len(storage.SessionID{}) || len(r.GetSecretSha256()) > sha256.Size
 }
 
 // take notes that renewals came, or why no more do.

@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/relayed"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -71,6 +72,9 @@ func (s *Peer) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.P
 	if !mayRelay(r.GetCommand()) {
 		return nil, s.refuse(leader.MethodPropose, reason.Invalid("command", "is not a command for clients"))
 	}
+	if err = relayed.Check(r); err != nil {
+		return nil, s.refuse(leader.MethodPropose, err)
+	}
 	if err = a.renewer.CheckShown(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
@@ -105,6 +109,9 @@ func (s *Peer) ChangeMembers(
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
 	}
+	if err = relayed.Check(r); err != nil {
+		return nil, s.refuse(leader.MethodMembers, err)
+	}
 	done, err := a.Cluster.ChangeMembersHere(ctx, r)
 	if err != nil {
 		return nil, s.refuse(leader.MethodMembers, err)
@@ -116,6 +123,9 @@ func (s *Peer) ChangeMembers(
 func (s *Peer) Attach(ctx context.Context, r *peerv1.AttachRequest) (*peerv1.AttachResponse, error) {
 	a, err := s.fence(r.GetTerm())
 	if err != nil {
+		return nil, s.refuse(leader.MethodAttach, err)
+	}
+	if err = relayed.Check(r); err != nil {
 		return nil, s.refuse(leader.MethodAttach, err)
 	}
 	id, err := storage.SessionIDFromBytes(r.GetSessionId())
