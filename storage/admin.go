@@ -18,3 +18,28 @@ func (c *command) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 	c.rows.remove([]byte{rowFreeze})
 	return &storev1.Result{}, c.grantLeft()
 }
+
+// setClusterVersion raises the version in use, once every member says that it can follow. A program that cannot stops
+// here, not later.
+func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
+	if s.GetVersion() < c.state.ClusterVersion {
+		f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_ABOVE, c.state.ClusterVersion)
+		f.failure.Actual = uint64(c.state.ClusterVersion)
+		return nil, f
+	}
+	all, err := members(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if err = checkFollows(m, s.GetVersion()); err != nil {
+			return nil, err
+		}
+	}
+	if err = checkVersion(s.GetVersion()); err != nil {
+		return nil, err
+	}
+	c.state.ClusterVersion = s.GetVersion()
+	return &storev1.Result{}, nil
+}

@@ -186,7 +186,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 			return result, c.findAgain(cmd, result)
 		}
 	}
-	if failure := w.failure(err); failure != nil {
+	if failure := failureAt(w.state.ClusterVersion, err); failure != nil {
 		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
 	}
 	if err != nil {
@@ -207,7 +207,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
 	before := w.state
 	result, err := c.run(cmd)
-	if failure := w.failure(err); failure != nil {
+	if failure := failureAt(w.state.ClusterVersion, err); failure != nil {
 		w.rows.rollback()
 		w.state = before
 		invariants.That(w.rows.mark() == 0, "a refused command left %d writes", w.rows.mark())

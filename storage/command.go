@@ -190,11 +190,6 @@ func (c *command) checkTerm(decided uint64) error {
 	return nil
 }
 
-// invalid returns the failure of a command that the server should have refused.
-func invalid(detail storev1.FailureDetail, arguments ...any) error {
-	return broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, detail, arguments...)
-}
-
 // name returns a key of the command's namespace, or why it is none.
 func (c *command) name(key string) (name, error) {
 	if key == "" {

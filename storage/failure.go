@@ -1,16 +1,48 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// failure is failureOf as the state knows it: with a text under cluster version 1, with its detail and arguments from
+// ruleError carries a broken rule up to the end of its command, where it becomes the Failure of the Result.
+type ruleError struct {
+	failure *storev1.Failure
+}
+
+// Error returns the failure's text.
+func (e *ruleError) Error() string { return FailureText(e.failure) }
+
+// broken returns the error for a broken rule, with how exactly it was broken and what the text of that names: integers, names,
+// sessions and modes.
+func broken(reason storev1.FailureReason, detail storev1.FailureDetail, arguments ...any) *ruleError {
+	f := &storev1.Failure{Reason: reason, Detail: detail}
+	for _, a := range arguments {
+		f.Arguments = append(f.Arguments, failureArgument(a))
+	}
+	return &ruleError{failure: f}
+}
+
+// invalid returns the failure of a command that the server should have refused.
+func invalid(detail storev1.FailureDetail, arguments ...any) error {
+	return broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, detail, arguments...)
+}
+
+// failureOf returns the broken rule that err carries, or nil if err is something worse.
+func failureOf(err error) *storev1.Failure {
+	if rule, ok := errors.AsType[*ruleError](err); ok {
+		return rule.failure
+	}
+	return nil
+}
+
+// failureAt is failureOf as a state of a cluster version knows it: with a text under version 1, with its detail and arguments from
 // version 2 on.
-func (w *work) failure(err error) *storev1.Failure {
+func failureAt(version uint32, err error) *storev1.Failure {
 	f := failureOf(err)
-	if f != nil && w.state.ClusterVersion < version2 && f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED {
+	if f != nil && version < version2 && f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED {
 		f.Message = fmt.Sprintf(texts[f.GetDetail()], named(f.GetArguments())...)
 		f.Detail, f.Arguments = storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED, nil
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-
-	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 const (
@@ -17,13 +15,6 @@ const (
 )
 
 func forgetStint() *stint { return &stint{rows: forgetRowsMax, bytes: forgetBytesMax} }
-
-// Excess reports whether the state remembers more than limits say, as it does after they were lowered. Each Compact forgets some of
-// it. Under an older cluster version it does not.
-func (a Applied) Excess(limits *storev1.Limits) bool {
-	return a.ClusterVersion >= version2 && (a.TombstoneBytes > limits.GetTombstoneBytesMax() ||
-		a.EndedSessions-a.EndedForgotten > uint64(limits.GetEndedSessionsMax()) || a.keyedOver(limits))
-}
 
 // compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
 // whether it left some.

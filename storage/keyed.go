@@ -46,12 +46,6 @@ func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
 	return err
 }
 
-// keyedOver reports whether more keyed calls are remembered than the limits say.
-func (a Applied) keyedOver(limits *storev1.Limits) bool {
-	kept := a.KeyedRequests - a.KeyedForgotten
-	return kept > 0 && (kept > uint64(limits.GetIdempotencyKeysMax()) || a.KeyedBytes > limits.GetIdempotencyBytesMax())
-}
-
 // forgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
 func (c *command) forgetKeyed(left *stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()

@@ -280,6 +280,15 @@ func tombstoneRow(revision uint64, id SessionID, epoch uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, epoch)
 }
 
+// cutTombstoneRow undoes tombstoneRow, but for the revision.
+func cutTombstoneRow(row []byte) (id SessionID, epoch uint64, ok bool) {
+	const head = 1 + 8
+	if len(row) != head+len(id)+8 {
+		return SessionID{}, 0, false
+	}
+	return SessionID(row[head : head+len(id)]), binary.BigEndian.Uint64(row[head+len(id):]), true
+}
+
 // rowsEnd returns the first row that does not begin with prefix; nil means that there is none.
 func rowsEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
@@ -290,6 +299,16 @@ func rowsEnd(prefix []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// pageRows returns the rows of kind that begin with prefix and come after a key.
+func pageRows(kind byte, prefix, after string) (from, to []byte) {
+	from = nameRow(kind, name{key: prefix})
+	to = rowsEnd(from)
+	if after != "" && after >= prefix {
+		from = append(nameRow(kind, name{key: after}), 0)
+	}
+	return from, to
 }
 
 // SessionID names a session; 16 bytes drawn at random, shown as the text of a UUID.

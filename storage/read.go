@@ -199,16 +199,6 @@ func (r *Reader) addLocks(page []*storev1.KeyState) error {
 	})
 }
 
-// pageRows returns the rows of kind that begin with prefix and come after a key.
-func pageRows(kind byte, prefix, after string) (from, to []byte) {
-	from = nameRow(kind, name{key: prefix})
-	to = rowsEnd(from)
-	if after != "" && after >= prefix {
-		from = append(nameRow(kind, name{key: after}), 0)
-	}
-	return from, to
-}
-
 // Limits returns the replicated limits in force.
 func (r *Reader) Limits() (*storev1.Limits, error) {
 	return readLimits(r.rows)

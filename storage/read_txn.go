@@ -32,7 +32,7 @@ func (r *Reader) Txn(cmd *storev1.Command) (*storev1.Result, error) {
 	w := newWork(r.rows.disk, at)
 	w.rows.voids, w.rows.index = r.rows.voids, r.rows.index
 	result, err := w.readTxn(cmd)
-	if failure := w.failure(err); failure != nil {
+	if failure := failureAt(w.state.ClusterVersion, err); failure != nil {
 		return &storev1.Result{Revision: at.Revision, Failure: failure}, nil
 	}
 	if err != nil {

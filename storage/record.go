@@ -211,3 +211,16 @@ func appliedOf(r *storev1.AppliedRecord) (Applied, error) {
 		StoreBytes:        r.GetStoreBytes(),
 	}, nil
 }
+
+// Excess reports whether the state remembers more than limits say, as it does after they were lowered. Each Compact forgets some of
+// it. Under an older cluster version it does not.
+func (a Applied) Excess(limits *storev1.Limits) bool {
+	return a.ClusterVersion >= version2 && (a.TombstoneBytes > limits.GetTombstoneBytesMax() ||
+		a.EndedSessions-a.EndedForgotten > uint64(limits.GetEndedSessionsMax()) || a.keyedOver(limits))
+}
+
+// keyedOver reports whether more keyed calls are remembered than the limits say.
+func (a Applied) keyedOver(limits *storev1.Limits) bool {
+	kept := a.KeyedRequests - a.KeyedForgotten
+	return kept > 0 && (kept > uint64(limits.GetIdempotencyKeysMax()) || a.KeyedBytes > limits.GetIdempotencyBytesMax())
+}

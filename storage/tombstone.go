@@ -2,7 +2,6 @@ package storage
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 )
 
@@ -91,13 +90,4 @@ func (c *command) dropTombstone(row []byte) error {
 	c.rows.remove(row)
 	c.state.TombstoneBytes -= head.GetBytes()
 	return nil
-}
-
-// cutTombstoneRow undoes tombstoneRow, but for the revision.
-func cutTombstoneRow(row []byte) (id SessionID, epoch uint64, ok bool) {
-	const head = 1 + 8
-	if len(row) != head+len(id)+8 {
-		return SessionID{}, 0, false
-	}
-	return SessionID(row[head : head+len(id)]), binary.BigEndian.Uint64(row[head+len(id):]), true
 }

@@ -99,7 +99,7 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 		if over := c.rows.meter.over(); over != nil {
 			return false, over
 		}
-		if failure := c.failure(err); failure != nil {
+		if failure := failureAt(c.state.ClusterVersion, err); failure != nil {
 			c.rows.rollbackTo(mark)
 			c.state, c.events = state, c.events[:events]
 			failed = append(failed, &storev1.OpFailure{Position: uint32(i), Failure: failure})

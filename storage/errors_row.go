@@ -1,0 +1,13 @@
+package storage
+
+import "errors"
+
+// Errors of what log and disk hold, and of ids.
+var (
+	// ErrUnknownFormat means that log or disk hold something this program does not know. It must stop, not guess.
+	ErrUnknownFormat = errors.New("unknown format")
+	// ErrCorrupt means that a stored row cannot be what this program wrote.
+	ErrCorrupt = errors.New("stored row is corrupt")
+	// ErrSessionID means that a text or byte string is not a session id.
+	ErrSessionID = errors.New("malformed session id")
+)
