@@ -4,6 +4,7 @@ import (
 	"math"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // ownerBytesMax is the longest name of an owner.
@@ -59,8 +60,8 @@ func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResul
 	}
 }
 
-func holdResult(n name, h *storev1.HoldRecord) *storev1.AcquireLockResult {
-	return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Hold{Hold: holdState(n.key, h)}}
+func holdResult(n layout.Name, h *storev1.HoldRecord) *storev1.AcquireLockResult {
+	return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Hold{Hold: holdState(n.Key, h)}}
 }
 
 // checkAcquire refuses what the server should have.
@@ -121,7 +122,7 @@ func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.A
 }
 
 // find notes that another call than the one that queued waits on a place.
-func (c *command) find(n name, p *place) error {
+func (c *command) find(n layout.Name, p *place) error {
 	if p.waiter.GetFound() {
 		return nil
 	}
@@ -130,11 +131,11 @@ func (c *command) find(n name, p *place) error {
 		return err
 	}
 	whole.waiter.Found = true
-	value, err := encode(whole.waiter)
+	value, err := layout.Encode(whole.waiter)
 	if err != nil {
 		return err
 	}
-	c.rows.set(numberedRow(rowPlace, n, p.number), value)
+	c.rows.set(layout.NumberedRow(layout.RowPlace, n, p.number), value)
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (c *command) findAgain(cmd *storev1.Command, result *storev1.Result) error 
 	if made == nil {
 		return nil
 	}
-	n := name{ns: c.ns, key: cmd.GetAcquireLock().GetKey()}
+	n := layout.Name{NS: c.ns, Key: cmd.GetAcquireLock().GetKey()}
 	p, err := c.place(n, made.GetPlace())
 	if err != nil || p == nil {
 		return err
@@ -178,8 +179,8 @@ func (c *command) mismatch(l *lock, detail storev1.FailureDetail, arguments ...a
 	if err != nil {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, detail, append([]any{l.name.key}, arguments...)...)
-	f.failure.Key = l.name.key
+	f := broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, detail, append([]any{l.name.Key}, arguments...)...)
+	f.failure.Key = l.name.Key
 	f.failure.Lock = state
 	f.failure.Limit = uint64(l.head.GetLimit())
 	return f
@@ -201,8 +202,8 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		return nil, err
 	}
 	place := c.revision
-	value, err := encode(&storev1.WaiterRecord{
-		FormatVersion: recordFormat,
+	value, err := layout.Encode(&storev1.WaiterRecord{
+		FormatVersion: layout.RecordFormat,
 		SessionId:     ask.session.id[:],
 		Owner:         ask.owner,
 		Mode:          ask.mode,
@@ -218,10 +219,10 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(numberedRow(rowPlace, l.name, place), value)
-	c.rows.set(ownerRow(ask.session.id, objectPlace, l.name, ask.owner), appendUint64s(nil, place))
+	c.rows.set(layout.NumberedRow(layout.RowPlace, l.name, place), value)
+	c.rows.set(layout.OwnerRow(ask.session.id, layout.ObjectPlace, l.name, ask.owner), layout.AppendUint64s(nil, place))
 	if a.GetWaitMs() > 0 {
-		c.rows.set(numberedRow(rowWait, l.name, place), appendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
+		c.rows.set(layout.NumberedRow(layout.RowWait, l.name, place), layout.AppendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
 	}
 	position := l.head.GetWaiters()
 	if position == 0 {
@@ -239,11 +240,11 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		return nil, err
 	}
 	told := position
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		told = 0 // The program of version 1 did not tell.
 	}
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockQueued{LockQueued: &storev1.LockQueued{
-		Key:       l.name.key,
+		Key:       l.name.Key,
 		Place:     place,
 		SessionId: ask.session.id[:],
 		Owner:     ask.owner,
@@ -294,7 +295,7 @@ func (c *command) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, 
 		if h, err = c.ownHold(l, s.id, w.GetOwner()); err != nil || h == nil {
 			return &storev1.CancelWaitResult{}, err
 		}
-		return &storev1.CancelWaitResult{Hold: holdState(n.key, h)}, nil
+		return &storev1.CancelWaitResult{Hold: holdState(n.Key, h)}, nil
 	}
 	if w.GetPlace() != 0 && w.GetPlace() != p.number || w.GetUnlessFound() && p.waiter.GetFound() {
 		return &storev1.CancelWaitResult{}, nil

@@ -2,6 +2,7 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // endFreeze lets grants go on after a restore, and grants what waited for it.
@@ -15,7 +16,7 @@ func (c *command) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 	if err != nil || !frozen {
 		return &storev1.Result{}, err
 	}
-	c.rows.remove([]byte{rowFreeze})
+	c.rows.remove([]byte{layout.RowFreeze})
 	return &storev1.Result{}, c.grantLeft()
 }
 
@@ -37,7 +38,7 @@ func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Resu
 			return nil, err
 		}
 	}
-	if err = checkVersion(s.GetVersion()); err != nil {
+	if err = layout.CheckVersion(s.GetVersion()); err != nil {
 		return nil, err
 	}
 	c.state.ClusterVersion = s.GetVersion()

@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Entry is one committed raft entry.
@@ -105,11 +106,11 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 
 // commit writes everything that the batch changed, with the applied record, at once.
 func (s *Store) commit(w *work) error {
-	value, err := w.state.encode()
+	value, err := w.state.Encode()
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	return s.commitRows(w.rows, pending{row: []byte{rowApplied}, value: value})
+	return s.commitRows(w.rows, pending{row: []byte{layout.RowApplied}, value: value})
 }
 
 // commitRows writes what an overlay holds, and more, at once.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // A backup is a file of a magic, one header, frames of rows and one trailer. A frame is its kind, the length of its
@@ -37,8 +38,8 @@ const (
 // backupKinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
 // moment is left out: members, join tokens, events, the applied record and a freeze.
 var backupKinds = [...]byte{
-	rowUnmoved, rowBlocked, rowObjects, rowDelay, rowEnded, rowUngranted, rowHold, rowIdempotency, rowKeyed, rowKey, rowLock, rowLimits,
-	rowObject, rowQueuePart, rowPlace, rowRequest, rowSession, rowTombstone, rowWait, rowEndedIndex, rowSweep, rowWindow,
+	layout.RowUnmoved, layout.RowBlocked, layout.RowObjects, layout.RowDelay, layout.RowEnded, layout.RowUngranted, layout.RowHold, layout.RowIdempotency, layout.RowKeyed, layout.RowKey, layout.RowLock, layout.RowLimits,
+	layout.RowObject, layout.RowQueuePart, layout.RowPlace, layout.RowRequest, layout.RowSession, layout.RowTombstone, layout.RowWait, layout.RowEndedIndex, layout.RowSweep, layout.RowWindow,
 }
 
 // BackupMeta is what a backup says of its making; all for people.
@@ -64,7 +65,7 @@ func WriteBackup(w io.Writer, r *Reader, meta BackupMeta) error {
 	if err == nil {
 		err = b.message(frameHeader, &storev1.BackupHeader{
 			FormatVersion: backupFormat,
-			Applied:       a.record(),
+			Applied:       a.Record(),
 			CreateTimeMs:  meta.CreateTimeMs,
 			BinaryVersion: meta.BinaryVersion,
 			Member:        meta.Member,
@@ -101,7 +102,7 @@ func (b *backupWriter) write(p []byte) error {
 
 // message writes a frame that holds a message.
 func (b *backupWriter) message(kind byte, m proto.Message) error {
-	payload, err := encode(m)
+	payload, err := layout.Encode(m)
 	if err != nil {
 		return err
 	}

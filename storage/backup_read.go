@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // BackupInfo is what a backup holds.
@@ -166,14 +167,14 @@ func (b *backupReader) header(payload []byte) error {
 	if v := h.GetFormatVersion(); v != backupFormat {
 		return fmt.Errorf("%w: backup of format %d; this program reads %d", ErrUnknownFormat, v, backupFormat)
 	}
-	if v := h.GetApplied().GetFormatVersion(); v != recordFormat {
+	if v := h.GetApplied().GetFormatVersion(); v != layout.RecordFormat {
 		return fmt.Errorf("%w: AppliedRecord of format %d", ErrUnknownFormat, v)
 	}
-	a, err := appliedOf(h.GetApplied())
+	a, err := layout.AppliedOf(h.GetApplied())
 	if err != nil {
 		return b.damaged("header: %v", err)
 	}
-	if err = checkVersion(a.ClusterVersion); err != nil {
+	if err = layout.CheckVersion(a.ClusterVersion); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	b.applied = a
@@ -232,17 +233,17 @@ func (b *backupReader) row(row, value []byte) error {
 // count counts what the header has counted, too.
 func (b *backupReader) count(row, value []byte) error {
 	switch row[0] {
-	case rowKey:
-		n, _ := cutNameRow(row)
+	case layout.RowKey:
+		n, _ := layout.CutNameRow(row)
 		k := &storev1.KeyRecord{}
-		if err := decode(value, k); err != nil {
+		if err := layout.Decode(value, k); err != nil {
 			return err
 		}
 		b.info.Keys++
-		b.info.LiveBytes += uint64(len(n.key) + len(k.GetValue()))
-	case rowSession:
+		b.info.LiveBytes += uint64(len(n.Key) + len(k.GetValue()))
+	case layout.RowSession:
 		s := &storev1.SessionRecord{}
-		if err := decode(value, s); err != nil {
+		if err := layout.Decode(value, s); err != nil {
 			return err
 		}
 		b.info.Sessions++
@@ -259,7 +260,7 @@ func (b *backupReader) trailer(payload, sum []byte) error {
 	}
 	got := &storev1.BackupTrailer{Sections: b.sections, RowBytes: b.rowBytes, Sha256: sum}
 	if !proto.Equal(got, want) {
-		return b.damaged("the trailer speaks of %s, the file has %s", formatMessage(want), formatMessage(got))
+		return b.damaged("the trailer speaks of %s, the file has %s", layout.FormatMessage(want), layout.FormatMessage(got))
 	}
 	a := b.applied
 	if a.Keys != b.info.Keys || a.Sessions != b.info.Sessions || a.LiveBytes != b.info.LiveBytes {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // errRow means that a row of a backup cannot be one of a store.
@@ -17,12 +18,12 @@ func checkRow(row, value []byte) error {
 		return fmt.Errorf("%w: its name", errRow)
 	}
 	r, record := recordOf(row[0]), value
-	if row[0] == rowDelay && len(value) > delayHeadBytes {
+	if row[0] == layout.RowDelay && len(value) > delayHeadBytes {
 		r, record = &storev1.HoldRecord{}, value[delayHeadBytes:]
 	}
 	switch {
 	case r != nil:
-		if err := decode(record, r); err != nil {
+		if err := layout.Decode(record, r); err != nil {
 			return err
 		}
 		if !recordNamed(r) {
@@ -40,34 +41,34 @@ func rowNamed(row []byte) bool {
 	behind := len(row) - 1
 	ok := false
 	switch row[0] {
-	case rowKey, rowLock, rowUngranted, rowBlocked, rowUnmoved:
-		var n name
-		n, ok = cutNameRow(row)
-		ok = ok && n.key != ""
-	case rowHold, rowPlace, rowQueuePart, rowDelay, rowWait:
-		_, _, ok = cutNumberedRow(row)
-	case rowSession, rowObjects, rowEndedIndex:
+	case layout.RowKey, layout.RowLock, layout.RowUngranted, layout.RowBlocked, layout.RowUnmoved:
+		var n layout.Name
+		n, ok = layout.CutNameRow(row)
+		ok = ok && n.Key != ""
+	case layout.RowHold, layout.RowPlace, layout.RowQueuePart, layout.RowDelay, layout.RowWait:
+		_, _, ok = layout.CutNumberedRow(row)
+	case layout.RowSession, layout.RowObjects, layout.RowEndedIndex:
 		ok = behind == id
-	case rowObject:
-		_, ok = cutObjectRow(row)
-	case rowEnded, rowKeyed:
+	case layout.RowObject:
+		_, ok = layout.CutObjectRow(row)
+	case layout.RowEnded, layout.RowKeyed:
 		ok = behind == number
-	case rowWindow:
+	case layout.RowWindow:
 		ok = behind == id+number
-	case rowRequest:
+	case layout.RowRequest:
 		ok = behind == id+2*number
-	case rowTombstone:
-		_, _, ok = cutTombstoneRow(row)
-	case rowIdempotency:
-		_, _, ok = cutEscaped(row[1:])
-	case rowLimits, rowSweep:
+	case layout.RowTombstone:
+		_, _, ok = layout.CutTombstoneRow(row)
+	case layout.RowIdempotency:
+		_, _, ok = layout.CutEscaped(row[1:])
+	case layout.RowLimits, layout.RowSweep:
 		ok = behind == 0
 	}
 	return ok
 }
 
 // recordNamed says whether the ids of sessions in a record are ids.
-func recordNamed(r record) bool {
+func recordNamed(r layout.Record) bool {
 	is := func(id []byte) bool { return len(id) == len(SessionID{}) }
 	perhaps := func(id []byte) bool { return len(id) == 0 || is(id) }
 	switch r := r.(type) {
@@ -89,23 +90,23 @@ func recordNamed(r record) bool {
 // valueSized says whether the value of a row that is no record has the size of one.
 func valueSized(row, value []byte) bool {
 	switch row[0] {
-	case rowObjects:
+	case layout.RowObjects:
 		_, size := binary.Uvarint(value)
 		return size == len(value) && size > 0
-	case rowEndedIndex:
+	case layout.RowEndedIndex:
 		return len(value) == 8
-	case rowDelay:
+	case layout.RowDelay:
 		return len(value) == delayHeadBytes
-	case rowQueuePart:
+	case layout.RowQueuePart:
 		return len(value) == 16
-	case rowWait:
+	case layout.RowWait:
 		return len(value) == len(SessionID{})+8
-	case rowObject:
-		o, _ := cutObjectRow(row)
-		return o.kind == objectEphemeral && len(value) == 0 || o.kind != objectEphemeral && len(value) == 8
-	case rowUngranted, rowBlocked, rowTombstone:
+	case layout.RowObject:
+		o, _ := layout.CutObjectRow(row)
+		return o.Kind == layout.ObjectEphemeral && len(value) == 0 || o.Kind != layout.ObjectEphemeral && len(value) == 8
+	case layout.RowUngranted, layout.RowBlocked, layout.RowTombstone:
 		return len(value) == 0
-	case rowUnmoved:
+	case layout.RowUnmoved:
 		return len(value) == 1
 	default:
 		return true

@@ -3,6 +3,8 @@ package storage
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // blockedSweptMax is how many locks one command moves from those blocked by the limit of holders to those left for
@@ -13,8 +15,8 @@ const (
 )
 
 // markBlocked notes whether the first waiter of a lock waits for nothing but a higher limit of holders.
-func (c *command) markBlocked(n name, blocked bool) error {
-	row := nameRow(rowBlocked, n)
+func (c *command) markBlocked(n layout.Name, blocked bool) error {
+	row := layout.NameRow(layout.RowBlocked, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil || marked == blocked {
 		return err
@@ -30,14 +32,14 @@ func (c *command) markBlocked(n name, blocked bool) error {
 // holdersRaised lets waiters in that a lower limit of holders kept out: as many as this command may grant, the others by
 // GrantWaiters.
 func (c *command) holdersRaised() error {
-	_, sweeping, err := c.rows.get([]byte{rowSweep})
+	_, sweeping, err := c.rows.get([]byte{layout.RowSweep})
 	if err != nil {
 		return err
 	}
 	if !sweeping {
 		c.state.GrantsLeft++
 	}
-	c.rows.set([]byte{rowSweep}, nil) // A sweep under way begins anew.
+	c.rows.set([]byte{layout.RowSweep}, nil) // A sweep under way begins anew.
 	frozen, err := isFrozen(c.rows)
 	if err != nil || frozen {
 		return err
@@ -48,25 +50,25 @@ func (c *command) holdersRaised() error {
 // sweepBlocked moves on, by key, through the locks that were blocked when the limit of holders was raised, and marks
 // them as left ungranted. Those that are blocked again stay behind, so it comes to an end.
 func (c *command) sweepBlocked() error {
-	last, sweeping, err := c.rows.get([]byte{rowSweep})
+	last, sweeping, err := c.rows.get([]byte{layout.RowSweep})
 	if err != nil || !sweeping {
 		return err
 	}
-	from := []byte{rowBlocked}
+	from := []byte{layout.RowBlocked}
 	if len(last) > 0 {
 		from = append(bytes.Clone(last), 0)
 	}
 	most := blockedSweptMax
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		most = blockedSweptMax1
 	}
-	var names []name
+	var names []layout.Name
 	more := false
-	err = c.rows.scan(from, []byte{rowBlocked + 1}, func(row, _ []byte) (bool, error) {
+	err = c.rows.scan(from, []byte{layout.RowBlocked + 1}, func(row, _ []byte) (bool, error) {
 		if more = len(names) == most; more {
 			return false, nil
 		}
-		n, ok := cutNameRow(row)
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: blocked lock", ErrCorrupt)
 		}
@@ -85,10 +87,10 @@ func (c *command) sweepBlocked() error {
 		}
 	}
 	if more {
-		c.rows.set([]byte{rowSweep}, nameRow(rowBlocked, names[len(names)-1]))
+		c.rows.set([]byte{layout.RowSweep}, layout.NameRow(layout.RowBlocked, names[len(names)-1]))
 		return nil
 	}
-	c.rows.remove([]byte{rowSweep})
+	c.rows.remove([]byte{layout.RowSweep})
 	c.state.GrantsLeft--
 	return nil
 }

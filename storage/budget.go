@@ -1,5 +1,7 @@
 package storage
 
+import "github.com/tenure-io/tenure/storage/layout"
+
 const (
 	// commandRowsMax is how many rows a command with a budget may read and write: enough for a delete by prefix of as many
 	// keys as there may be, also of ephemeral ones.
@@ -9,7 +11,7 @@ const (
 )
 
 // HasCommandBudget reports whether commands have a budget under a cluster version. Older programs do not know its limits.
-func HasCommandBudget(version uint32) bool { return version >= version2 }
+func HasCommandBudget(version uint32) bool { return version >= layout.Version2 }
 
 // withinBudget does a part of the command that anybody can make as dear as he likes, and refuses it once it has read and
 // written more than a command may. All such parts of a command share one budget. Under version 1 there is none.

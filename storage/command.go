@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -28,15 +29,15 @@ type command struct {
 	wallMs   int64
 
 	events    []*storev1.Event
-	keyEvent  map[name]int // which of events told of a key's value last
-	touched   []name       // locks whose waiters may be granted, in order
-	isTouched map[name]bool
+	keyEvent  map[layout.Name]int // which of events told of a key's value last
+	touched   []layout.Name       // locks whose waiters may be granted, in order
+	isTouched map[layout.Name]bool
 	granted   int
-	readBytes uint64        // of waiters to be granted, and of their keys
-	moved     int           // bytes of keys
-	unmoved   map[name]bool // keys that the command leaves to be moved
-	idle      []name        // locks that nobody used at some time of the command, in order
-	isIdle    map[name]bool
+	readBytes uint64               // of waiters to be granted, and of their keys
+	moved     int                  // bytes of keys
+	unmoved   map[layout.Name]bool // keys that the command leaves to be moved
+	idle      []layout.Name        // locks that nobody used at some time of the command, in order
+	isIdle    map[layout.Name]bool
 	// prefixDeleted is how many keys were deleted by prefix.
 	prefixDeleted int
 	// buried says that a request window became a tombstone.
@@ -191,14 +192,14 @@ func (c *command) checkTerm(decided uint64) error {
 }
 
 // name returns a key of the command's namespace, or why it is none.
-func (c *command) name(key string) (name, error) {
+func (c *command) name(key string) (layout.Name, error) {
 	if key == "" {
-		return name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY)
+		return layout.Name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY)
 	}
 	if len(key) > keyBytesMax {
-		return name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG, len(key), keyBytesMax)
+		return layout.Name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG, len(key), keyBytesMax)
 	}
-	return name{ns: c.ns, key: key}, nil
+	return layout.Name{NS: c.ns, Key: key}, nil
 }
 
 // sessionID returns the id that b holds, or why it is none.

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -30,7 +31,7 @@ type trimmed struct {
 // compactBounds returns how many events, and how many bytes of them, a Compact takes off the disk.
 func (c *command) compactBounds(m *storev1.Compact) (events int, size uint64) {
 	events, size = compactEventsMax, compactBytesMax
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		events, size = compactEventsMax1, math.MaxUint64
 	}
 	if asked := int(m.GetEventsMax()); asked > 0 {
@@ -83,8 +84,8 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 // oldEvents returns the first forgotten events that are still on disk, until they are so many or so large, and whether there
 // are more.
 func (c *command) oldEvents(most int, bytesMax uint64) (old []trimmed, more bool, err error) {
-	from := historyRow(c.state.TrimmedRevision+1, 0)
-	to := historyRow(c.state.CompactedRevision+1, 0)
+	from := layout.HistoryRow(c.state.TrimmedRevision+1, 0)
+	to := layout.HistoryRow(c.state.CompactedRevision+1, 0)
 	if bytes.Compare(from, to) >= 0 {
 		return nil, false, nil
 	}
@@ -114,14 +115,14 @@ const (
 
 // decodeTrimmed reads the event of a record of history without its KeyPut.
 func decodeTrimmed(value []byte) (*storev1.Event, error) {
-	outer, inner, err := withoutField(value, historyEventField)
+	outer, inner, err := layout.WithoutField(value, historyEventField)
 	if err != nil {
 		return nil, err
 	}
-	if err = decode(outer, &storev1.HistoryRecord{}); err != nil {
+	if err = layout.Decode(outer, &storev1.HistoryRecord{}); err != nil {
 		return nil, err
 	}
-	short, _, err := withoutField(inner, eventKeyPutField)
+	short, _, err := layout.WithoutField(inner, eventKeyPutField)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (c *command) forgetLock(e *storev1.Event) error {
 	if !ok {
 		return nil
 	}
-	n := name{ns: e.GetNamespaceId(), key: key}
+	n := layout.Name{NS: e.GetNamespaceId(), Key: key}
 	head, err := lockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
@@ -146,11 +147,11 @@ func (c *command) forgetLock(e *storev1.Event) error {
 	if !isIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
 		return nil
 	}
-	exists, err := c.rows.view(nameRow(rowKey, n), func([]byte) error { return nil })
+	exists, err := c.rows.view(layout.NameRow(layout.RowKey, n), func([]byte) error { return nil })
 	if err != nil || exists {
 		return err
 	}
-	c.rows.remove(nameRow(rowLock, n))
+	c.rows.remove(layout.NameRow(layout.RowLock, n))
 	return nil
 }
 

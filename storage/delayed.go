@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // delayHeadBytes is the length of what each row of a delayed hold begins with: its fencing token, and the milliseconds of its
@@ -32,7 +33,7 @@ func cutDelayedRow(value []byte) (delayedRow, error) {
 }
 
 // delayedHold returns the delayed hold of a number whose row has the given value.
-func delayedHold(rows rowReader, n name, number uint64, value []byte) (*storev1.HoldRecord, error) {
+func delayedHold(rows rowReader, n layout.Name, number uint64, value []byte) (*storev1.HoldRecord, error) {
 	d, err := cutDelayedRow(value)
 	if err != nil {
 		return nil, err
@@ -40,9 +41,9 @@ func delayedHold(rows rowReader, n name, number uint64, value []byte) (*storev1.
 	if len(d.record) > 0 {
 		return decodeHold(n, number, d.record)
 	}
-	among, ok, err := rows.get(numberedRow(rowHold, n, number))
+	among, ok, err := rows.get(layout.NumberedRow(layout.RowHold, n, number))
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.key)
+		err = fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.Key)
 	}
 	if err != nil {
 		return nil, err
@@ -51,9 +52,9 @@ func delayedHold(rows rowReader, n name, number uint64, value []byte) (*storev1.
 }
 
 // scanDelayed visits the delayed holds of a lock with a higher lock_index than after, by lock_index.
-func scanDelayed(rows rowReader, n name, after uint64, visit func(*storev1.HoldRecord) bool) error {
-	return rows.scan(numberedRow(rowDelay, n, after+1), rowsEnd(nameRows(rowDelay, n)), func(row, value []byte) (bool, error) {
-		_, number, ok := cutNumberedRow(row)
+func scanDelayed(rows rowReader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+	return rows.scan(layout.NumberedRow(layout.RowDelay, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowDelay, n)), func(row, value []byte) (bool, error) {
+		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
 		}
@@ -73,21 +74,21 @@ func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 	h.LostTimeMs = c.wallMs
 	l.head.Delayed++
 	l.head.PermitsDelayed += h.GetPermits()
-	record, err := encode(h)
+	record, err := layout.Encode(h)
 	if err != nil {
 		return err
 	}
-	among := numberedRow(rowHold, l.name, h.GetLockIndex())
-	value := appendUint64s(nil, h.GetFencingToken(), uint64(how.delayMs))
-	if c.state.ClusterVersion < version2 {
+	among := layout.NumberedRow(layout.RowHold, l.name, h.GetLockIndex())
+	value := layout.AppendUint64s(nil, h.GetFencingToken(), uint64(how.delayMs))
+	if c.state.ClusterVersion < layout.Version2 {
 		c.rows.set(among, record)
 	} else {
 		c.rows.remove(among)
 		value = append(value, record...)
 	}
-	c.rows.set(numberedRow(rowDelay, l.name, h.GetLockIndex()), value)
+	c.rows.set(layout.NumberedRow(layout.RowDelay, l.name, h.GetLockIndex()), value)
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
-		Key:          l.name.key,
+		Key:          l.name.Key,
 		LockIndex:    h.GetLockIndex(),
 		FencingToken: h.GetFencingToken(),
 		DelayMs:      how.delayMs,
@@ -122,12 +123,12 @@ func (c *command) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
 	return &storev1.Result{}, c.grantTouched()
 }
 
-func (c *command) endDelay(n name, h *storev1.HoldRecord) error {
+func (c *command) endDelay(n layout.Name, h *storev1.HoldRecord) error {
 	l, err := c.lock(n)
 	if err != nil {
 		return err
 	}
-	record := numberedRow(rowHold, n, h.GetLockIndex())
+	record := layout.NumberedRow(layout.RowHold, n, h.GetLockIndex())
 	_, among, err := c.rows.get(record)
 	if err != nil {
 		return err
@@ -135,11 +136,11 @@ func (c *command) endDelay(n name, h *storev1.HoldRecord) error {
 	if among {
 		c.rows.remove(record)
 	}
-	c.rows.remove(numberedRow(rowDelay, n, h.GetLockIndex()))
+	c.rows.remove(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
 	l.head.Delayed--
 	l.head.PermitsDelayed -= h.GetPermits()
 	c.emitLock(n, &storev1.Event{Kind: &storev1.Event_LockDelayEnded{LockDelayEnded: &storev1.LockDelayEnded{
-		Key:          n.key,
+		Key:          n.Key,
 		LockIndex:    h.GetLockIndex(),
 		FencingToken: h.GetFencingToken(),
 	}}})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Dump writes all that must be equal on every member that applied the same entries, one row a line, as text. It is for
@@ -44,20 +45,20 @@ func (r *Reader) Dump(w io.Writer) error {
 // dumpRow returns a row as text. It refuses a row that this program does not know.
 func dumpRow(row, value []byte) (string, error) {
 	if r := recordOf(row[0]); r != nil {
-		if err := decode(value, r); err != nil {
+		if err := layout.Decode(value, r); err != nil {
 			return "", err
 		}
-		return dumpName(row) + " " + formatMessage(r), nil
+		return dumpName(row) + " " + layout.FormatMessage(r), nil
 	}
 	switch row[0] {
-	case rowObjects:
+	case layout.RowObjects:
 		n, _ := binary.Uvarint(value)
 		return dumpName(row) + " " + strconv.FormatUint(n, 10), nil
-	case rowDelay:
+	case layout.RowDelay:
 		text, err := dumpDelayed(value)
 		return dumpName(row) + " " + text, err
-	case rowBlocked, rowSweep, rowQueuePart, rowEndedIndex, rowUngranted, rowObject, rowWait, rowKeyed, rowTombstone,
-		rowUnmoved:
+	case layout.RowBlocked, layout.RowSweep, layout.RowQueuePart, layout.RowEndedIndex, layout.RowUngranted, layout.RowObject, layout.RowWait, layout.RowKeyed, layout.RowTombstone,
+		layout.RowUnmoved:
 		return fmt.Sprintf("%s %x", dumpName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -75,44 +76,44 @@ func dumpDelayed(value []byte) (string, error) {
 		return text, nil
 	}
 	h := &storev1.HoldRecord{}
-	if err = decode(d.record, h); err != nil {
+	if err = layout.Decode(d.record, h); err != nil {
 		return "", err
 	}
-	return text + " " + formatMessage(h), nil
+	return text + " " + layout.FormatMessage(h), nil
 }
 
 // recordOf returns an empty record of the kind that a row holds; nil for rows that hold something simpler.
-func recordOf(kind byte) record {
+func recordOf(kind byte) layout.Record {
 	switch kind {
-	case rowApplied:
+	case layout.RowApplied:
 		return &storev1.AppliedRecord{}
-	case rowKey:
+	case layout.RowKey:
 		return &storev1.KeyRecord{}
-	case rowLock:
+	case layout.RowLock:
 		return &storev1.LockHead{}
-	case rowHold:
+	case layout.RowHold:
 		return &storev1.HoldRecord{}
-	case rowPlace:
+	case layout.RowPlace:
 		return &storev1.WaiterRecord{}
-	case rowSession:
+	case layout.RowSession:
 		return &storev1.SessionRecord{}
-	case rowEnded:
+	case layout.RowEnded:
 		return &storev1.EndedSessionRecord{}
-	case rowHistory:
+	case layout.RowHistory:
 		return &storev1.HistoryRecord{}
-	case rowRequest, rowIdempotency:
+	case layout.RowRequest, layout.RowIdempotency:
 		return &storev1.RequestRecord{}
-	case rowWindow:
+	case layout.RowWindow:
 		return &storev1.RequestWindowRecord{}
-	case rowLimits:
+	case layout.RowLimits:
 		return &storev1.LimitsRecord{}
-	case rowMember:
+	case layout.RowMember:
 		return &storev1.MemberRecord{}
-	case rowRemoved:
+	case layout.RowRemoved:
 		return &storev1.RemovedMemberRecord{}
-	case rowFreeze:
+	case layout.RowFreeze:
 		return &storev1.FreezeRecord{}
-	case rowJoinToken:
+	case layout.RowJoinToken:
 		return &storev1.JoinTokenRecord{}
 	default:
 		return nil
@@ -123,26 +124,26 @@ func recordOf(kind byte) record {
 func dumpName(row []byte) string {
 	kind := string(row[:1])
 	switch row[0] {
-	case rowKey, rowLock, rowUngranted, rowBlocked, rowUnmoved:
-		if n, ok := cutNameRow(row); ok {
-			return fmt.Sprintf("%s %d %q", kind, n.ns, n.key)
+	case layout.RowKey, layout.RowLock, layout.RowUngranted, layout.RowBlocked, layout.RowUnmoved:
+		if n, ok := layout.CutNameRow(row); ok {
+			return fmt.Sprintf("%s %d %q", kind, n.NS, n.Key)
 		}
-	case rowHold, rowPlace, rowQueuePart, rowDelay, rowWait:
-		if n, number, ok := cutNumberedRow(row); ok {
-			return fmt.Sprintf("%s %d %q %d", kind, n.ns, n.key, number)
+	case layout.RowHold, layout.RowPlace, layout.RowQueuePart, layout.RowDelay, layout.RowWait:
+		if n, number, ok := layout.CutNumberedRow(row); ok {
+			return fmt.Sprintf("%s %d %q %d", kind, n.NS, n.Key, number)
 		}
-	case rowSession, rowObjects, rowEndedIndex:
-		if id, ok := cutSessionRow(row); ok {
+	case layout.RowSession, layout.RowObjects, layout.RowEndedIndex:
+		if id, ok := layout.CutSessionRow(row); ok {
 			return kind + " " + id.String()
 		}
-	case rowObject:
-		if o, ok := cutObjectRow(row); ok {
-			return fmt.Sprintf("%s %s %c %d %q %q", kind, SessionID(row[1:17]), o.kind, o.name.ns, o.name.key, o.owner)
+	case layout.RowObject:
+		if o, ok := layout.CutObjectRow(row); ok {
+			return fmt.Sprintf("%s %s %c %d %q %q", kind, SessionID(row[1:17]), o.Kind, o.Name.NS, o.Name.Key, o.Owner)
 		}
-	case rowJoinToken:
+	case layout.RowJoinToken:
 		return fmt.Sprintf("%s %q", kind, row[1:])
-	case rowHistory:
-		if revision, index, ok := cutHistoryRow(row); ok {
+	case layout.RowHistory:
+		if revision, index, ok := layout.CutHistoryRow(row); ok {
 			return fmt.Sprintf("%s %d.%d", kind, revision, index)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // envelopeFormat is the format of the log's envelopes; no other exists yet.
@@ -18,7 +19,7 @@ func EncodeEnvelope(env *storev1.Envelope) ([]byte, error) {
 	if err := checkEnvelope(env); err != nil {
 		return nil, fmt.Errorf("encode envelope: %w", err)
 	}
-	return encode(env)
+	return layout.Encode(env)
 }
 
 // EncodeCommand marshals a command for an envelope. It refuses with ErrUnknownFormat what DecodeEnvelope would refuse, so

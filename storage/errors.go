@@ -1,6 +1,10 @@
 package storage
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/tenure-io/tenure/storage/layout"
+)
 
 // Errors that Store and Reader return. None of them stands for a broken rule of a command: those are values in a
 // Result.
@@ -13,8 +17,14 @@ var (
 	ErrBootstrapped = errors.New("store is already bootstrapped")
 	// ErrEntryOrder means that an entry does not follow the last applied one.
 	ErrEntryOrder = errors.New("entry is out of order")
+	// ErrUnknownFormat means that log or disk hold something this program does not know. It must stop, not guess.
+	ErrUnknownFormat = layout.ErrUnknownFormat
+	// ErrCorrupt means that a stored row cannot be what this program wrote.
+	ErrCorrupt = layout.ErrCorrupt
 	// ErrBackground means that Pebble could not flush or compact.
 	ErrBackground = errors.New("background work of the store failed")
+	// ErrSessionID means that a text or byte string is not a session id.
+	ErrSessionID = layout.ErrSessionID
 	// ErrCompacted means that the history asked for is forgotten.
 	ErrCompacted = errors.New("revision is compacted")
 	// ErrBackup means that a file is no backup, or one that is damaged or cut off; the text says where.

@@ -2,6 +2,7 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // emit adds an event; its revision, index and count are filled in at the end of the command.
@@ -12,19 +13,19 @@ func (c *command) emit(e *storev1.Event) {
 }
 
 // emitLock adds an event of a lock.
-func (c *command) emitLock(n name, e *storev1.Event) {
+func (c *command) emitLock(n layout.Name, e *storev1.Event) {
 	e.WallTimeMs = c.wallMs
-	e.NamespaceId = n.ns
+	e.NamespaceId = n.NS
 	c.events = append(c.events, e)
 }
 
 // emitPut tells of a key's present record. There is one KeyPut for a key and command: a later change of the same key
 // goes into it, and a new value outweighs any other change. It returns the index of the event.
-func (c *command) emitPut(n name, k *storev1.KeyRecord, head *storev1.LockHead, change storev1.KeyChange,
+func (c *command) emitPut(n layout.Name, k *storev1.KeyRecord, head *storev1.LockHead, change storev1.KeyChange,
 	previous *storev1.PreviousValue,
 ) uint32 {
 	put := &storev1.KeyPut{
-		Key:            n.key,
+		Key:            n.Key,
 		Value:          k.GetValue(),
 		Flags:          k.GetFlags(),
 		CreateRevision: k.GetCreateRevision(),
@@ -51,7 +52,7 @@ func (c *command) emitPut(n name, k *storev1.KeyRecord, head *storev1.LockHead, 
 }
 
 // emitDeleted tells that a key lost its value. What the same command told of the key before is replaced.
-func (c *command) emitDeleted(n name, deleted *storev1.KeyDeleted) {
+func (c *command) emitDeleted(n layout.Name, deleted *storev1.KeyDeleted) {
 	if i, earlier := c.toldPut(n); earlier != nil {
 		deleted.Previous = earlier.GetPrevious()
 		c.events[i].Kind = &storev1.Event_KeyDeleted{KeyDeleted: deleted}
@@ -61,7 +62,7 @@ func (c *command) emitDeleted(n name, deleted *storev1.KeyDeleted) {
 }
 
 // refreshPut brings what the command told of a key up to date with its lock.
-func (c *command) refreshPut(n name, head *storev1.LockHead) {
+func (c *command) refreshPut(n layout.Name, head *storev1.LockHead) {
 	if _, put := c.toldPut(n); put != nil {
 		put.LockIndex = head.GetLockIndex()
 		put.SessionId = head.GetExclusiveSessionId()
@@ -69,7 +70,7 @@ func (c *command) refreshPut(n name, head *storev1.LockHead) {
 }
 
 // toldPut returns the KeyPut that the command told of a key last, with its index; nil if the last it told was another.
-func (c *command) toldPut(n name) (int, *storev1.KeyPut) {
+func (c *command) toldPut(n layout.Name) (int, *storev1.KeyPut) {
 	i, ok := c.keyEvent[n]
 	if !ok || i >= len(c.events) { // An operation that failed may have told of it.
 		return 0, nil
@@ -78,9 +79,9 @@ func (c *command) toldPut(n name) (int, *storev1.KeyPut) {
 }
 
 // emitOfKey adds an event that later ones of the same key may go into.
-func (c *command) emitOfKey(n name, e *storev1.Event) {
+func (c *command) emitOfKey(n layout.Name, e *storev1.Event) {
 	if c.keyEvent == nil {
-		c.keyEvent = make(map[name]int)
+		c.keyEvent = make(map[layout.Name]int)
 	}
 	c.keyEvent[n] = len(c.events)
 	c.emitLock(n, e)
@@ -88,11 +89,11 @@ func (c *command) emitOfKey(n name, e *storev1.Event) {
 
 // writeHistory keeps an event.
 func (c *command) writeHistory(e *storev1.Event) error {
-	value, err := encode(&storev1.HistoryRecord{FormatVersion: recordFormat, Event: e})
+	value, err := layout.Encode(&storev1.HistoryRecord{FormatVersion: layout.RecordFormat, Event: e})
 	if err != nil {
 		return err
 	}
-	row := historyRow(e.GetRevision(), e.GetIndex())
+	row := layout.HistoryRow(e.GetRevision(), e.GetIndex())
 	c.state.HistoryBytes += uint64(len(row) + len(value))
 	c.rows.insert(row, value)
 	return nil

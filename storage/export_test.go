@@ -3,11 +3,13 @@ package storage
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // What the tests of package storage_test see of the inside.
 var (
-	FormatMessage = formatMessage
+	FormatMessage = layout.FormatMessage
 )
 
 // CountBytes counts the bytes of all rows, one by one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // ruleError carries a broken rule up to the end of its command, where it becomes the Failure of the Result.
@@ -42,7 +43,7 @@ func failureOf(err error) *storev1.Failure {
 // version 2 on.
 func failureAt(version uint32, err error) *storev1.Failure {
 	f := failureOf(err)
-	if f != nil && version < version2 && f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED {
+	if f != nil && version < layout.Version2 && f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED {
 		f.Message = fmt.Sprintf(texts[f.GetDetail()], named(f.GetArguments())...)
 		f.Detail, f.Arguments = storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED, nil
 	}
@@ -89,7 +90,7 @@ func named(arguments []*storev1.FailureArgument) []any {
 			}
 			out = append(out, id)
 		case *storev1.FailureArgument_Mode:
-			out = append(out, formatEnum(kind.Mode.Descriptor(), kind.Mode.Number()))
+			out = append(out, layout.FormatEnum(kind.Mode.Descriptor(), kind.Mode.Number()))
 		}
 	}
 	return out
@@ -106,7 +107,7 @@ func FailureText(f *storev1.Failure) string {
 		format, ok = texts[f.GetDetail()]
 	}
 	if !ok { // Of a newer member, carried to this one.
-		return formatEnum(f.GetReason().Descriptor(), f.GetReason().Number())
+		return layout.FormatEnum(f.GetReason().Descriptor(), f.GetReason().Number())
 	}
 	text := fmt.Sprintf(format, named(f.GetArguments())...)
 	if len(f.GetOperations()) > 0 {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -19,14 +21,14 @@ func forgetStint() *stint { return &stint{rows: forgetRowsMax, bytes: forgetByte
 // compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
 // whether it left some.
 func (c *command) compactMemory() (more bool, err error) {
-	if c.state.ClusterVersion < version2 {
-		_, more, err = c.dropTombstones(numberRow(rowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax1)
+	if c.state.ClusterVersion < layout.Version2 {
+		_, more, err = c.dropTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax1)
 		return more, err
 	}
 	windows := forgetStint()
 	parts := []func() (bool, error){
 		func() (bool, error) {
-			return c.forgetTombstones(numberRow(rowTombstone, c.state.CompactedRevision+1), 0, windows)
+			return c.forgetTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), 0, windows)
 		},
 		func() (bool, error) { return c.forgetTombstonesAbove(windows) },
 		func() (bool, error) { return c.forgetEnded(forgetStint()) },
@@ -44,7 +46,7 @@ func (c *command) compactMemory() (more bool, err error) {
 
 // forgetBuried forgets the oldest tombstones above the limit, if the command made one.
 func (c *command) forgetBuried() error {
-	if !c.buried || c.state.ClusterVersion < version2 {
+	if !c.buried || c.state.ClusterVersion < layout.Version2 {
 		return nil
 	}
 	c.buried = false
@@ -58,7 +60,7 @@ func (c *command) forgetTombstonesAbove(left *stint) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return c.forgetTombstones([]byte{rowTombstone + 1}, limits.GetTombstoneBytesMax(), left)
+	return c.forgetTombstones([]byte{layout.RowTombstone + 1}, limits.GetTombstoneBytesMax(), left)
 }
 
 // forgetTombstones forgets the oldest tombstones before the row end, until so many bytes of all are left. It reports whether there are
@@ -68,7 +70,7 @@ func (c *command) forgetTombstones(end []byte, keep uint64, left *stint) (more b
 		return false, nil
 	}
 	var rows [][]byte
-	err = c.rows.scan([]byte{rowTombstone}, end, func(row, _ []byte) (bool, error) {
+	err = c.rows.scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
 		if more = len(rows) >= left.rows; more {
 			return false, nil
 		}
@@ -96,7 +98,7 @@ func (c *command) forgetTombstones(end []byte, keep uint64, left *stint) (more b
 // forgetTombstone forgets the results of a window that is over, the oldest first, and then the window. What a command leaves of it
 // still answers. It reports whether all is gone.
 func (c *command) forgetTombstone(row []byte, left *stint) (gone bool, err error) {
-	id, epoch, ok := cutTombstoneRow(row)
+	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return false, fmt.Errorf("%w: tombstone row", ErrCorrupt)
 	}
@@ -110,8 +112,8 @@ func (c *command) forgetTombstone(row []byte, left *stint) (gone bool, err error
 	}
 	var results []result
 	gone = true
-	from := requestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
-	err = c.rows.scan(from, requestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
+	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
+	err = c.rows.scan(from, layout.RequestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
 		if gone = !left.over(); !gone {
 			return false, nil
 		}
@@ -128,7 +130,7 @@ func (c *command) forgetTombstone(row []byte, left *stint) (gone bool, err error
 		forgotten += r.size
 	}
 	if gone {
-		c.rows.remove(windowRow(id, epoch))
+		c.rows.remove(layout.WindowRow(id, epoch))
 		c.rows.remove(row)
 		c.state.TombstoneBytes -= head.GetBytes()
 		left.spend(1, uint64(len(row)))

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 
 // grantsMax returns how many waiters the command grants at most.
 func (c *command) grantsMax() int {
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		return grantsMax1
 	}
 	return grantsMax
@@ -29,16 +30,16 @@ func (c *command) grantsMax() int {
 
 // grantsOver reports whether the command grants no more than it has, and so many that it is about to.
 func (c *command) grantsOver(pending int) bool {
-	return c.granted+pending >= c.grantsMax() || c.state.ClusterVersion >= version2 && c.readBytes >= grantBytesMax
+	return c.granted+pending >= c.grantsMax() || c.state.ClusterVersion >= layout.Version2 && c.readBytes >= grantBytesMax
 }
 
 // touch notes that waiters of a lock may be granted at the end of the command.
-func (c *command) touch(n name) {
+func (c *command) touch(n layout.Name) {
 	if c.isTouched[n] {
 		return
 	}
 	if c.isTouched == nil {
-		c.isTouched = make(map[name]bool)
+		c.isTouched = make(map[layout.Name]bool)
 	}
 	c.isTouched[n] = true
 	c.touched = append(c.touched, n)
@@ -61,7 +62,7 @@ func (c *command) grantTouched() error {
 
 // grantQueue grants to a lock's waiters from the first on, until one does not fit. Nobody passes: where it stops, for
 // whatever reason, all behind wait on. What the command has no room for is left to GrantWaiters.
-func (c *command) grantQueue(n name) error {
+func (c *command) grantQueue(n layout.Name) error {
 	l, err := c.lock(n)
 	if err != nil {
 		return err
@@ -104,14 +105,14 @@ func (c *command) nextGrants(l *lock) (next []*place, stop queueStop, err error)
 		return nil, stopOthers, err
 	}
 	after := proto.CloneOf(l.head)
-	from := nameRows(rowPlace, l.name)
-	err = c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
+	from := layout.NameRows(layout.RowPlace, l.name)
+	err = c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		p := &place{waiter: &storev1.WaiterRecord{}}
 		var ok bool
-		if _, p.number, ok = cutNumberedRow(row); !ok {
-			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.key)
+		if _, p.number, ok = layout.CutNumberedRow(row); !ok {
+			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.Key)
 		}
-		if err = decode(value, p.waiter); err != nil {
+		if err = layout.Decode(value, p.waiter); err != nil {
 			return false, err
 		}
 		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
@@ -142,7 +143,7 @@ func (c *command) grantPlace(l *lock, p *place) error {
 		return err
 	}
 	if r == nil {
-		return fmt.Errorf("%w: place %d of %q without session", ErrCorrupt, p.number, l.name.key)
+		return fmt.Errorf("%w: place %d of %q without session", ErrCorrupt, p.number, l.name.Key)
 	}
 	if err = c.removePlace(l, p); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (c *command) keyGranted(l *lock, mode storev1.LockMode, w write) error {
 }
 
 // keepKey has a key stay that a lock made. Such a key has no value.
-func (c *command) keepKey(n name, k keyFacts) (keyFacts, error) {
+func (c *command) keepKey(n layout.Name, k keyFacts) (keyFacts, error) {
 	k.record.MadeByLock = false
 	if err := c.saveKey(n, k, k.record); err != nil {
 		return k, err
@@ -196,8 +197,8 @@ func (c *command) keepKey(n name, k keyFacts) (keyFacts, error) {
 }
 
 // markUngranted notes whether a lock's waiters are left to GrantWaiters.
-func (c *command) markUngranted(n name, left bool) error {
-	row := nameRow(rowUngranted, n)
+func (c *command) markUngranted(n layout.Name, left bool) error {
+	row := layout.NameRow(layout.RowUngranted, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil || marked == left {
 		return err
@@ -235,9 +236,9 @@ func (c *command) grantLeft() error {
 	if err := c.sweepBlocked(); err != nil {
 		return err
 	}
-	var names []name
-	err := c.rows.scan([]byte{rowUngranted}, []byte{rowUngranted + 1}, func(row, _ []byte) (bool, error) {
-		n, ok := cutNameRow(row)
+	var names []layout.Name
+	err := c.rows.scan([]byte{layout.RowUngranted}, []byte{layout.RowUngranted + 1}, func(row, _ []byte) (bool, error) {
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: lock left ungranted", ErrCorrupt)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // checkGuards refuses unless all conditions hold; the failure names the first that does not.
@@ -58,8 +59,8 @@ func (c *command) checkHeld(g *storev1.HeldGuard) error {
 		return err
 	}
 	f := broken(storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE,
-		storev1.FailureDetail_FAILURE_DETAIL_HOLD_STALE, n.key, g.GetLockIndex(), g.GetFencingToken())
-	f.failure.Key = n.key
+		storev1.FailureDetail_FAILURE_DETAIL_HOLD_STALE, n.Key, g.GetLockIndex(), g.GetFencingToken())
+	f.failure.Key = n.Key
 	f.failure.SessionId = g.GetSessionId()
 	f.failure.Lock = state
 	return f
@@ -101,9 +102,9 @@ func (c *command) checkKey(g *storev1.KeyGuard) error {
 }
 
 // compareFailed returns the failure of a comparison with a key, nil if the key is missing.
-func compareFailed(n name, k *storev1.KeyRecord, detail storev1.FailureDetail, arguments ...any) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, detail, append([]any{n.key}, arguments...)...)
-	f.failure.Key = n.key
+func compareFailed(n layout.Name, k *storev1.KeyRecord, detail storev1.FailureDetail, arguments ...any) error {
+	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, detail, append([]any{n.Key}, arguments...)...)
+	f.failure.Key = n.Key
 	f.failure.Actual = k.GetModRevision()
 	return f
 }

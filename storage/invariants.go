@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // verifiedMax is the largest number of rows of one lock, session or window that an invariant counts.
@@ -21,13 +22,13 @@ func (c *command) verify(before Applied) error {
 			"an event has revision %d, the one before was %d", e.GetRevision(), before.Revision)
 	}
 	invariants.That(len(c.touched) == 0, "%d locks have waiters that were not looked at", len(c.touched))
-	seen := map[name]bool{}
+	seen := map[layout.Name]bool{}
 	for _, e := range c.events {
 		if g := e.GetLockGranted(); g != nil {
 			invariants.That(g.GetPlace() < e.GetRevision(), "place %d is granted in revision %d", g.GetPlace(), e.GetRevision())
 		}
 		key, ok := lockSubject(e)
-		n := name{ns: e.GetNamespaceId(), key: key}
+		n := layout.Name{NS: e.GetNamespaceId(), Key: key}
 		if !ok || seen[n] || len(seen) >= verifiedMax {
 			continue
 		}
@@ -64,7 +65,7 @@ func verifyCounts(before, now Applied) {
 }
 
 // verifyLock checks a lock's head against the rows that it counts.
-func verifyLock(rows rowReader, n name) error {
+func verifyLock(rows rowReader, n layout.Name) error {
 	head, err := lockHead(rows, n)
 	if err != nil || head == nil {
 		return err
@@ -80,36 +81,36 @@ func verifyLock(rows rowReader, n name) error {
 	}
 	invariants.That(isIdle(head) == (head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED),
 		"the lock %q has mode %v, %d holders, %d delayed, %d waiters",
-		n.key, head.GetMode(), head.GetHolders(), head.GetDelayed(), head.GetWaiters())
+		n.Key, head.GetMode(), head.GetHolders(), head.GetDelayed(), head.GetWaiters())
 	if head.GetWaiters() == 0 {
 		if err = verifyUnmarked(rows, n); err != nil {
 			return err
 		}
 	}
 	if head.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
-		invariants.That(head.GetHolders() <= 1, "%d sessions hold %q, which is EXCLUSIVE", head.GetHolders(), n.key)
+		invariants.That(head.GetHolders() <= 1, "%d sessions hold %q, which is EXCLUSIVE", head.GetHolders(), n.Key)
 	}
 	if head.GetMode() == storev1.LockMode_LOCK_MODE_SEMAPHORE {
 		invariants.That(head.GetPermitsHeld()+head.GetPermitsDelayed() <= head.GetLimit(),
-			"%d and %d permits of %q are taken, the limit is %d", head.GetPermitsHeld(), head.GetPermitsDelayed(), n.key, head.GetLimit())
+			"%d and %d permits of %q are taken, the limit is %d", head.GetPermitsHeld(), head.GetPermitsDelayed(), n.Key, head.GetLimit())
 	}
 	return nil
 }
 
 // verifyUnmarked checks that nothing says that a lock's waiters are to be looked at. Nobody waits for it.
-func verifyUnmarked(rows rowReader, n name) error {
-	for _, kind := range []byte{rowUngranted, rowBlocked} {
-		_, marked, err := rows.get(nameRow(kind, n))
+func verifyUnmarked(rows rowReader, n layout.Name) error {
+	for _, kind := range []byte{layout.RowUngranted, layout.RowBlocked} {
+		_, marked, err := rows.get(layout.NameRow(kind, n))
 		if err != nil {
 			return err
 		}
-		invariants.That(!marked, "nobody waits for %q, which is marked %q", n.key, kind)
+		invariants.That(!marked, "nobody waits for %q, which is marked %q", n.Key, kind)
 	}
 	return nil
 }
 
 // verifyHolds counts the holds of a lock, valid and delayed.
-func verifyHolds(rows rowReader, n name, head *storev1.LockHead) error {
+func verifyHolds(rows rowReader, n layout.Name, head *storev1.LockHead) error {
 	holders, permits, err := verifyValid(rows, n, head)
 	if err != nil {
 		return err
@@ -119,36 +120,36 @@ func verifyHolds(rows rowReader, n name, head *storev1.LockHead) error {
 		return err
 	}
 	invariants.That(holders == head.GetHolders() && delayed == head.GetDelayed(),
-		"%q has %d holds and %d delayed ones, its head counts %d and %d", n.key, holders, delayed, head.GetHolders(), head.GetDelayed())
+		"%q has %d holds and %d delayed ones, its head counts %d and %d", n.Key, holders, delayed, head.GetHolders(), head.GetDelayed())
 	invariants.That(permits == head.GetPermitsHeld() && permitsDelayed == head.GetPermitsDelayed(),
 		"%q has %d permits held and %d delayed, its head counts %d and %d",
-		n.key, permits, permitsDelayed, head.GetPermitsHeld(), head.GetPermitsDelayed())
+		n.Key, permits, permitsDelayed, head.GetPermitsHeld(), head.GetPermitsDelayed())
 	return nil
 }
 
 // holdOrder checks that the holds of a lock come by lock_index, and that their tokens grow.
 type holdOrder struct {
-	name         name
+	name         layout.Name
 	head         *storev1.LockHead
 	index, token uint64
 }
 
 func (o *holdOrder) next(h *storev1.HoldRecord) {
 	invariants.That(h.GetLockIndex() > o.index && h.GetLockIndex() <= o.head.GetLockIndex(),
-		"hold %d of %q follows %d, the newest is %d", h.GetLockIndex(), o.name.key, o.index, o.head.GetLockIndex())
-	invariants.That(h.GetFencingToken() >= o.token, "fencing token %d of %q follows %d", h.GetFencingToken(), o.name.key, o.token)
+		"hold %d of %q follows %d, the newest is %d", h.GetLockIndex(), o.name.Key, o.index, o.head.GetLockIndex())
+	invariants.That(h.GetFencingToken() >= o.token, "fencing token %d of %q follows %d", h.GetFencingToken(), o.name.Key, o.token)
 	o.index, o.token = h.GetLockIndex(), h.GetFencingToken()
 }
 
 // verifyValid counts the valid holds of a lock. What else stands among them is delayed, and its own row says so.
-func verifyValid(rows rowReader, n name, head *storev1.LockHead) (holders, permits uint32, err error) {
+func verifyValid(rows rowReader, n layout.Name, head *storev1.LockHead) (holders, permits uint32, err error) {
 	exclusive := uint32(0)
 	order := holdOrder{name: n, head: head}
 	scanErr := scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		order.next(h)
-		_, hasDelay, getErr := rows.get(numberedRow(rowDelay, n, h.GetLockIndex()))
-		owner, owned, ownerErr := rows.get(ownerRow(SessionID(h.GetSessionId()), objectHold, n, h.GetOwner()))
-		_, lives, sessionErr := rows.get(sessionRow(rowSession, SessionID(h.GetSessionId())))
+		_, hasDelay, getErr := rows.get(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
+		owner, owned, ownerErr := rows.get(layout.OwnerRow(SessionID(h.GetSessionId()), layout.ObjectHold, n, h.GetOwner()))
+		_, lives, sessionErr := rows.get(layout.SessionRow(layout.RowSession, SessionID(h.GetSessionId())))
 		for _, e := range []error{getErr, ownerErr, sessionErr} {
 			if e != nil {
 				err = e
@@ -156,23 +157,23 @@ func verifyValid(rows rowReader, n name, head *storev1.LockHead) (holders, permi
 			}
 		}
 		invariants.That(hasDelay == h.GetDelayed(), "hold %d of %q is delayed %v, its delay is there %v",
-			h.GetLockIndex(), n.key, h.GetDelayed(), hasDelay)
+			h.GetLockIndex(), n.Key, h.GetDelayed(), hasDelay)
 		if h.GetDelayed() {
 			return true
 		}
 		holders++
 		permits += h.GetPermits()
 		invariants.That(owned && len(owner) == 8 && binary.BigEndian.Uint64(owner) == h.GetLockIndex(),
-			"hold %d of %q is not among the objects of its session", h.GetLockIndex(), n.key)
-		invariants.That(lives, "hold %d of %q is of a session that does not live", h.GetLockIndex(), n.key)
+			"hold %d of %q is not among the objects of its session", h.GetLockIndex(), n.Key)
+		invariants.That(lives, "hold %d of %q is of a session that does not live", h.GetLockIndex(), n.Key)
 		if h.GetMode() == storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 			exclusive++
 			invariants.That(string(head.GetExclusiveSessionId()) == string(h.GetSessionId()),
-				"the head of %q does not name its EXCLUSIVE holder", n.key)
+				"the head of %q does not name its EXCLUSIVE holder", n.Key)
 		}
 		return true
 	})
-	invariants.That(exclusive == 0 || holders == 1, "%q has %d holders, one of them EXCLUSIVE", n.key, holders)
+	invariants.That(exclusive == 0 || holders == 1, "%q has %d holders, one of them EXCLUSIVE", n.Key, holders)
 	if err == nil {
 		err = scanErr
 	}
@@ -181,13 +182,13 @@ func verifyValid(rows rowReader, n name, head *storev1.LockHead) (holders, permi
 
 // verifyDelayed counts the delayed holds of a lock. The record of each is in its own row, or among the valid holds, and not in
 // both; it says what the row begins with.
-func verifyDelayed(rows rowReader, n name, head *storev1.LockHead) (delayed, permits uint32, scanErr error) {
+func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delayed, permits uint32, scanErr error) {
 	order := holdOrder{name: n, head: head}
-	from := nameRows(rowDelay, n)
-	scanErr = rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
-		_, number, ok := cutNumberedRow(row)
+	from := layout.NameRows(layout.RowDelay, n)
+	scanErr = rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: delay row of %q", ErrCorrupt, n.key)
+			return false, fmt.Errorf("%w: delay row of %q", ErrCorrupt, n.Key)
 		}
 		d, err := cutDelayedRow(value)
 		if err != nil {
@@ -197,15 +198,15 @@ func verifyDelayed(rows rowReader, n name, head *storev1.LockHead) (delayed, per
 		if err != nil {
 			return false, err
 		}
-		_, among, err := rows.get(numberedRow(rowHold, n, number))
+		_, among, err := rows.get(layout.NumberedRow(layout.RowHold, n, number))
 		if err != nil {
 			return false, err
 		}
 		order.next(h)
 		invariants.That(among == (len(d.record) == 0), "delayed hold %d of %q is among the valid ones %v, its row has a record of %d bytes",
-			number, n.key, among, len(d.record))
+			number, n.Key, among, len(d.record))
 		invariants.That(h.GetDelayed() && h.GetLockIndex() == number && h.GetFencingToken() == d.token && h.GetDelayMs() == d.delayMs,
-			"delayed hold %d of %q with token %d and delay %d has the record %v", number, n.key, d.token, d.delayMs, h)
+			"delayed hold %d of %q with token %d and delay %d has the record %v", number, n.Key, d.token, d.delayMs, h)
 		delayed++
 		permits += h.GetPermits()
 		return true, nil
@@ -214,38 +215,38 @@ func verifyDelayed(rows rowReader, n name, head *storev1.LockHead) (delayed, per
 }
 
 // verifyPlaces counts the waiters of a lock.
-func verifyPlaces(rows rowReader, n name, head *storev1.LockHead) error {
-	from := nameRows(rowPlace, n)
+func verifyPlaces(rows rowReader, n layout.Name, head *storev1.LockHead) error {
+	from := layout.NameRows(layout.RowPlace, n)
 	waiters, last := uint32(0), uint64(0)
-	err := rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
-		_, number, ok := cutNumberedRow(row)
+	err := rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, n.key)
+			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, n.Key)
 		}
 		p, err := decodeWaiter(value)
 		if err != nil {
 			return false, err
 		}
-		invariants.That(number > last, "place %d of %q follows %d", number, n.key, last)
+		invariants.That(number > last, "place %d of %q follows %d", number, n.Key, last)
 		waiters, last = waiters+1, number
 		id := SessionID(p.GetSessionId())
-		owner, owned, err := rows.get(ownerRow(id, objectPlace, n, p.GetOwner()))
+		owner, owned, err := rows.get(layout.OwnerRow(id, layout.ObjectPlace, n, p.GetOwner()))
 		if err != nil {
 			return false, err
 		}
 		invariants.That(owned && len(owner) == 8 && binary.BigEndian.Uint64(owner) == number,
-			"place %d of %q is not among the objects of its session", number, n.key)
-		_, waits, err := rows.get(numberedRow(rowWait, n, number))
+			"place %d of %q is not among the objects of its session", number, n.Key)
+		_, waits, err := rows.get(layout.NumberedRow(layout.RowWait, n, number))
 		if err != nil {
 			return false, err
 		}
-		invariants.That(waits == (p.GetWaitMs() > 0), "place %d of %q waits for %d ms, its timer is there %v", number, n.key, p.GetWaitMs(), waits)
+		invariants.That(waits == (p.GetWaitMs() > 0), "place %d of %q waits for %d ms, its timer is there %v", number, n.Key, p.GetWaitMs(), waits)
 		return true, nil
 	})
 	if err != nil {
 		return err
 	}
-	invariants.That(waiters == head.GetWaiters(), "%q has %d waiters, its head counts %d", n.key, waiters, head.GetWaiters())
+	invariants.That(waiters == head.GetWaiters(), "%q has %d waiters, its head counts %d", n.Key, waiters, head.GetWaiters())
 	return nil
 }
 
@@ -255,7 +256,7 @@ func verifyWindow(rows rowReader, id SessionID, head *storev1.RequestWindowRecor
 		return nil
 	}
 	requests, size := uint32(0), uint64(0)
-	err := rows.scan(requestRow(id, head.GetEpoch(), 0), requestRow(id, head.GetEpoch()+1, 0), func(_, value []byte) (bool, error) {
+	err := rows.scan(layout.RequestRow(id, head.GetEpoch(), 0), layout.RequestRow(id, head.GetEpoch()+1, 0), func(_, value []byte) (bool, error) {
 		requests++
 		size += uint64(len(value))
 		return true, nil

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -28,14 +29,14 @@ type JoinToken struct {
 func (t JoinToken) bound() bool { return t.GetMemberId() != 0 }
 
 // joinTokenRow returns the row of the token for a name.
-func joinTokenRow(name string) []byte { return append([]byte{rowJoinToken}, name...) }
+func joinTokenRow(name string) []byte { return append([]byte{layout.RowJoinToken}, name...) }
 
 // joinTokens returns all join tokens, by name.
 func joinTokens(rows rowReader) ([]JoinToken, error) {
 	var all []JoinToken
-	err := rows.scan([]byte{rowJoinToken}, []byte{rowJoinToken + 1}, func(row, value []byte) (bool, error) {
+	err := rows.scan([]byte{layout.RowJoinToken}, []byte{layout.RowJoinToken + 1}, func(row, value []byte) (bool, error) {
 		r := &storev1.JoinTokenRecord{}
-		if err := decode(value, r); err != nil {
+		if err := layout.Decode(value, r); err != nil {
 			return false, fmt.Errorf("join token: %w", err)
 		}
 		all = append(all, JoinToken{Name: string(row[1:]), JoinTokenRecord: r})
@@ -49,8 +50,8 @@ func (r *Reader) JoinTokens() ([]JoinToken, error) { return joinTokens(r.rows) }
 
 // setJoinToken writes a token.
 func (c *command) setJoinToken(t JoinToken) error {
-	t.FormatVersion = recordFormat
-	value, err := encode(t.JoinTokenRecord)
+	t.FormatVersion = layout.RecordFormat
+	value, err := layout.Encode(t.JoinTokenRecord)
 	if err == nil {
 		c.rows.set(joinTokenRow(t.Name), value)
 	}
@@ -59,9 +60,9 @@ func (c *command) setJoinToken(t JoinToken) error {
 
 // needVersion2 refuses commands of cluster version 2 before the version is raised.
 func (c *command) needVersion2() error {
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
-			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, version2)
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, layout.Version2)
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func joinTokenFor(rows rowReader, name string) (JoinToken, error) {
 	t := JoinToken{Name: name, JoinTokenRecord: &storev1.JoinTokenRecord{}}
 	value, ok, err := rows.get(joinTokenRow(name))
 	if err == nil && ok {
-		err = decode(value, t.JoinTokenRecord)
+		err = layout.Decode(value, t.JoinTokenRecord)
 	}
 	if err != nil {
 		err = fmt.Errorf("join token: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -16,11 +17,11 @@ const (
 
 // moveKey moves the mod_revision of an existing key because its EXCLUSIVE holder changed; a missing key stays so. Where
 // the command has moved too many bytes already, the key is left to GrantWaiters.
-func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChange) error {
+func (c *command) moveKey(n layout.Name, head *storev1.LockHead, change storev1.KeyChange) error {
 	if c.movesLater(n, 0) {
 		return c.leaveMove(n, change)
 	}
-	row := nameRow(rowKey, n)
+	row := layout.NameRow(layout.RowKey, n)
 	var k keyFacts
 	later := false
 	_, err := c.rows.view(row, func(value []byte) error {
@@ -29,8 +30,8 @@ func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChan
 			return nil
 		}
 		k.record = &storev1.KeyRecord{}
-		if err := decode(value, k.record); err != nil {
-			return fmt.Errorf("key %q: %w", n.key, err)
+		if err := layout.Decode(value, k.record); err != nil {
+			return fmt.Errorf("key %q: %w", n.Key, err)
 		}
 		k.valueBytes = len(k.record.GetValue())
 		return nil
@@ -56,8 +57,8 @@ func (c *command) moveKey(n name, head *storev1.LockHead, change storev1.KeyChan
 }
 
 // movesLater reports whether a key of so many bytes is left to another command. One that this command told of already is not.
-func (c *command) movesLater(n name, size int) bool {
-	if c.state.ClusterVersion < version2 || c.moved == 0 || c.moved < moveBytesMax && c.moved+size <= moveBytesMax {
+func (c *command) movesLater(n layout.Name, size int) bool {
+	if c.state.ClusterVersion < layout.Version2 || c.moved == 0 || c.moved < moveBytesMax && c.moved+size <= moveBytesMax {
 		return false
 	}
 	_, told := c.toldPut(n)
@@ -65,8 +66,8 @@ func (c *command) movesLater(n name, size int) bool {
 }
 
 // leaveMove notes that a key is to be moved, and why.
-func (c *command) leaveMove(n name, change storev1.KeyChange) error {
-	row := nameRow(rowUnmoved, n)
+func (c *command) leaveMove(n layout.Name, change storev1.KeyChange) error {
+	row := layout.NameRow(layout.RowUnmoved, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (c *command) leaveMove(n name, change storev1.KeyChange) error {
 		c.state.GrantsLeft++
 	}
 	if c.unmoved == nil {
-		c.unmoved = make(map[name]bool)
+		c.unmoved = make(map[layout.Name]bool)
 	}
 	c.unmoved[n] = true
 	c.rows.set(row, []byte{byte(change)})
@@ -83,11 +84,11 @@ func (c *command) leaveMove(n name, change storev1.KeyChange) error {
 }
 
 // settleMove forgets that a key is to be moved: it was moved, written or deleted.
-func (c *command) settleMove(n name) error {
+func (c *command) settleMove(n layout.Name) error {
 	if c.state.GrantsLeft == 0 {
 		return nil
 	}
-	row := nameRow(rowUnmoved, n)
+	row := layout.NameRow(layout.RowUnmoved, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil || !marked {
 		return err
@@ -101,12 +102,12 @@ func (c *command) settleMove(n name) error {
 // moveLeft moves the keys that earlier commands left, by key, as many as one command may.
 func (c *command) moveLeft() error {
 	type move struct {
-		name   name
+		name   layout.Name
 		change storev1.KeyChange
 	}
 	var moves []move
-	err := c.rows.scan([]byte{rowUnmoved}, []byte{rowUnmoved + 1}, func(row, value []byte) (bool, error) {
-		n, ok := cutNameRow(row)
+	err := c.rows.scan([]byte{layout.RowUnmoved}, []byte{layout.RowUnmoved + 1}, func(row, value []byte) (bool, error) {
+		n, ok := layout.CutNameRow(row)
 		if !ok || len(value) != 1 {
 			return false, fmt.Errorf("%w: key left to be moved", ErrCorrupt)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // keyedForgottenMax1 is how many keyed calls one call forgets under version 1, of any size.
@@ -11,7 +12,7 @@ const keyedForgottenMax1 = 1024
 
 // keyedRow returns the row of an idempotency key, which belongs to one caller.
 func keyedRow(principal string, key []byte) []byte {
-	return append(appendEscaped([]byte{rowIdempotency}, principal), key...)
+	return append(layout.AppendEscaped([]byte{layout.RowIdempotency}, principal), key...)
 }
 
 // keyedMemory keeps results under idempotency keys: the last of the whole store, so many and so many bytes.
@@ -26,7 +27,7 @@ func (m *keyedMemory) recall(c *command) (*storev1.Result, error) {
 
 // keyedBytes is what a remembered key counts: its row, and the one that says how old it is.
 func keyedBytes(row, value []byte) uint64 {
-	return uint64(len(row) + len(value) + len(numberRow(rowKeyed, 0)) + len(row))
+	return uint64(len(row) + len(value) + len(layout.NumberRow(layout.RowKeyed, 0)) + len(row))
 }
 
 func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
@@ -35,11 +36,11 @@ func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
 		return err
 	}
 	c.rows.set(m.row, value)
-	c.rows.set(numberRow(rowKeyed, c.state.KeyedRequests), m.row)
+	c.rows.set(layout.NumberRow(layout.RowKeyed, c.state.KeyedRequests), m.row)
 	c.state.KeyedRequests++
 	c.state.KeyedBytes += keyedBytes(m.row, value)
 	left := forgetStint()
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		left = &stint{rows: keyedForgottenMax1, bytes: math.MaxUint64}
 	}
 	_, err = c.forgetKeyed(left)
@@ -52,7 +53,7 @@ func (c *command) forgetKeyed(left *stint) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for c.state.keyedOver(limits) {
+	for c.state.KeyedOver(limits) {
 		if left.over() {
 			return true, nil
 		}
@@ -65,7 +66,7 @@ func (c *command) forgetKeyed(left *stint) (more bool, err error) {
 
 // forgetOldestKeyed forgets the oldest keyed call.
 func (c *command) forgetOldestKeyed(left *stint) error {
-	number := numberRow(rowKeyed, c.state.KeyedForgotten)
+	number := layout.NumberRow(layout.RowKeyed, c.state.KeyedForgotten)
 	c.state.KeyedForgotten++
 	left.spend(1, uint64(len(number)))
 	row, ok, err := c.rows.get(number)

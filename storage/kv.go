@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -16,14 +17,14 @@ const (
 )
 
 // keyRecord returns a key's record, or nil if the key is missing.
-func (w *work) keyRecord(n name) (*storev1.KeyRecord, error) {
-	value, ok, err := w.rows.get(nameRow(rowKey, n))
+func (w *work) keyRecord(n layout.Name) (*storev1.KeyRecord, error) {
+	value, ok, err := w.rows.get(layout.NameRow(layout.RowKey, n))
 	if err != nil || !ok {
 		return nil, err
 	}
 	k := &storev1.KeyRecord{}
-	if err := decode(value, k); err != nil {
-		return nil, fmt.Errorf("key %q: %w", n.key, err)
+	if err := layout.Decode(value, k); err != nil {
+		return nil, fmt.Errorf("key %q: %w", n.Key, err)
 	}
 	return k, nil
 }
@@ -39,22 +40,22 @@ type keyFacts struct {
 }
 
 // decodeKeyFacts reads a key's row without copying the value.
-func decodeKeyFacts(n name, row, value []byte) (keyFacts, error) {
+func decodeKeyFacts(n layout.Name, row, value []byte) (keyFacts, error) {
 	k := keyFacts{record: &storev1.KeyRecord{}, rowBytes: len(row) + len(value)}
-	short, content, err := withoutField(value, keyValueField)
+	short, content, err := layout.WithoutField(value, keyValueField)
 	if err == nil {
 		k.valueBytes = len(content)
-		err = decode(short, k.record)
+		err = layout.Decode(short, k.record)
 	}
 	if err != nil {
-		return keyFacts{}, fmt.Errorf("key %q: %w", n.key, err)
+		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)
 	}
 	return k, nil
 }
 
 // keyFacts returns what is known of a key without its value.
-func (w *work) keyFacts(n name) (k keyFacts, err error) {
-	row := nameRow(rowKey, n)
+func (w *work) keyFacts(n layout.Name) (k keyFacts, err error) {
+	row := layout.NameRow(layout.RowKey, n)
 	_, err = w.rows.view(row, func(value []byte) (err error) {
 		k, err = decodeKeyFacts(n, row, value)
 		return err
@@ -71,21 +72,21 @@ func previousValue(k *storev1.KeyRecord) *storev1.PreviousValue {
 }
 
 // liveBytes is what a key counts in LiveBytes.
-func (k keyFacts) liveBytes(n name) uint64 {
+func (k keyFacts) liveBytes(n layout.Name) uint64 {
 	if k.record == nil {
 		return 0
 	}
-	return uint64(len(n.key) + k.valueBytes)
+	return uint64(len(n.Key) + k.valueBytes)
 }
 
 // saveKey replaces old, which may be missing, by k.
-func (c *command) saveKey(n name, old keyFacts, k *storev1.KeyRecord) error {
-	value, err := encode(k)
+func (c *command) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) error {
+	value, err := layout.Encode(k)
 	if err != nil {
 		return err
 	}
-	row := nameRow(rowKey, n)
-	c.state.LiveBytes += uint64(len(n.key)+len(k.GetValue())) - old.liveBytes(n)
+	row := layout.NameRow(layout.RowKey, n)
+	c.state.LiveBytes += uint64(len(n.Key)+len(k.GetValue())) - old.liveBytes(n)
 	if old.record == nil {
 		c.state.Keys++
 		c.rows.insert(row, value)
@@ -105,10 +106,10 @@ type write struct {
 }
 
 // writeKey gives a key a value and tells of it. The head is the key's lock as it is now; before is the key, which may be missing.
-func (c *command) writeKey(n name, head *storev1.LockHead, before keyFacts, w write) (*storev1.KeyRecord, error) {
+func (c *command) writeKey(n layout.Name, head *storev1.LockHead, before keyFacts, w write) (*storev1.KeyRecord, error) {
 	old := before.record
 	k := &storev1.KeyRecord{
-		FormatVersion:  recordFormat,
+		FormatVersion:  layout.RecordFormat,
 		Value:          w.value,
 		Flags:          w.flags,
 		CreateRevision: c.revision,
@@ -142,13 +143,13 @@ func (c *command) writeKey(n name, head *storev1.LockHead, before keyFacts, w wr
 }
 
 // rebind moves an ephemeral key from one session's objects to another's; empty is no session.
-func (c *command) rebind(n name, from, to []byte) error {
+func (c *command) rebind(n layout.Name, from, to []byte) error {
 	if string(from) == string(to) {
 		return nil
 	}
 	if len(from) > 0 {
 		id := SessionID(from)
-		owned := ephemeralRow(id, n)
+		owned := layout.EphemeralRow(id, n)
 		c.rows.removeSized(owned, uint64(len(owned)))
 		if err := c.dropObject(id); err != nil {
 			return err
@@ -156,14 +157,14 @@ func (c *command) rebind(n name, from, to []byte) error {
 	}
 	if len(to) > 0 {
 		id := SessionID(to)
-		c.rows.set(ephemeralRow(id, n), nil)
+		c.rows.set(layout.EphemeralRow(id, n), nil)
 		return c.addObject(id)
 	}
 	return nil
 }
 
 // deleteKey takes a key's value away, if there is one; its lock stays.
-func (c *command) deleteKey(n name, endedSession []byte) error {
+func (c *command) deleteKey(n layout.Name, endedSession []byte) error {
 	k, err := c.keyFacts(n)
 	if err != nil || k.record == nil {
 		return err
@@ -172,23 +173,23 @@ func (c *command) deleteKey(n name, endedSession []byte) error {
 }
 
 // deleteRecord takes the value of an existing key away. Why is what the event says of it besides the key.
-func (c *command) deleteRecord(n name, k keyFacts, why *storev1.KeyDeleted) error {
+func (c *command) deleteRecord(n layout.Name, k keyFacts, why *storev1.KeyDeleted) error {
 	if err := c.rebind(n, k.record.GetBoundSessionId(), nil); err != nil {
 		return err
 	}
-	c.rows.removeSized(nameRow(rowKey, n), uint64(k.rowBytes))
+	c.rows.removeSized(layout.NameRow(layout.RowKey, n), uint64(k.rowBytes))
 	c.state.Keys--
 	c.state.LiveBytes -= k.liveBytes(n)
 	if err := c.settleMove(n); err != nil {
 		return err
 	}
-	why.Key, why.Previous = n.key, previousValue(k.record)
+	why.Key, why.Previous = n.Key, previousValue(k.record)
 	c.emitDeleted(n, why)
 	return c.noteKeyGone(n)
 }
 
 // checkRevision refuses if a key's mod_revision is not the wanted one; zero wants the key missing.
-func (c *command) checkRevision(n name, k *storev1.KeyRecord, want *uint64) error {
+func (c *command) checkRevision(n layout.Name, k *storev1.KeyRecord, want *uint64) error {
 	if want == nil || *want == k.GetModRevision() {
 		return nil
 	}
@@ -259,9 +260,9 @@ func (c *command) putResult(l *lock, old keyFacts, w write) (*storev1.PutResult,
 	if err != nil {
 		return nil, err
 	}
-	state := keyState(l.name.key, k, l.head)
+	state := keyState(l.name.Key, k, l.head)
 	state.Value = nil
-	return &storev1.PutResult{Key: l.name.key, State: state}, nil
+	return &storev1.PutResult{Key: l.name.Key, State: state}, nil
 }
 
 // putAcquire is Consul's acquire: EXCLUSIVE, without owner, now or not at all.
@@ -296,14 +297,14 @@ func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w w
 		return nil, err
 	}
 	out.VerbSucceeded = true
-	out.Hold = holdState(l.name.key, h)
+	out.Hold = holdState(l.name.Key, h)
 	return out, nil
 }
 
 // putRefused answers a verb with "false": nothing is written.
 func (c *command) putRefused(l *lock) (*storev1.PutResult, error) {
 	state, err := lockState(c.rows, l.name, l.head)
-	return &storev1.PutResult{Key: l.name.key, Lock: state}, err
+	return &storev1.PutResult{Key: l.name.Key, Lock: state}, err
 }
 
 // putRelease is Consul's release, which with force frees all holds of the session on the key.
@@ -336,7 +337,7 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*s
 	}
 	for i, h := range holds {
 		// From version 2 on the lock is saved once, with the last of them.
-		how.headFollows = c.state.ClusterVersion >= version2 && i < len(holds)-1
+		how.headFollows = c.state.ClusterVersion >= layout.Version2 && i < len(holds)-1
 		if err = c.endHold(l, h, how); err != nil {
 			return nil, err
 		}
@@ -352,7 +353,7 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*s
 }
 
 // afterRelease answers a release with the key as it is once the next waiters were granted.
-func (c *command) afterRelease(n name, k *storev1.KeyRecord) (*storev1.PutResult, error) {
+func (c *command) afterRelease(n layout.Name, k *storev1.KeyRecord) (*storev1.PutResult, error) {
 	l, err := c.lock(n)
 	if err != nil {
 		return nil, err
@@ -362,9 +363,9 @@ func (c *command) afterRelease(n name, k *storev1.KeyRecord) (*storev1.PutResult
 	} else if now.record != nil {
 		k = now.record
 	}
-	state := keyState(n.key, k, l.head)
+	state := keyState(n.Key, k, l.head)
 	state.Value = nil
-	return &storev1.PutResult{Key: n.key, State: state, VerbSucceeded: true}, nil
+	return &storev1.PutResult{Key: n.Key, State: state, VerbSucceeded: true}, nil
 }
 
 // deleteOne deletes one key, or finds it missing already.
@@ -391,11 +392,11 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	if len(d.GetPrefix()) > keyBytesMax {
 		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG)
 	}
-	from := nameRow(rowKey, name{ns: c.ns, key: d.GetPrefix()})
-	var names []name
+	from := layout.NameRow(layout.RowKey, layout.Name{NS: c.ns, Key: d.GetPrefix()})
+	var names []layout.Name
 	var facts []keyFacts
-	err := c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
-		n, ok := cutNameRow(row)
+	err := c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // defaultLimits are those of cluster version 1, where nothing else was set.
@@ -59,12 +60,12 @@ func readLimits(rows rowReader) (*storev1.Limits, error) {
 
 // readLimitsSet returns the limits that were set.
 func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
-	value, ok, err := rows.get([]byte{rowLimits})
+	value, ok, err := rows.get([]byte{layout.RowLimits})
 	if err != nil || !ok {
 		return nil, err
 	}
 	r := &storev1.LimitsRecord{}
-	if err := decode(value, r); err != nil {
+	if err := layout.Decode(value, r); err != nil {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
 	return r.GetLimits(), nil
@@ -80,6 +81,6 @@ func inForce(set *storev1.Limits) *storev1.Limits {
 
 // isFrozen says whether grants are frozen after a restore.
 func isFrozen(rows rowReader) (bool, error) {
-	_, frozen, err := rows.get([]byte{rowFreeze})
+	_, frozen, err := rows.get([]byte{layout.RowFreeze})
 	return frozen, err
 }

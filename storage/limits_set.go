@@ -5,11 +5,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // HasLimitBounds reports whether limits have bounds under a cluster version, and are lowered below what is in use only with
 // force. Older programs take any limit, and do not know the word.
-func HasLimitBounds(version uint32) bool { return version >= version2 }
+func HasLimitBounds(version uint32) bool { return version >= layout.Version2 }
 
 // limitBounds are what a limit can be set to. With any limits within their bounds every verb works once, and an operator can set
 // others: neither that nor a change of members needs anything that a limit refuses.
@@ -137,11 +138,11 @@ func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 			}
 		}
 	}
-	value, err := encode(&storev1.LimitsRecord{FormatVersion: recordFormat, Limits: set})
+	value, err := layout.Encode(&storev1.LimitsRecord{FormatVersion: layout.RecordFormat, Limits: set})
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set([]byte{rowLimits}, value)
+	c.rows.set([]byte{layout.RowLimits}, value)
 	c.limits = nil
 	c.limitsChanged = true
 	if after.GetHoldersMax() <= before.GetHoldersMax() {
@@ -160,7 +161,7 @@ func checkLimits(l *storev1.Limits, version uint32) error {
 	}
 	if l != nil && (l.CommandRowsMax != nil || l.CommandBytesMax != nil) && !HasCommandBudget(version) {
 		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
-			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, version2)
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, layout.Version2)
 	}
 	if !HasLimitBounds(version) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // pastHoldsMax is how many ended holds a lock remembers for people.
@@ -17,18 +18,18 @@ const pastReasonBytesMax = 128
 
 // lock is a key's lock: its head. Holds and places have rows of their own.
 type lock struct {
-	name name
+	name layout.Name
 	head *storev1.LockHead
 }
 
 // lock returns a key's lock; a key that was never locked has one that nobody ever held.
-func (w *work) lock(n name) (*lock, error) {
+func (w *work) lock(n layout.Name) (*lock, error) {
 	head, err := lockHead(w.rows, n)
 	if err != nil {
 		return nil, err
 	}
 	if head == nil {
-		head = &storev1.LockHead{FormatVersion: recordFormat}
+		head = &storev1.LockHead{FormatVersion: layout.RecordFormat}
 	}
 	return &lock{name: n, head: head}, nil
 }
@@ -42,17 +43,17 @@ func (c *command) saveLock(l *lock) error {
 		h.Limit = 0
 	}
 	h.ModRevision = c.revision
-	value, err := encode(h)
+	value, err := layout.Encode(h)
 	if err != nil {
 		return err
 	}
-	c.rows.set(nameRow(rowLock, l.name), value)
+	c.rows.set(layout.NameRow(layout.RowLock, l.name), value)
 	c.refreshPut(l.name, h)
 	return nil
 }
 
 // noteKeyGone makes the deletion of a key the last change of its lock, if it has one: the lock is forgotten no sooner.
-func (c *command) noteKeyGone(n name) error {
+func (c *command) noteKeyGone(n layout.Name) error {
 	head, err := lockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
@@ -128,7 +129,7 @@ func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 		head.ExclusiveSessionId = ask.session.id[:]
 	}
 	h := &storev1.HoldRecord{
-		FormatVersion: recordFormat,
+		FormatVersion: layout.RecordFormat,
 		SessionId:     ask.session.id[:],
 		Owner:         ask.owner,
 		Mode:          ask.mode,
@@ -141,9 +142,9 @@ func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 	if err := c.saveHold(l.name, h); err != nil {
 		return nil, err
 	}
-	c.rows.set(ownerRow(ask.session.id, objectHold, l.name, ask.owner), appendUint64s(nil, h.GetLockIndex()))
+	c.rows.set(layout.OwnerRow(ask.session.id, layout.ObjectHold, l.name, ask.owner), layout.AppendUint64s(nil, h.GetLockIndex()))
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{
-		Key:         l.name.key,
+		Key:         l.name.Key,
 		LockIndex:   h.GetLockIndex(),
 		SessionId:   h.GetSessionId(),
 		Owner:       h.GetOwner(),
@@ -156,29 +157,29 @@ func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 	return h, c.saveLock(l)
 }
 
-func (c *command) saveHold(n name, h *storev1.HoldRecord) error {
-	value, err := encode(h)
+func (c *command) saveHold(n layout.Name, h *storev1.HoldRecord) error {
+	value, err := layout.Encode(h)
 	if err != nil {
 		return err
 	}
-	c.rows.set(numberedRow(rowHold, n, h.GetLockIndex()), value)
+	c.rows.set(layout.NumberedRow(layout.RowHold, n, h.GetLockIndex()), value)
 	return nil
 }
 
 // hold returns the hold of a number, valid or delayed, or nil.
-func (w *work) hold(n name, lockIndex uint64) (*storev1.HoldRecord, error) {
+func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	return readHold(w.rows, n, lockIndex)
 }
 
-func readHold(rows rowReader, n name, lockIndex uint64) (*storev1.HoldRecord, error) {
-	value, ok, err := rows.get(numberedRow(rowHold, n, lockIndex))
+func readHold(rows rowReader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
+	value, ok, err := rows.get(layout.NumberedRow(layout.RowHold, n, lockIndex))
 	if err != nil {
 		return nil, err
 	}
 	if ok {
 		return decodeHold(n, lockIndex, value)
 	}
-	value, ok, err = rows.get(numberedRow(rowDelay, n, lockIndex))
+	value, ok, err = rows.get(layout.NumberedRow(layout.RowDelay, n, lockIndex))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -186,45 +187,45 @@ func readHold(rows rowReader, n name, lockIndex uint64) (*storev1.HoldRecord, er
 }
 
 // decodeHold reads the record of a hold.
-func decodeHold(n name, lockIndex uint64, value []byte) (*storev1.HoldRecord, error) {
+func decodeHold(n layout.Name, lockIndex uint64, value []byte) (*storev1.HoldRecord, error) {
 	h := &storev1.HoldRecord{}
-	if err := decode(value, h); err != nil {
-		return nil, fmt.Errorf("hold %d of %q: %w", lockIndex, n.key, err)
+	if err := layout.Decode(value, h); err != nil {
+		return nil, fmt.Errorf("hold %d of %q: %w", lockIndex, n.Key, err)
 	}
 	return h, nil
 }
 
 // ownHold returns the valid hold of a session's owner, or nil.
 func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord, error) {
-	value, ok, err := w.rows.get(ownerRow(id, objectHold, l.name, owner))
+	value, ok, err := w.rows.get(layout.OwnerRow(id, layout.ObjectHold, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(value) != 8 {
-		return nil, fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, l.name.key)
+		return nil, fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, l.name.Key)
 	}
 	return w.hold(l.name, binary.BigEndian.Uint64(value))
 }
 
 // listedHold returns the lock and the hold that a row among the objects of a session is of.
-func (c *command) listedHold(id SessionID, o listed) (*lock, *storev1.HoldRecord, error) {
-	l, err := c.lock(o.name)
+func (c *command) listedHold(id SessionID, o layout.Listed) (*lock, *storev1.HoldRecord, error) {
+	l, err := c.lock(o.Name)
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := c.hold(o.name, o.number)
+	h, err := c.hold(o.Name, o.Number)
 	if err == nil && h == nil {
-		err = fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, o.name.key)
+		err = fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, o.Name.Key)
 	}
 	return l, h, err
 }
 
 // sessionHolds returns all valid holds of a session on a key, by owner.
 func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error) {
-	from := ownerRow(id, objectHold, l.name, "")
+	from := layout.OwnerRow(id, layout.ObjectHold, l.name, "")
 	var numbers []uint64
-	err := w.rows.scan(from, rowsEnd(from), func(_, value []byte) (bool, error) {
-		n, err := cutUint64s(value, 1)
+	err := w.rows.scan(from, layout.RowsEnd(from), func(_, value []byte) (bool, error) {
+		n, err := layout.CutUint64s(value, 1)
 		if err == nil {
 			numbers = append(numbers, n[0])
 		}
@@ -240,7 +241,7 @@ func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error
 			return nil, err
 		}
 		if h == nil {
-			return nil, fmt.Errorf("%w: hold %d of %q", ErrCorrupt, number, l.name.key)
+			return nil, fmt.Errorf("%w: hold %d of %q", ErrCorrupt, number, l.name.Key)
 		}
 		holds = append(holds, h)
 	}
@@ -261,7 +262,7 @@ type ending struct {
 // grants to waiters when all of the command is done.
 func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	id := SessionID(h.GetSessionId())
-	owned := ownerRow(id, objectHold, l.name, h.GetOwner())
+	owned := layout.OwnerRow(id, layout.ObjectHold, l.name, h.GetOwner())
 	c.rows.removeSized(owned, uint64(len(owned)+8))
 	if err := c.dropObject(id); err != nil {
 		return err
@@ -280,7 +281,7 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 			return err
 		}
 	} else {
-		c.rows.remove(numberedRow(rowHold, l.name, h.GetLockIndex()))
+		c.rows.remove(layout.NumberedRow(layout.RowHold, l.name, h.GetLockIndex()))
 	}
 	if !how.headFollows {
 		if err := c.saveLock(l); err != nil {
@@ -304,7 +305,7 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 	if how.released {
 		c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockReleased{LockReleased: &storev1.LockReleased{
-			Key:          l.name.key,
+			Key:          l.name.Key,
 			LockIndex:    h.GetLockIndex(),
 			FencingToken: h.GetFencingToken(),
 			SessionId:    h.GetSessionId(),
@@ -318,7 +319,7 @@ func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 		return
 	}
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockLost{LockLost: &storev1.LockLost{
-		Key:          l.name.key,
+		Key:          l.name.Key,
 		LockIndex:    h.GetLockIndex(),
 		FencingToken: h.GetFencingToken(),
 		SessionId:    h.GetSessionId(),
@@ -334,7 +335,7 @@ func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 // remember adds an ended hold to what the lock keeps for people.
 func (c *command) remember(l *lock, h *storev1.HoldRecord, how ending) {
 	reason := how.reason
-	if c.state.ClusterVersion >= version2 && len(reason) > pastReasonBytesMax {
+	if c.state.ClusterVersion >= layout.Version2 && len(reason) > pastReasonBytesMax {
 		reason = strings.ToValidUTF8(reason[:pastReasonBytesMax], "")
 	}
 	past := append(l.head.GetPast(), &storev1.PastHold{

@@ -2,6 +2,7 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -65,7 +66,7 @@ func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, err
 
 // breakStint returns how much one command breaks.
 func (c *command) breakStint(most uint32) *stint {
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		return endless()
 	}
 	s := &stint{rows: breakMax, bytes: breakBytesMax}
@@ -108,7 +109,7 @@ func (c *command) breakAll(k *lockBreak) error {
 // holdsToBreak returns the valid holds that come next, the last one that it looked at, and whether there may be more.
 func (c *command) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, last uint64, more bool, err error) {
 	readMax := breakReadMax
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		readMax = k.left.rows
 	}
 	last = k.point.GetAfterLockIndex()
@@ -152,7 +153,7 @@ func (c *command) breakSession(k *lockBreak, b *storev1.BreakLock) error {
 	if err != nil {
 		return err
 	}
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		if err = c.breakHolds(k, holds); err != nil {
 			return err
 		}
@@ -250,8 +251,8 @@ func (c *command) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.Ho
 // waitingOwners returns the owners of a session's places in a queue, in order.
 func (c *command) waitingOwners(l *lock, id SessionID) ([]string, error) {
 	var owners []string
-	from := ownerRow(id, objectPlace, l.name, "")
-	err := c.rows.scan(from, rowsEnd(from), func(row, _ []byte) (bool, error) {
+	from := layout.OwnerRow(id, layout.ObjectPlace, l.name, "")
+	err := c.rows.scan(from, layout.RowsEnd(from), func(row, _ []byte) (bool, error) {
 		owners = append(owners, string(row[len(from):]))
 		return true, nil
 	})

@@ -4,20 +4,21 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // holdsShown is how many holds, and how many delayed ones, a LockState names.
 const holdsShown = 8
 
 // lockHead returns the head of a key's lock, or nil.
-func lockHead(rows rowReader, n name) (*storev1.LockHead, error) {
-	value, ok, err := rows.get(nameRow(rowLock, n))
+func lockHead(rows rowReader, n layout.Name) (*storev1.LockHead, error) {
+	value, ok, err := rows.get(layout.NameRow(layout.RowLock, n))
 	if err != nil || !ok {
 		return nil, err
 	}
 	h := &storev1.LockHead{}
-	if err := decode(value, h); err != nil {
-		return nil, fmt.Errorf("lock %q: %w", n.key, err)
+	if err := layout.Decode(value, h); err != nil {
+		return nil, fmt.Errorf("lock %q: %w", n.Key, err)
 	}
 	return h, nil
 }
@@ -28,13 +29,13 @@ func isIdle(h *storev1.LockHead) bool {
 }
 
 // lockState describes a lock in short.
-func lockState(rows rowReader, n name, head *storev1.LockHead) (*storev1.LockState, error) {
+func lockState(rows rowReader, n layout.Name, head *storev1.LockHead) (*storev1.LockState, error) {
 	frozen, err := isFrozen(rows)
 	if err != nil {
 		return nil, err
 	}
 	s := &storev1.LockState{
-		Key:          n.key,
+		Key:          n.Key,
 		Mode:         head.GetMode(),
 		Limit:        head.GetLimit(),
 		LockIndex:    head.GetLockIndex(),
@@ -54,14 +55,14 @@ func lockState(rows rowReader, n name, head *storev1.LockHead) (*storev1.LockSta
 }
 
 // firstHolds returns the valid holds that a LockState names.
-func firstHolds(rows rowReader, n name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
+func firstHolds(rows rowReader, n layout.Name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
 	shown := min(holdsShown, int(head.GetHolders()))
 	if shown == 0 {
 		return nil, nil
 	}
 	err = scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		if !h.GetDelayed() {
-			holds = append(holds, holdState(n.key, h))
+			holds = append(holds, holdState(n.Key, h))
 		}
 		return len(holds) < shown
 	})
@@ -69,13 +70,13 @@ func firstHolds(rows rowReader, n name, head *storev1.LockHead) (holds []*storev
 }
 
 // firstDelayed returns the delayed holds that a LockState names.
-func firstDelayed(rows rowReader, n name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
+func firstDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
 	shown := min(holdsShown, int(head.GetDelayed()))
 	if shown == 0 {
 		return nil, nil
 	}
 	err = scanDelayed(rows, n, 0, func(h *storev1.HoldRecord) bool {
-		holds = append(holds, holdState(n.key, h))
+		holds = append(holds, holdState(n.Key, h))
 		return len(holds) < shown
 	})
 	return holds, err
@@ -83,11 +84,11 @@ func firstDelayed(rows rowReader, n name, head *storev1.LockHead) (holds []*stor
 
 // scanHolds visits the valid holds of a lock with a higher lock_index than after, and those delayed ones that were lost under
 // version 1.
-func scanHolds(rows rowReader, n name, after uint64, visit func(*storev1.HoldRecord) bool) error {
-	return rows.scan(numberedRow(rowHold, n, after+1), rowsEnd(nameRows(rowHold, n)), func(_, value []byte) (bool, error) {
+func scanHolds(rows rowReader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+	return rows.scan(layout.NumberedRow(layout.RowHold, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowHold, n)), func(_, value []byte) (bool, error) {
 		h := &storev1.HoldRecord{}
-		if err := decode(value, h); err != nil {
-			return false, fmt.Errorf("hold of %q: %w", n.key, err)
+		if err := layout.Decode(value, h); err != nil {
+			return false, fmt.Errorf("hold of %q: %w", n.Key, err)
 		}
 		return visit(h), nil
 	})

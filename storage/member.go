@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Bounds of what a member says of itself.
@@ -34,18 +35,18 @@ func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 			return nil, err
 		}
 	}
-	value, err := encode(&storev1.MemberRecord{FormatVersion: recordFormat, Member: m})
+	value, err := layout.Encode(&storev1.MemberRecord{FormatVersion: layout.RecordFormat, Member: m})
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(numberRow(rowMember, m.GetId()), value)
+	c.rows.set(layout.NumberRow(layout.RowMember, m.GetId()), value)
 	c.membersChanged = true
 	return &storev1.Result{}, nil
 }
 
 // checkNotRemoved refuses the id of a member that was removed.
 func (c *command) checkNotRemoved(id uint64) error {
-	_, removed, err := c.rows.get(numberRow(rowRemoved, id))
+	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	if err == nil && removed {
 		err = broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
 			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WAS_REMOVED, id)
@@ -107,30 +108,30 @@ func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error)
 	if id == 0 {
 		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
 	}
-	_, removed, err := c.rows.get(numberRow(rowRemoved, id))
+	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	if err != nil || removed {
 		return &storev1.Result{}, err
 	}
 	last := &storev1.Member{Id: id}
-	value, ok, err := c.rows.get(numberRow(rowMember, id))
+	value, ok, err := c.rows.get(layout.NumberRow(layout.RowMember, id))
 	if err != nil {
 		return nil, err
 	}
 	if ok {
 		r := &storev1.MemberRecord{}
-		if err = decode(value, r); err != nil {
+		if err = layout.Decode(value, r); err != nil {
 			return nil, fmt.Errorf("member %x: %w", id, err)
 		}
 		last = r.GetMember()
-		c.rows.remove(numberRow(rowMember, id))
+		c.rows.remove(layout.NumberRow(layout.RowMember, id))
 	}
-	value, err = encode(&storev1.RemovedMemberRecord{FormatVersion: recordFormat, Member: last, RemoveTimeMs: c.wallMs})
+	value, err = layout.Encode(&storev1.RemovedMemberRecord{FormatVersion: layout.RecordFormat, Member: last, RemoveTimeMs: c.wallMs})
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(numberRow(rowRemoved, id), value)
+	c.rows.set(layout.NumberRow(layout.RowRemoved, id), value)
 	c.membersChanged = true
-	if c.state.ClusterVersion >= version2 {
+	if c.state.ClusterVersion >= layout.Version2 {
 		err = c.endTokensOf(id)
 	}
 	return &storev1.Result{}, err
@@ -139,9 +140,9 @@ func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error)
 // members returns all members, by id.
 func members(rows rowReader) ([]*storev1.Member, error) {
 	var all []*storev1.Member
-	err := rows.scan([]byte{rowMember}, []byte{rowMember + 1}, func(_, value []byte) (bool, error) {
+	err := rows.scan([]byte{layout.RowMember}, []byte{layout.RowMember + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.MemberRecord{}
-		if err := decode(value, r); err != nil {
+		if err := layout.Decode(value, r); err != nil {
 			return false, fmt.Errorf("member: %w", err)
 		}
 		all = append(all, r.GetMember())
@@ -158,9 +159,9 @@ func (r *Reader) Members() ([]*storev1.Member, error) {
 // RemovedMembers returns the servers that were removed, by id. None of their ids is ever used again.
 func (r *Reader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
 	var all []*storev1.RemovedMemberRecord
-	err := r.rows.scan([]byte{rowRemoved}, []byte{rowRemoved + 1}, func(_, value []byte) (bool, error) {
+	err := r.rows.scan([]byte{layout.RowRemoved}, []byte{layout.RowRemoved + 1}, func(_, value []byte) (bool, error) {
 		m := &storev1.RemovedMemberRecord{}
-		if err := decode(value, m); err != nil {
+		if err := layout.Decode(value, m); err != nil {
 			return false, fmt.Errorf("removed member: %w", err)
 		}
 		all = append(all, m)
@@ -171,6 +172,6 @@ func (r *Reader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
 
 // IsRemoved says whether a member was removed.
 func (r *Reader) IsRemoved(id uint64) (bool, error) {
-	_, removed, err := r.rows.get(numberRow(rowRemoved, id))
+	_, removed, err := r.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	return removed, err
 }

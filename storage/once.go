@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -71,7 +72,7 @@ func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
 		return nil, err
 	}
 	r := &storev1.RequestRecord{}
-	if err := decode(value, r); err != nil {
+	if err := layout.Decode(value, r); err != nil {
 		return nil, fmt.Errorf("remembered request: %w", err)
 	}
 	if !bytes.Equal(r.GetDigest(), digest) {
@@ -81,7 +82,7 @@ func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
 }
 
 func encodeRequest(digest []byte, result *storev1.Result) ([]byte, error) {
-	return encode(&storev1.RequestRecord{FormatVersion: recordFormat, Digest: digest, Result: result})
+	return layout.Encode(&storev1.RequestRecord{FormatVersion: layout.RecordFormat, Digest: digest, Result: result})
 }
 
 // windowMemory keeps results under a session's request ids: the open window of its present epoch. What an earlier
@@ -93,7 +94,7 @@ type windowMemory struct {
 }
 
 func (m *windowMemory) row() []byte {
-	return requestRow(m.session, m.request.GetEpoch(), m.request.GetSequence())
+	return layout.RequestRow(m.session, m.request.GetEpoch(), m.request.GetSequence())
 }
 
 func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
@@ -125,7 +126,7 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 		return nil, f
 	}
 	if head == nil {
-		head = &storev1.RequestWindowRecord{FormatVersion: recordFormat, Epoch: m.request.GetEpoch()}
+		head = &storev1.RequestWindowRecord{FormatVersion: layout.RecordFormat, Epoch: m.request.GetEpoch()}
 	}
 	if err = m.raiseMark(c, head); err != nil {
 		return nil, err
@@ -147,8 +148,8 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 	if m.request.GetDoneBelow() <= head.GetDoneBelow() {
 		return nil
 	}
-	from := requestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
-	to := requestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
+	from := layout.RequestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
+	to := layout.RequestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
 	var done [][]byte
 	err := c.rows.scan(from, to, func(row, value []byte) (bool, error) {
 		done = append(done, bytes.Clone(row))
@@ -207,7 +208,7 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 		return err
 	}
 	if head == nil {
-		head = &storev1.RequestWindowRecord{FormatVersion: recordFormat, Epoch: epoch}
+		head = &storev1.RequestWindowRecord{FormatVersion: layout.RecordFormat, Epoch: epoch}
 	}
 	head.Requests++
 	head.Bytes += uint64(len(value))
@@ -231,22 +232,22 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 
 // window returns the head of a request window, or nil.
 func (w *work) window(id SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
-	value, ok, err := w.rows.get(windowRow(id, epoch))
+	value, ok, err := w.rows.get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return nil, err
 	}
 	head := &storev1.RequestWindowRecord{}
-	if err := decode(value, head); err != nil {
+	if err := layout.Decode(value, head); err != nil {
 		return nil, fmt.Errorf("request window of session %s: %w", id, err)
 	}
 	return head, nil
 }
 
 func (c *command) saveWindow(id SessionID, head *storev1.RequestWindowRecord) error {
-	value, err := encode(head)
+	value, err := layout.Encode(head)
 	if err != nil {
 		return err
 	}
-	c.rows.set(windowRow(id, head.GetEpoch()), value)
+	c.rows.set(layout.WindowRow(id, head.GetEpoch()), value)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/btree"
 
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // overlayDegree is the width of the overlay's tree.
@@ -328,7 +329,7 @@ func newChecksum(sum uint64) *checksum {
 
 // addEntry adds an entry before the writes that it makes.
 func (c *checksum) addEntry(e Entry) {
-	c.head = appendUint64s(c.head[:0], e.Index, e.Term, uint64(len(e.Data)), uint64(len(e.ConfState)))
+	c.head = layout.AppendUint64s(c.head[:0], e.Index, e.Term, uint64(len(e.Data)), uint64(len(e.ConfState)))
 	c.sum = crc64.Update(c.sum, c.table, c.head)
 	c.sum = crc64.Update(c.sum, c.table, e.Data)
 	c.sum = crc64.Update(c.sum, c.table, e.ConfState)
@@ -340,7 +341,7 @@ func (c *checksum) addRow(p *pending) {
 	if p.value == nil {
 		deleted = 1
 	}
-	c.head = appendUint64s(c.head[:0], deleted, uint64(len(p.row)), uint64(len(p.value)))
+	c.head = layout.AppendUint64s(c.head[:0], deleted, uint64(len(p.row)), uint64(len(p.value)))
 	c.head = append(c.head, p.row...)
 	c.sum = crc64.Update(c.sum, c.table, c.head)
 	c.sum = crc64.Update(c.sum, c.table, p.value)

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"fmt"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // queuePartSize is how many waiters, by the order in which they joined, are counted together. A place finds its
@@ -14,12 +16,12 @@ type queuePart struct {
 	waiters, firstPlace uint64
 }
 
-func queuePartRow(n name, ordinal uint64) []byte {
-	return numberedRow(rowQueuePart, n, ordinal/queuePartSize)
+func queuePartRow(n layout.Name, ordinal uint64) []byte {
+	return layout.NumberedRow(layout.RowQueuePart, n, ordinal/queuePartSize)
 }
 
 func decodeQueuePart(value []byte) (queuePart, error) {
-	v, err := cutUint64s(value, 2)
+	v, err := layout.CutUint64s(value, 2)
 	if err != nil {
 		return queuePart{}, fmt.Errorf("part of a queue: %w", err)
 	}
@@ -27,7 +29,7 @@ func decodeQueuePart(value []byte) (queuePart, error) {
 }
 
 // readQueuePart returns the part that a waiter of an ordinal belongs to; one where nobody waits is empty.
-func readQueuePart(rows rowReader, n name, ordinal uint64) (queuePart, error) {
+func readQueuePart(rows rowReader, n layout.Name, ordinal uint64) (queuePart, error) {
 	value, ok, err := rows.get(queuePartRow(n, ordinal))
 	if err != nil || !ok {
 		return queuePart{}, err
@@ -45,7 +47,7 @@ func (c *command) joinQueue(l *lock, place uint64) error {
 	if part.waiters == 0 {
 		part.firstPlace = place
 	}
-	c.rows.set(queuePartRow(l.name, ordinal), appendUint64s(nil, part.waiters+1, part.firstPlace))
+	c.rows.set(queuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.waiters+1, part.firstPlace))
 	l.head.Waiters++
 	l.head.Queued++
 	return nil
@@ -59,11 +61,11 @@ func (c *command) leaveQueue(l *lock, ordinal uint64) error {
 	}
 	switch row := queuePartRow(l.name, ordinal); part.waiters {
 	case 0:
-		return fmt.Errorf("%w: queue of %q has no part of waiter %d", ErrCorrupt, l.name.key, ordinal)
+		return fmt.Errorf("%w: queue of %q has no part of waiter %d", ErrCorrupt, l.name.Key, ordinal)
 	case 1:
 		c.rows.remove(row)
 	default:
-		c.rows.set(row, appendUint64s(nil, part.waiters-1, part.firstPlace))
+		c.rows.set(row, layout.AppendUint64s(nil, part.waiters-1, part.firstPlace))
 	}
 	l.head.Waiters--
 	if l.head.GetWaiters() == 0 {
@@ -75,7 +77,7 @@ func (c *command) leaveQueue(l *lock, ordinal uint64) error {
 // Position returns how many waiters stand before a place; zero if nobody has it. It reads a few hundred rows, however
 // long the queue is.
 func (r *Reader) Position(key string, place uint64) (int, error) {
-	n := name{key: key}
+	n := layout.Name{Key: key}
 	w, err := r.Waiter(key, place)
 	if err != nil || w == nil {
 		return 0, err
@@ -99,7 +101,7 @@ func (r *Reader) Position(key string, place uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	from, own = numberedRow(rowPlace, n, part.firstPlace), numberedRow(rowPlace, n, place)
+	from, own = layout.NumberedRow(layout.RowPlace, n, part.firstPlace), layout.NumberedRow(layout.RowPlace, n, place)
 	if place <= part.firstPlace {
 		return int(before), nil
 	}

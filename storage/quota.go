@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // The parts of the store's limit. What is left above GrowthBytesMax is for what goes on when the store is full:
@@ -86,7 +87,7 @@ func (r *Reader) Usage() (Usage, error) {
 func countBytes(rows rowReader) (uint64, error) {
 	total := uint64(0)
 	err := rows.scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
-		if row[0] != rowApplied {
+		if row[0] != layout.RowApplied {
 			total += uint64(len(row) + len(value))
 		}
 		return true, nil

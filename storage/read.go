@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Reader reads one consistent snapshot of a store. It may be used from many goroutines, and must be closed.
@@ -105,13 +106,13 @@ func (r *Reader) Applied() (Applied, error) {
 
 // Get returns a key with its value, or false.
 func (r *Reader) Get(key string) (*storev1.KeyState, bool, error) {
-	n := name{key: key}
-	value, ok, err := r.rows.get(nameRow(rowKey, n))
+	n := layout.Name{Key: key}
+	value, ok, err := r.rows.get(layout.NameRow(layout.RowKey, n))
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	k := &storev1.KeyRecord{}
-	if err = decode(value, k); err != nil {
+	if err = layout.Decode(value, k); err != nil {
 		return nil, false, fmt.Errorf("key %q: %w", key, err)
 	}
 	head, err := lockHead(r.rows, n)
@@ -138,7 +139,7 @@ type ListQuery struct {
 
 // List returns a page of keys in order, and whether there are more behind it.
 func (r *Reader) List(q ListQuery) ([]*storev1.KeyState, bool, error) {
-	from, to := pageRows(rowKey, q.Prefix, q.After)
+	from, to := layout.PageRows(layout.RowKey, q.Prefix, q.After)
 	var page []*storev1.KeyState
 	size, more := 0, false
 	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
@@ -146,19 +147,19 @@ func (r *Reader) List(q ListQuery) ([]*storev1.KeyState, bool, error) {
 			more = true
 			return false, nil
 		}
-		n, ok := cutNameRow(row)
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}
 		k := &storev1.KeyRecord{}
-		if err := decode(value, k); err != nil {
-			return false, fmt.Errorf("key %q: %w", n.key, err)
+		if err := layout.Decode(value, k); err != nil {
+			return false, fmt.Errorf("key %q: %w", n.Key, err)
 		}
 		if q.KeysOnly {
 			k.Value = nil
 		}
-		size += len(n.key) + len(k.GetValue())
-		page = append(page, keyState(n.key, k, nil))
+		size += len(n.Key) + len(k.GetValue())
+		page = append(page, keyState(n.Key, k, nil))
 		return true, nil
 	})
 	if err != nil {
@@ -172,26 +173,26 @@ func (r *Reader) addLocks(page []*storev1.KeyState) error {
 	if len(page) == 0 {
 		return nil
 	}
-	from := nameRow(rowLock, name{key: page[0].GetKey()})
-	to := append(nameRow(rowLock, name{key: page[len(page)-1].GetKey()}), 0)
+	from := layout.NameRow(layout.RowLock, layout.Name{Key: page[0].GetKey()})
+	to := append(layout.NameRow(layout.RowLock, layout.Name{Key: page[len(page)-1].GetKey()}), 0)
 	next := 0
 	return r.rows.scan(from, to, func(row, value []byte) (bool, error) {
-		n, ok := cutNameRow(row)
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: lock row", ErrCorrupt)
 		}
-		for next < len(page) && page[next].GetKey() < n.key {
+		for next < len(page) && page[next].GetKey() < n.Key {
 			next++
 		}
 		if next == len(page) {
 			return false, nil
 		}
-		if page[next].GetKey() != n.key {
+		if page[next].GetKey() != n.Key {
 			return true, nil
 		}
 		head := &storev1.LockHead{}
-		if err := decode(value, head); err != nil {
-			return false, fmt.Errorf("lock %q: %w", n.key, err)
+		if err := layout.Decode(value, head); err != nil {
+			return false, fmt.Errorf("lock %q: %w", n.Key, err)
 		}
 		page[next].LockIndex = head.GetLockIndex()
 		page[next].SessionId = head.GetExclusiveSessionId()
@@ -206,12 +207,12 @@ func (r *Reader) Limits() (*storev1.Limits, error) {
 
 // Freeze returns the freeze of grants after a restore, or false.
 func (r *Reader) Freeze() (*storev1.FreezeRecord, bool, error) {
-	value, ok, err := r.rows.get([]byte{rowFreeze})
+	value, ok, err := r.rows.get([]byte{layout.RowFreeze})
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	f := &storev1.FreezeRecord{}
-	if err := decode(value, f); err != nil {
+	if err := layout.Decode(value, f); err != nil {
 		return nil, false, fmt.Errorf("freeze: %w", err)
 	}
 	return f, true, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // History walks over kept events, oldest first. It is for one goroutine and must be closed before its Reader.
@@ -30,8 +31,8 @@ func (r *Reader) History(revision uint64, index uint32) (*History, error) {
 		return nil, fmt.Errorf("history from revision %d: %w: it is at %d", revision, ErrFuture, a.Revision)
 	}
 	it, err := r.rows.disk.NewIter(&pebble.IterOptions{
-		LowerBound: historyRow(revision, index),
-		UpperBound: []byte{rowHistory + 1},
+		LowerBound: layout.HistoryRow(revision, index),
+		UpperBound: []byte{layout.RowHistory + 1},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
@@ -56,7 +57,7 @@ func (h *History) Next() bool {
 		return false
 	}
 	rec := &storev1.HistoryRecord{}
-	if h.err = decode(h.it.Value(), rec); h.err != nil {
+	if h.err = layout.Decode(h.it.Value(), rec); h.err != nil {
 		return false
 	}
 	h.event = rec.GetEvent()
@@ -86,12 +87,12 @@ func (r *Reader) PreviousEvent(p *storev1.PreviousValue) (*storev1.Event, bool, 
 	if p.GetRevision() <= a.CompactedRevision {
 		return nil, false, nil
 	}
-	value, ok, err := r.rows.get(historyRow(p.GetRevision(), p.GetIndex()))
+	value, ok, err := r.rows.get(layout.HistoryRow(p.GetRevision(), p.GetIndex()))
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	rec := &storev1.HistoryRecord{}
-	if err := decode(value, rec); err != nil {
+	if err := layout.Decode(value, rec); err != nil {
 		return nil, false, err
 	}
 	return rec.GetEvent(), true, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // LockInfo is a lock as it is, with why its last holders are none any more.
@@ -16,7 +17,7 @@ type LockInfo struct {
 
 // Lock returns a key's lock, or false if it was never locked or is forgotten.
 func (r *Reader) Lock(key string) (LockInfo, bool, error) {
-	n := name{key: key}
+	n := layout.Name{Key: key}
 	head, err := lockHead(r.rows, n)
 	if err != nil || head == nil {
 		return LockInfo{}, false, err
@@ -30,7 +31,7 @@ func (r *Reader) Lock(key string) (LockInfo, bool, error) {
 
 // Hold returns the hold of a key and lock_index, valid or delayed, or false.
 func (r *Reader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, error) {
-	h, err := readHold(r.rows, name{key: key}, lockIndex)
+	h, err := readHold(r.rows, layout.Name{Key: key}, lockIndex)
 	if err != nil || h == nil {
 		return nil, false, err
 	}
@@ -41,7 +42,7 @@ func (r *Reader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, e
 // less is no limit.
 func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
 	page := holdPage{key: key, limit: limit}
-	err := scanHolds(r.rows, name{key: key}, after, func(h *storev1.HoldRecord) bool {
+	err := scanHolds(r.rows, layout.Name{Key: key}, after, func(h *storev1.HoldRecord) bool {
 		return h.GetDelayed() || page.add(h)
 	})
 	return page.holds, page.more, err
@@ -50,7 +51,7 @@ func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldStat
 // DelayedHolds is Holds of the delayed ones.
 func (r *Reader) DelayedHolds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
 	page := holdPage{key: key, limit: limit}
-	err := scanDelayed(r.rows, name{key: key}, after, page.add)
+	err := scanDelayed(r.rows, layout.Name{Key: key}, after, page.add)
 	return page.holds, page.more, err
 }
 
@@ -78,12 +79,12 @@ const waiterValueField = 6
 // decodeWaiter reads the record of a place, without the value that its grant writes: nobody is shown it, and values of many
 // places are large.
 func decodeWaiter(value []byte) (*storev1.WaiterRecord, error) {
-	short, _, err := withoutField(value, waiterValueField)
+	short, _, err := layout.WithoutField(value, waiterValueField)
 	if err != nil {
 		return nil, fmt.Errorf("place: %w", err)
 	}
 	w := &storev1.WaiterRecord{}
-	return w, decode(short, w)
+	return w, layout.Decode(short, w)
 }
 
 // WaiterEntry is one place in a queue. Its record comes without the value that a grant writes.
@@ -99,7 +100,7 @@ type WaiterEntry struct {
 // Waiter returns the record of a place that waits for a lock; nil when that place waits no more, or never did.
 func (r *Reader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
 	var w *storev1.WaiterRecord
-	_, err := r.rows.view(numberedRow(rowPlace, name{key: key}, place), func(value []byte) (err error) {
+	_, err := r.rows.view(layout.NumberedRow(layout.RowPlace, layout.Name{Key: key}, place), func(value []byte) (err error) {
 		w, err = decodeWaiter(value)
 		return err
 	})
@@ -112,16 +113,16 @@ func (r *Reader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error)
 // Waiters returns places in a lock's queue with a higher number than after, at most limit, and whether there are more;
 // zero or less is no limit.
 func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bool, error) {
-	n := name{key: key}
+	n := layout.Name{Key: key}
 	var page []WaiterEntry
 	more := false
-	from, to := numberedRow(rowPlace, n, after+1), rowsEnd(nameRows(rowPlace, n))
+	from, to := layout.NumberedRow(layout.RowPlace, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowPlace, n))
 	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
 		if limit > 0 && len(page) >= limit {
 			more = true
 			return false, nil
 		}
-		_, place, ok := cutNumberedRow(row)
+		_, place, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, key)
 		}
@@ -138,7 +139,7 @@ func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bo
 // Locks returns locks whose keys begin with prefix and come after a key, also free ones that are remembered, at most
 // limit, and whether there are more; zero or less is no limit.
 func (r *Reader) Locks(prefix, after string, limit int) ([]LockInfo, bool, error) {
-	from, to := pageRows(rowLock, prefix, after)
+	from, to := layout.PageRows(layout.RowLock, prefix, after)
 	var page []LockInfo
 	more := false
 	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
@@ -146,13 +147,13 @@ func (r *Reader) Locks(prefix, after string, limit int) ([]LockInfo, bool, error
 			more = true
 			return false, nil
 		}
-		n, ok := cutNameRow(row)
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: lock row", ErrCorrupt)
 		}
 		head := &storev1.LockHead{}
-		if err := decode(value, head); err != nil {
-			return false, fmt.Errorf("lock %q: %w", n.key, err)
+		if err := layout.Decode(value, head); err != nil {
+			return false, fmt.Errorf("lock %q: %w", n.Key, err)
 		}
 		state, err := lockState(r.rows, n, head)
 		page = append(page, LockInfo{State: state, Past: head.GetPast()})
@@ -173,8 +174,8 @@ type Delay struct {
 // Delays returns all delayed holds, by key and lock_index: what a new leader starts timers for.
 func (r *Reader) Delays() ([]Delay, error) {
 	var delays []Delay
-	err := r.rows.scan([]byte{rowDelay}, []byte{rowDelay + 1}, func(row, value []byte) (bool, error) {
-		n, lockIndex, ok := cutNumberedRow(row)
+	err := r.rows.scan([]byte{layout.RowDelay}, []byte{layout.RowDelay + 1}, func(row, value []byte) (bool, error) {
+		n, lockIndex, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
 		}
@@ -182,7 +183,7 @@ func (r *Reader) Delays() ([]Delay, error) {
 		if err != nil {
 			return false, err
 		}
-		delays = append(delays, Delay{Key: n.key, LockIndex: lockIndex, FencingToken: d.token, DelayMs: d.delayMs})
+		delays = append(delays, Delay{Key: n.Key, LockIndex: lockIndex, FencingToken: d.token, DelayMs: d.delayMs})
 		return true, nil
 	})
 	return delays, err
@@ -202,16 +203,16 @@ type Wait struct {
 // Waits returns all places with a time-out, by key and place: what a new leader starts timers for.
 func (r *Reader) Waits() ([]Wait, error) {
 	var waits []Wait
-	err := r.rows.scan([]byte{rowWait}, []byte{rowWait + 1}, func(row, value []byte) (bool, error) {
-		n, place, ok := cutNumberedRow(row)
+	err := r.rows.scan([]byte{layout.RowWait}, []byte{layout.RowWait + 1}, func(row, value []byte) (bool, error) {
+		n, place, ok := layout.CutNumberedRow(row)
 		if !ok || len(value) != len(SessionID{})+8 {
 			return false, fmt.Errorf("%w: wait row", ErrCorrupt)
 		}
-		ms, err := cutUint64s(value[len(SessionID{}):], 1)
+		ms, err := layout.CutUint64s(value[len(SessionID{}):], 1)
 		if err != nil {
 			return false, err
 		}
-		waits = append(waits, Wait{Key: n.key, Place: place, SessionID: SessionID(value[:16]), WaitMs: int64(ms[0])})
+		waits = append(waits, Wait{Key: n.Key, Place: place, SessionID: SessionID(value[:16]), WaitMs: int64(ms[0])})
 		return true, nil
 	})
 	return waits, err

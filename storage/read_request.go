@@ -5,17 +5,18 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // MaxSequence returns the highest number of a request that was applied under an epoch of a session; zero if there was
 // none, or if the epoch's window is forgotten.
 func (r *Reader) MaxSequence(id SessionID, epoch uint64) (uint64, error) {
-	value, ok, err := r.rows.get(windowRow(id, epoch))
+	value, ok, err := r.rows.get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return 0, err
 	}
 	head := &storev1.RequestWindowRecord{}
-	if err = decode(value, head); err != nil {
+	if err = layout.Decode(value, head); err != nil {
 		return 0, fmt.Errorf("request window of session %s: %w", id, err)
 	}
 	// What lies below the mark was done and has no row any more; the client may have used any of these numbers.
@@ -24,8 +25,8 @@ func (r *Reader) MaxSequence(id SessionID, epoch uint64) (uint64, error) {
 		highest = mark - 1
 	}
 	// A window is bounded, so all its rows may be walked over.
-	from := requestRow(id, epoch, head.GetDoneBelow())
-	err = r.rows.scan(from, rowsEnd(from[:len(from)-8]), func(row, _ []byte) (bool, error) {
+	from := layout.RequestRow(id, epoch, head.GetDoneBelow())
+	err = r.rows.scan(from, layout.RowsEnd(from[:len(from)-8]), func(row, _ []byte) (bool, error) {
 		highest = max(highest, binary.BigEndian.Uint64(row[len(row)-8:]))
 		return true, nil
 	})

@@ -7,16 +7,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Session returns a live session, or false.
 func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
-	value, ok, err := r.rows.get(sessionRow(rowSession, id))
+	value, ok, err := r.rows.get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	s := &storev1.SessionRecord{}
-	if err = decode(value, s); err != nil {
+	if err = layout.Decode(value, s); err != nil {
 		return nil, false, fmt.Errorf("session %s: %w", id, err)
 	}
 	if s.Objects, err = r.Objects(id); err != nil {
@@ -27,7 +28,7 @@ func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
 
 // Objects returns how many objects a live session has, itself included; zero for one that does not live.
 func (r *Reader) Objects(id SessionID) (uint32, error) {
-	count, ok, err := r.rows.get(sessionRow(rowObjects, id))
+	count, ok, err := r.rows.get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -46,23 +47,23 @@ type SessionEntry struct {
 // Sessions returns live sessions with a higher id than after, at most limit, and whether there are more; zero or less
 // is no limit. A zero after starts at the first. Their records do not count objects; Objects does.
 func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, error) {
-	from := []byte{rowSession}
+	from := []byte{layout.RowSession}
 	if after != (SessionID{}) {
-		from = append(sessionRow(rowSession, after), 0)
+		from = append(layout.SessionRow(layout.RowSession, after), 0)
 	}
 	var page []SessionEntry
 	more := false
-	err := r.rows.scan(from, []byte{rowSession + 1}, func(row, value []byte) (bool, error) {
+	err := r.rows.scan(from, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
 		if limit > 0 && len(page) >= limit {
 			more = true
 			return false, nil
 		}
-		id, ok := cutSessionRow(row)
+		id, ok := layout.CutSessionRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: session row", ErrCorrupt)
 		}
 		s := &storev1.SessionRecord{}
-		if err := decode(value, s); err != nil {
+		if err := layout.Decode(value, s); err != nil {
 			return false, fmt.Errorf("session %s: %w", id, err)
 		}
 		page = append(page, SessionEntry{ID: id, Record: s})
@@ -73,8 +74,8 @@ func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, err
 
 // SessionAddresses calls visit with the network address that each live session was opened from, in the order of their ids.
 func (r *Reader) SessionAddresses(visit func(address string)) error {
-	return r.rows.scan([]byte{rowSession}, []byte{rowSession + 1}, func(row, value []byte) (bool, error) {
-		address, err := bytesField(value, sessionAddressField)
+	return r.rows.scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
+		address, err := layout.BytesField(value, sessionAddressField)
 		if err != nil {
 			return false, fmt.Errorf("session row %x: %w", row, err)
 		}
@@ -88,20 +89,20 @@ const sessionAddressField protowire.Number = 9
 
 // EndedSession returns how and why a session ended, or false if it lives, never was, or was forgotten.
 func (r *Reader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {
-	value, ok, err := r.rows.get(sessionRow(rowEndedIndex, id))
+	value, ok, err := r.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	number, err := cutUint64s(value, 1)
+	number, err := layout.CutUint64s(value, 1)
 	if err != nil {
 		return nil, false, err
 	}
-	value, ok, err = r.rows.get(numberRow(rowEnded, number[0]))
+	value, ok, err = r.rows.get(layout.NumberRow(layout.RowEnded, number[0]))
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	e := &storev1.EndedSessionRecord{}
-	if err := decode(value, e); err != nil {
+	if err := layout.Decode(value, e); err != nil {
 		return nil, false, fmt.Errorf("ended session %s: %w", id, err)
 	}
 	return e, true, nil
@@ -120,17 +121,17 @@ type SessionObjects struct {
 // SessionObjects returns all that a session has, by its own rows; empty for one that does not live.
 func (r *Reader) SessionObjects(id SessionID) (SessionObjects, error) {
 	var out SessionObjects
-	from := objectRows(id)
-	err := r.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
-		o, ok := cutObjectRow(row)
+	from := layout.ObjectRows(id)
+	err := r.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+		o, ok := layout.CutObjectRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, id)
 		}
-		if o.kind == objectEphemeral {
-			out.EphemeralKeys = append(out.EphemeralKeys, o.name.key)
+		if o.Kind == layout.ObjectEphemeral {
+			out.EphemeralKeys = append(out.EphemeralKeys, o.Name.Key)
 			return true, nil
 		}
-		number, err := cutUint64s(value, 1)
+		number, err := layout.CutUint64s(value, 1)
 		if err != nil {
 			return false, err
 		}
@@ -139,24 +140,24 @@ func (r *Reader) SessionObjects(id SessionID) (SessionObjects, error) {
 	return out, err
 }
 
-func (r *Reader) addObject(out *SessionObjects, o object, number uint64) error {
-	kind := rowHold
-	if o.kind == objectPlace {
-		kind = rowPlace
+func (r *Reader) addObject(out *SessionObjects, o layout.Object, number uint64) error {
+	kind := layout.RowHold
+	if o.Kind == layout.ObjectPlace {
+		kind = layout.RowPlace
 	}
-	found, err := r.rows.view(numberedRow(kind, o.name, number), func(value []byte) error {
-		if o.kind == objectPlace {
+	found, err := r.rows.view(layout.NumberedRow(kind, o.Name, number), func(value []byte) error {
+		if o.Kind == layout.ObjectPlace {
 			w, err := decodeWaiter(value)
-			out.Places = append(out.Places, WaiterEntry{Key: o.name.key, Place: number, Record: w})
+			out.Places = append(out.Places, WaiterEntry{Key: o.Name.Key, Place: number, Record: w})
 			return err
 		}
 		h := &storev1.HoldRecord{}
-		err := decode(value, h)
-		out.Holds = append(out.Holds, holdState(o.name.key, h))
+		err := layout.Decode(value, h)
+		out.Holds = append(out.Holds, holdState(o.Name.Key, h))
 		return err
 	})
 	if err == nil && !found {
-		return fmt.Errorf("%w: object without row on %q", ErrCorrupt, o.name.key)
+		return fmt.Errorf("%w: object without row on %q", ErrCorrupt, o.Name.Key)
 	}
 	return err
 }

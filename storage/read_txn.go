@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // errTxnWrites means that a transaction that may write was to be answered without the log, which is a bug of the caller.
@@ -28,7 +29,7 @@ func (r *Reader) Txn(cmd *storev1.Command) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	at.ClusterVersion = max(at.ClusterVersion, version2)
+	at.ClusterVersion = max(at.ClusterVersion, layout.Version2)
 	w := newWork(r.rows.disk, at)
 	w.rows.voids, w.rows.index = r.rows.voids, r.rows.index
 	result, err := w.readTxn(cmd)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // RecoverOptions says how a state goes on that lost its cluster.
@@ -75,9 +76,9 @@ func Recover(o Options, r RecoverOptions) (err error) {
 // longestTTLMs returns the longest TTL of a live session.
 func longestTTLMs(rows rowReader) (int64, error) {
 	longest := int64(0)
-	err := rows.scan([]byte{rowSession}, []byte{rowSession + 1}, func(_, value []byte) (bool, error) {
+	err := rows.scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.SessionRecord{}
-		if err := decode(value, r); err != nil {
+		if err := layout.Decode(value, r); err != nil {
 			return false, fmt.Errorf("session: %w", err)
 		}
 		longest = max(longest, r.GetTtlMs())
@@ -107,7 +108,7 @@ func (m *memberChange) write(w *work) error {
 			return err
 		}
 	}
-	w.rows.remove(numberRow(rowMember, m.keep.GetId())) // Its incarnation may be new.
+	w.rows.remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
 	_, err = c.putMember(&storev1.PutMember{Member: m.keep})
 	return err
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // releaseLock gives a hold back and grants the next waiters. A hold that is not there any more is an answer.
@@ -43,7 +44,7 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 // namedHold returns a lock, and the valid hold that a live session's owner has of it, if it is the one of that number; zero
 // is any. There may be no such hold.
 func (c *command) namedHold(
-	n name, ref *storev1.SessionRef, owner string, lockIndex uint64,
+	n layout.Name, ref *storev1.SessionRef, owner string, lockIndex uint64,
 ) (*lock, *storev1.HoldRecord, error) {
 	s, err := c.session(ref)
 	if err != nil {
@@ -137,8 +138,8 @@ func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
 	}
 	if p == nil {
 		f := broken(storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND,
-			storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING, id, l.name.key)
-		f.failure.Key = l.name.key
+			storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING, id, l.name.Key)
+		f.failure.Key = l.name.Key
 		f.failure.SessionId = id[:]
 		return nil, f
 	}

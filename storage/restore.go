@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -141,15 +142,15 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	}
 	w := newWork(s.db, state)
 	if h.freezeMs > 0 {
-		value, err := encode(&storev1.FreezeRecord{
-			FormatVersion: recordFormat, FreezeMs: h.freezeMs, BeginRevision: state.Revision,
+		value, err := layout.Encode(&storev1.FreezeRecord{
+			FormatVersion: layout.RecordFormat, FreezeMs: h.freezeMs, BeginRevision: state.Revision,
 		})
 		if err != nil {
 			return err
 		}
-		w.rows.set([]byte{rowFreeze}, value)
+		w.rows.set([]byte{layout.RowFreeze}, value)
 	} else {
-		w.rows.remove([]byte{rowFreeze})
+		w.rows.remove([]byte{layout.RowFreeze})
 	}
 	if err := dropJoinTokens(w.rows); err != nil {
 		return err
@@ -196,11 +197,11 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_RESTORED,
 		reason:    h.reason,
 	}
-	from := []byte{rowSession}
+	from := []byte{layout.RowSession}
 	for {
 		var ids []SessionID
-		err := w.rows.scan(from, []byte{rowSession + 1}, func(row, _ []byte) (bool, error) {
-			id, ok := cutSessionRow(row)
+		err := w.rows.scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
+			id, ok := layout.CutSessionRow(row)
 			if !ok {
 				return false, fmt.Errorf("%w: session row", ErrCorrupt)
 			}
@@ -215,9 +216,9 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 		if err != nil {
 			return nil, err
 		}
-		from = append(sessionRow(rowSession, ids[len(ids)-1]), 0)
+		from = append(layout.SessionRow(layout.RowSession, ids[len(ids)-1]), 0)
 		if left := result.GetEndSessions().GetLeftSessionIds(); len(left) > 0 {
-			from = append([]byte{rowSession}, left[0]...)
+			from = append([]byte{layout.RowSession}, left[0]...)
 		}
 		if err = c.finish(); err != nil {
 			return nil, err
@@ -232,13 +233,13 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 // forgetIdleLocks forgets locks with nothing left, whose last change is of the old history: no event of it comes to be
 // compacted any more.
 func (s *Store) forgetIdleLocks(w *work) (*work, error) {
-	from := []byte{rowLock}
+	from := []byte{layout.RowLock}
 	for {
 		var idle [][]byte
 		seen := 0
-		err := w.rows.scan(from, []byte{rowLock + 1}, func(row, value []byte) (bool, error) {
+		err := w.rows.scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
 			h := &storev1.LockHead{}
-			if err := decode(value, h); err != nil {
+			if err := layout.Decode(value, h); err != nil {
 				return false, fmt.Errorf("lock: %w", err)
 			}
 			if isIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
@@ -252,11 +253,11 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			return nil, err
 		}
 		for _, row := range idle {
-			n, ok := cutNameRow(row)
+			n, ok := layout.CutNameRow(row)
 			if !ok {
 				return nil, fmt.Errorf("%w: lock row", ErrCorrupt)
 			}
-			_, exists, getErr := w.rows.get(nameRow(rowKey, n))
+			_, exists, getErr := w.rows.get(layout.NameRow(layout.RowKey, n))
 			if getErr != nil {
 				return nil, getErr
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // heldKeysShown is how many keys the record of an ended session names.
@@ -21,12 +22,12 @@ type session struct {
 
 // sessionRecord returns a live session's record, or nil.
 func (w *work) sessionRecord(id SessionID) (*storev1.SessionRecord, error) {
-	value, ok, err := w.rows.get(sessionRow(rowSession, id))
+	value, ok, err := w.rows.get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, err
 	}
 	r := &storev1.SessionRecord{}
-	if err := decode(value, r); err != nil {
+	if err := layout.Decode(value, r); err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
 	return r, nil
@@ -59,7 +60,7 @@ func (c *command) session(ref *storev1.SessionRef) (session, error) {
 
 // noSession tells a session that ended from one that never was, or was forgotten.
 func (c *command) noSession(id SessionID) error {
-	_, ended, err := c.rows.get(sessionRow(rowEndedIndex, id))
+	_, ended, err := c.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, erro
 		return nil, err
 	}
 	r := &storev1.SessionRecord{
-		FormatVersion:  recordFormat,
+		FormatVersion:  layout.RecordFormat,
 		Name:           s.GetName(),
 		Node:           s.GetNode(),
 		Metadata:       s.GetMetadata(),
@@ -104,11 +105,11 @@ func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, erro
 		CreateTimeMs:   c.wallMs,
 		EpochRevision:  c.revision,
 	}
-	value, err := encode(r)
+	value, err := layout.Encode(r)
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(sessionRow(rowSession, id), value)
+	c.rows.set(layout.SessionRow(layout.RowSession, id), value)
 	c.setObjects(id, 1)
 	c.state.Sessions++
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionBegun{SessionBegun: &storev1.SessionBegun{
@@ -128,12 +129,12 @@ func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, erro
 
 // checkSessionRoom refuses an id that is taken, also by an ended session, and a session too many.
 func (c *command) checkSessionRoom(id SessionID) error {
-	_, taken, err := c.rows.get(sessionRow(rowSession, id))
+	_, taken, err := c.rows.get(layout.SessionRow(layout.RowSession, id))
 	if err != nil {
 		return err
 	}
 	if !taken {
-		_, taken, err = c.rows.get(sessionRow(rowEndedIndex, id))
+		_, taken, err = c.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
 		if err != nil {
 			return err
 		}
@@ -184,7 +185,7 @@ func exceeded(limit string, value uint64) error {
 
 // objects returns the number of a session's objects, itself included; zero if it does not live.
 func (c *command) objects(id SessionID) (uint64, error) {
-	value, ok, err := c.rows.get(sessionRow(rowObjects, id))
+	value, ok, err := c.rows.get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -196,7 +197,7 @@ func (c *command) objects(id SessionID) (uint64, error) {
 }
 
 func (c *command) setObjects(id SessionID, n uint64) {
-	c.rows.set(sessionRow(rowObjects, id), binary.AppendUvarint(nil, n))
+	c.rows.set(layout.SessionRow(layout.RowObjects, id), binary.AppendUvarint(nil, n))
 }
 
 // addObject counts one more object of a live session.

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // sessionEnd says how sessions end.
@@ -23,9 +24,9 @@ type sessionEnd struct {
 // endingSession is a session at its end, with all it has.
 type endingSession struct {
 	session
-	holds  []listed
-	places []listed
-	keys   []name
+	holds  []layout.Listed
+	places []layout.Listed
+	keys   []layout.Name
 }
 
 // endSessions is the end of sessions, for whatever cause: in one revision all are marked ended, their places dropped,
@@ -44,7 +45,7 @@ func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result,
 		out.Holds += uint32(len(s.holds))
 	}
 	left := forgetStint()
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		left = &stint{rows: len(ending) + forgettingMax1, bytes: math.MaxUint64}
 	}
 	if _, err := c.forgetEnded(left); err != nil {
@@ -80,7 +81,7 @@ func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) 
 	var ending []*endingSession
 	seen := make(map[SessionID]bool, len(ids))
 	objects, most := uint64(0), uint64(endObjectsMax)
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		most = endObjectsMax1
 	}
 	for _, id := range ids {
@@ -117,19 +118,19 @@ func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) 
 
 // gatherObjects finds what one session has, by its own rows alone.
 func (c *command) gatherObjects(s *endingSession) error {
-	from := objectRows(s.id)
-	return c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
-		o, ok := cutObjectRow(row)
-		if !ok || o.kind != objectEphemeral && len(value) != 8 {
+	from := layout.ObjectRows(s.id)
+	return c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+		o, ok := layout.CutObjectRow(row)
+		if !ok || o.Kind != layout.ObjectEphemeral && len(value) != 8 {
 			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, s.id)
 		}
-		switch o.kind {
-		case objectHold:
-			s.holds = append(s.holds, listed{object: o, number: binary.BigEndian.Uint64(value)})
-		case objectPlace:
-			s.places = append(s.places, listed{object: o, number: binary.BigEndian.Uint64(value)})
+		switch o.Kind {
+		case layout.ObjectHold:
+			s.holds = append(s.holds, layout.Listed{Object: o, Number: binary.BigEndian.Uint64(value)})
+		case layout.ObjectPlace:
+			s.places = append(s.places, layout.Listed{Object: o, Number: binary.BigEndian.Uint64(value)})
 		default:
-			s.keys = append(s.keys, o.name)
+			s.keys = append(s.keys, o.Name)
 		}
 		return true, nil
 	})
@@ -137,13 +138,13 @@ func (c *command) gatherObjects(s *endingSession) error {
 
 // markEnded turns a live session into the record of an ended one.
 func (c *command) markEnded(s *endingSession, how sessionEnd) error {
-	c.rows.remove(sessionRow(rowSession, s.id))
-	c.rows.remove(sessionRow(rowObjects, s.id))
+	c.rows.remove(layout.SessionRow(layout.RowSession, s.id))
+	c.rows.remove(layout.SessionRow(layout.RowObjects, s.id))
 	c.state.Sessions--
 	shown := proto.CloneOf(s.record)
 	shown.SecretSha256 = nil
 	r := &storev1.EndedSessionRecord{
-		FormatVersion: recordFormat,
+		FormatVersion: layout.RecordFormat,
 		SessionId:     s.id[:],
 		Session:       shown,
 		Cause:         how.cause,
@@ -157,7 +158,7 @@ func (c *command) markEnded(s *endingSession, how sessionEnd) error {
 		Clean:         how.clean,
 	}
 	for _, h := range s.holds[:min(len(s.holds), heldKeysShown)] {
-		r.HeldKeys = append(r.HeldKeys, h.name.key)
+		r.HeldKeys = append(r.HeldKeys, h.Name.Key)
 	}
 	if err := c.recordEnded(s.id, r); err != nil {
 		return err
@@ -178,14 +179,14 @@ func (c *command) markEnded(s *endingSession, how sessionEnd) error {
 
 // recordEnded keeps the record of an ended session.
 func (c *command) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error {
-	value, err := encode(r)
+	value, err := layout.Encode(r)
 	if err != nil {
 		return err
 	}
 	number := c.state.EndedSessions
 	c.state.EndedSessions++
-	c.rows.set(numberRow(rowEnded, number), value)
-	c.rows.set(sessionRow(rowEndedIndex, id), appendUint64s(nil, number))
+	c.rows.set(layout.NumberRow(layout.RowEnded, number), value)
+	c.rows.set(layout.SessionRow(layout.RowEndedIndex, id), layout.AppendUint64s(nil, number))
 	return nil
 }
 
@@ -203,7 +204,7 @@ func (c *command) forgetEnded(left *stint) (more bool, err error) {
 		if left.over() {
 			return true, nil
 		}
-		row := numberRow(rowEnded, c.state.EndedForgotten)
+		row := layout.NumberRow(layout.RowEnded, c.state.EndedForgotten)
 		c.state.EndedForgotten++
 		value, ok, err := c.rows.get(row)
 		if err != nil {
@@ -214,7 +215,7 @@ func (c *command) forgetEnded(left *stint) (more bool, err error) {
 			continue
 		}
 		r := &storev1.EndedSessionRecord{}
-		if err = decode(value, r); err != nil {
+		if err = layout.Decode(value, r); err != nil {
 			return false, err
 		}
 		id, err := SessionIDFromBytes(r.GetSessionId())
@@ -222,7 +223,7 @@ func (c *command) forgetEnded(left *stint) (more bool, err error) {
 			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
 		}
 		c.rows.remove(row)
-		c.rows.remove(sessionRow(rowEndedIndex, id))
+		c.rows.remove(layout.SessionRow(layout.RowEndedIndex, id))
 	}
 	return false, nil
 }
@@ -230,16 +231,16 @@ func (c *command) forgetEnded(left *stint) (more bool, err error) {
 // dropPlaces takes an ending session out of all queues.
 func (c *command) dropPlaces(s *endingSession) error {
 	for _, o := range s.places {
-		l, err := c.lock(o.name)
+		l, err := c.lock(o.Name)
 		if err != nil {
 			return err
 		}
-		p, err := c.place(o.name, o.number)
+		p, err := c.place(o.Name, o.Number)
 		if err != nil {
 			return err
 		}
 		if p == nil {
-			return fmt.Errorf("%w: place of session %s in %q", ErrCorrupt, s.id, o.name.key)
+			return fmt.Errorf("%w: place of session %s in %q", ErrCorrupt, s.id, o.Name.Key)
 		}
 		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, ""); err != nil {
 			return err
@@ -267,7 +268,7 @@ func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
 		if !deletes {
 			continue
 		}
-		if err := c.deleteKey(o.name, s.id[:]); err != nil {
+		if err := c.deleteKey(o.Name, s.id[:]); err != nil {
 			return err
 		}
 	}

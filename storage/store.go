@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -132,7 +133,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s.db = db
 	if s.applied, err = readApplied(db); err == nil {
-		err = checkVersion(s.applied.ClusterVersion)
+		err = layout.CheckVersion(s.applied.ClusterVersion)
 	}
 	if err == nil && s.applied.StoreBytes == 0 {
 		// Nothing is stored yet, or nobody counted: the count follows from the rows.
@@ -182,14 +183,14 @@ func (s *Store) pebbleOptions(own Options, cache *pebble.Cache) *pebble.Options 
 
 // readApplied returns the applied record of a database or a snapshot of it.
 func readApplied(disk pebble.Reader) (Applied, error) {
-	value, ok, err := getRow(disk, []byte{rowApplied})
+	value, ok, err := getRow(disk, []byte{layout.RowApplied})
 	if err != nil {
 		return Applied{}, err
 	}
 	if !ok {
 		return Applied{}, ErrNotBootstrapped
 	}
-	return decodeApplied(value)
+	return layout.DecodeApplied(value)
 }
 
 // Bootstrap writes the first state of a new cluster, as of index 1 and term 1, and flushes it. All first members
@@ -200,9 +201,9 @@ func (s *Store) Bootstrap(g Genesis) error {
 	}
 	version := g.ClusterVersion
 	if version == 0 {
-		version = version1
+		version = layout.Version1
 	}
-	if err := checkVersion(version); err != nil {
+	if err := layout.CheckVersion(version); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	first := Applied{
@@ -215,11 +216,11 @@ func (s *Store) Bootstrap(g Genesis) error {
 	}
 	w := newWork(s.db, first)
 	if g.FreezeMs > 0 {
-		value, err := encode(&storev1.FreezeRecord{FormatVersion: recordFormat, FreezeMs: g.FreezeMs})
+		value, err := layout.Encode(&storev1.FreezeRecord{FormatVersion: layout.RecordFormat, FreezeMs: g.FreezeMs})
 		if err != nil {
 			return fmt.Errorf("bootstrap: %w", err)
 		}
-		w.rows.set([]byte{rowFreeze}, value)
+		w.rows.set([]byte{layout.RowFreeze}, value)
 		w.state.StoreBytes = w.rows.bytes
 	}
 	if err := s.commit(w); err != nil {
@@ -300,8 +301,8 @@ func (s *Store) DurableApplied() (uint64, error) {
 	}
 	defer s.leave()
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound:                []byte{rowApplied},
-		UpperBound:                []byte{rowApplied, 0},
+		LowerBound:                []byte{layout.RowApplied},
+		UpperBound:                []byte{layout.RowApplied, 0},
 		OnlyReadGuaranteedDurable: true,
 	})
 	if err != nil {
@@ -309,7 +310,7 @@ func (s *Store) DurableApplied() (uint64, error) {
 	}
 	var a Applied
 	if it.First() {
-		a, err = decodeApplied(it.Value())
+		a, err = layout.DecodeApplied(it.Value())
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
 		return 0, fmt.Errorf("read durable index: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // takeOverSession gives a session to another process instance: its epoch rises, and every hold goes on under a new
@@ -34,11 +35,11 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 	r.EpochRevision = c.revision
 	r.InstanceId = t.GetInstanceId()
 	r.PeerAddress = t.GetPeerAddress()
-	value, err := encode(r)
+	value, err := layout.Encode(r)
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(sessionRow(rowSession, s.id), value)
+	c.rows.set(layout.SessionRow(layout.RowSession, s.id), value)
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionTakenOver{SessionTakenOver: &storev1.SessionTakenOver{
 		SessionId:  s.id[:],
 		Epoch:      r.GetEpoch(),
@@ -65,7 +66,7 @@ func tookOver(r *storev1.SessionRecord, t *storev1.TakeOverSession) bool {
 }
 
 // renewHold ends a hold and makes a new one of it in the same step; nobody can come between.
-func (c *command) renewHold(s session, o listed) error {
+func (c *command) renewHold(s session, o layout.Listed) error {
 	l, h, err := c.listedHold(s.id, o)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (c *command) renewHold(s session, o listed) error {
 	ask.remade = true
 	how := ending{
 		cause: storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, released: true, keyFollows: true,
-		headFollows: c.state.ClusterVersion >= version2, // The grant saves it.
+		headFollows: c.state.ClusterVersion >= layout.Version2, // The grant saves it.
 	}
 	if err = c.endHold(l, h, how); err != nil {
 		return err
@@ -85,5 +86,5 @@ func (c *command) renewHold(s session, o listed) error {
 	if ask.mode != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 		return nil
 	}
-	return c.moveKey(o.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
+	return c.moveKey(o.Name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 }

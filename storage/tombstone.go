@@ -3,6 +3,8 @@ package storage
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // tombstonesDroppedMax1 is how many windows, of any size, one Compact drops under version 1.
@@ -20,10 +22,10 @@ func (c *command) buryWindow(id SessionID, epoch uint64) error {
 	if err = c.saveWindow(id, head); err != nil {
 		return err
 	}
-	c.rows.set(tombstoneRow(c.revision, id, epoch), nil)
+	c.rows.set(layout.TombstoneRow(c.revision, id, epoch), nil)
 	c.state.TombstoneBytes += head.GetBytes()
 	c.buried = true
-	if c.state.ClusterVersion >= version2 {
+	if c.state.ClusterVersion >= layout.Version2 {
 		return nil
 	}
 	limits, err := c.effectiveLimits()
@@ -43,10 +45,10 @@ func (c *command) buryWindow(id SessionID, epoch uint64) error {
 // dropped, and whether there are more.
 func (c *command) dropTombstones(end []byte, most int) (dropped int, more bool, err error) {
 	if end == nil {
-		end = []byte{rowTombstone + 1}
+		end = []byte{layout.RowTombstone + 1}
 	}
 	var rows [][]byte
-	err = c.rows.scan([]byte{rowTombstone}, end, func(row, _ []byte) (bool, error) {
+	err = c.rows.scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
 		if len(rows) == most {
 			more = true
 			return false, nil
@@ -66,7 +68,7 @@ func (c *command) dropTombstones(end []byte, most int) (dropped int, more bool, 
 }
 
 func (c *command) dropTombstone(row []byte) error {
-	id, epoch, ok := cutTombstoneRow(row)
+	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return fmt.Errorf("%w: tombstone row", ErrCorrupt)
 	}
@@ -74,9 +76,9 @@ func (c *command) dropTombstone(row []byte) error {
 	if err != nil {
 		return err
 	}
-	from := requestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
+	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
 	var requests [][]byte
-	err = c.rows.scan(from, requestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
+	err = c.rows.scan(from, layout.RequestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
 		requests = append(requests, bytes.Clone(row))
 		return true, nil
 	})
@@ -86,7 +88,7 @@ func (c *command) dropTombstone(row []byte) error {
 	for _, r := range requests {
 		c.rows.remove(r)
 	}
-	c.rows.remove(windowRow(id, epoch))
+	c.rows.remove(layout.WindowRow(id, epoch))
 	c.rows.remove(row)
 	c.state.TombstoneBytes -= head.GetBytes()
 	return nil

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 const (
@@ -122,7 +123,7 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 	first.Position = failed[0].GetPosition()
 	first.ElseOps = !out.GetSucceeded()
 	first.Operations = failed
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		first.Message = positioned(first, first.GetMessage())
 	}
 	if proto.Size(first) > txnResultBytesMax {
@@ -134,7 +135,7 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 }
 
 // stopsAtLimit reports whether a transaction reads no further than its result may be large.
-func (c *command) stopsAtLimit() bool { return c.state.ClusterVersion >= version2 }
+func (c *command) stopsAtLimit() bool { return c.state.ClusterVersion >= layout.Version2 }
 
 // runOp runs one operation. A verb that is answered "false" outside of transactions is a failure here.
 func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
@@ -219,13 +220,13 @@ func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_LIST_LIMIT, txnListMax)
 	}
 	out := &storev1.ListOpResult{}
-	from := nameRow(rowKey, name{ns: c.ns, key: op.GetPrefix()})
+	from := layout.NameRow(layout.RowKey, layout.Name{NS: c.ns, Key: op.GetPrefix()})
 	read, most := 0, txnReadBytesMax
 	if c.stopsAtLimit() {
 		most = c.room
 	}
-	err := c.rows.scan(from, rowsEnd(from), func(row, value []byte) (bool, error) {
-		n, ok := cutNameRow(row)
+	err := c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
 		}
@@ -238,11 +239,11 @@ func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 			return false, nil
 		}
 		k := &storev1.KeyRecord{}
-		if err := decode(value, k); err != nil {
-			return false, fmt.Errorf("key %q: %w", n.key, err)
+		if err := layout.Decode(value, k); err != nil {
+			return false, fmt.Errorf("key %q: %w", n.Key, err)
 		}
 		head, err := lockHead(c.rows, n)
-		out.States = append(out.States, keyState(n.key, k, head))
+		out.States = append(out.States, keyState(n.Key, k, head))
 		return true, err
 	})
 	return out, err
@@ -291,16 +292,16 @@ func (c *command) compare(m *storev1.Compare) (bool, error) {
 }
 
 // compareValue says whether the value of a key relates to another as it must. The value of a missing key differs from all.
-func (c *command) compareValue(n name, operator storev1.CompareOperator, other []byte) (bool, error) {
+func (c *command) compareValue(n layout.Name, operator storev1.CompareOperator, other []byte) (bool, error) {
 	order := 0
-	found, err := c.rows.view(nameRow(rowKey, n), func(value []byte) error {
-		content, err := bytesField(value, keyValueField)
+	found, err := c.rows.view(layout.NameRow(layout.RowKey, n), func(value []byte) error {
+		content, err := layout.BytesField(value, keyValueField)
 		order = bytes.Compare(content, other)
 		return err
 	})
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("key %q: %w", n.key, err)
+		return false, fmt.Errorf("key %q: %w", n.Key, err)
 	case !found:
 		return operator == storev1.CompareOperator_COMPARE_OPERATOR_NOT_EQUAL, nil
 	default:

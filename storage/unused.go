@@ -2,20 +2,21 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // keyGoes says whether a key that the grant of an acquire makes without a value goes with the last use of the lock.
 func (c *command) keyGoes(a *storev1.AcquireLock) bool {
-	return c.state.ClusterVersion >= version2 && !a.GetKeepKey()
+	return c.state.ClusterVersion >= layout.Version2 && !a.GetKeepKey()
 }
 
 // noteIdle notes that nobody uses a lock. At the end of the command somebody may.
-func (c *command) noteIdle(n name) {
+func (c *command) noteIdle(n layout.Name) {
 	if c.isIdle[n] {
 		return
 	}
 	if c.isIdle == nil {
-		c.isIdle = make(map[name]bool)
+		c.isIdle = make(map[layout.Name]bool)
 	}
 	c.isIdle[n] = true
 	c.idle = append(c.idle, n)
@@ -24,7 +25,7 @@ func (c *command) noteIdle(n name) {
 // dropUnused deletes the keys that only a lock had made and that nobody uses any more, once all operations and grants of
 // the command are done, in the order in which their locks fell idle.
 func (c *command) dropUnused() error {
-	if c.state.ClusterVersion < version2 {
+	if c.state.ClusterVersion < layout.Version2 {
 		return nil
 	}
 	idle := c.idle

@@ -1,22 +1,24 @@
 package storage
 
+import "github.com/tenure-io/tenure/storage/layout"
+
 // ClusterVersions returns the oldest and the newest cluster version that this program can follow.
-func ClusterVersions() (oldest, newest uint32) { return clusterVersionMin, clusterVersionMax }
+func ClusterVersions() (oldest, newest uint32) { return layout.VersionMin, layout.VersionMax }
 
 // KeepsKeys says whether an acquire may ask, under a cluster version, for a key that stays. Under an older one a key stays
 // in any case, and older programs do not know the question.
-func KeepsKeys(version uint32) bool { return version >= version2 }
+func KeepsKeys(version uint32) bool { return version >= layout.Version2 }
 
 // BreaksInSteps reports whether the break of a lock with very many holders takes several commands under a cluster version. Older
 // programs do not know those that go on.
-func BreaksInSteps(version uint32) bool { return version >= version2 }
+func BreaksInSteps(version uint32) bool { return version >= layout.Version2 }
 
 // KnowsJoinTokens reports whether a cluster version has join tokens, without which nobody joins.
-func KnowsJoinTokens(version uint32) bool { return version >= version2 }
+func KnowsJoinTokens(version uint32) bool { return version >= layout.Version2 }
 
 // RelaysSecrets reports whether, under a cluster version, every member that relays for a session shows the hash of the secret
 // that the client showed.
-func RelaysSecrets(version uint32) bool { return version >= version2 }
+func RelaysSecrets(version uint32) bool { return version >= layout.Version2 }
 
 // NamesAddresses reports whether, under a cluster version, every member names its address in its calls to others.
-func NamesAddresses(version uint32) bool { return version >= version2 }
+func NamesAddresses(version uint32) bool { return version >= layout.Version2 }

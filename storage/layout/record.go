@@ -1,4 +1,4 @@
-package storage
+package layout
 
 import (
 	"encoding/binary"
@@ -10,17 +10,17 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// recordFormat is the format in which records are written; no other exists yet.
-const recordFormat = 1
+// RecordFormat is the format in which records are written; no other exists yet.
+const RecordFormat = 1
 
-// record is a message that knows the format it was written in.
-type record interface {
+// Record is a message that knows the format it was written in.
+type Record interface {
 	proto.Message
 	GetFormatVersion() uint32
 }
 
-// encode marshals a message; equal messages give equal bytes.
-func encode(m proto.Message) ([]byte, error) {
+// Encode marshals a message; equal messages give equal bytes.
+func Encode(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
@@ -28,20 +28,20 @@ func encode(m proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// decode unmarshals a stored record and refuses one of a format this program does not know.
-func decode(value []byte, m record) error {
+// Decode unmarshals a stored record and refuses one of a format this program does not know.
+func Decode(value []byte, m Record) error {
 	if err := proto.Unmarshal(value, m); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, m.ProtoReflect().Descriptor().Name(), err)
 	}
-	if v := m.GetFormatVersion(); v != recordFormat {
+	if v := m.GetFormatVersion(); v != RecordFormat {
 		return fmt.Errorf("%w: %s of format %d", ErrUnknownFormat, m.ProtoReflect().Descriptor().Name(), v)
 	}
 	return nil
 }
 
-// bytesField returns what a record has in its field of that number, which holds bytes or a text; it lies in value. The rest is
+// BytesField returns what a record has in its field of that number, which holds bytes or a text; it lies in value. The rest is
 // stepped over.
-func bytesField(value []byte, number protowire.Number) ([]byte, error) {
+func BytesField(value []byte, number protowire.Number) ([]byte, error) {
 	for rest := value; len(rest) > 0; {
 		found, kind, tag := protowire.ConsumeTag(rest)
 		if tag < 0 {
@@ -60,9 +60,9 @@ func bytesField(value []byte, number protowire.Number) ([]byte, error) {
 	return nil, nil
 }
 
-// withoutField returns a record without its field of that number, which holds bytes, and what that holds, which lies in
+// WithoutField returns a record without its field of that number, which holds bytes, and what that holds, which lies in
 // value. It is for fields that may be large.
-func withoutField(value []byte, number protowire.Number) (short, content []byte, err error) {
+func WithoutField(value []byte, number protowire.Number) (short, content []byte, err error) {
 	for rest := value; len(rest) > 0; {
 		found, kind, n := protowire.ConsumeField(rest)
 		if n < 0 {
@@ -79,16 +79,16 @@ func withoutField(value []byte, number protowire.Number) (short, content []byte,
 	return short, content, nil
 }
 
-// appendUint64s appends numbers in the byte order of rows.
-func appendUint64s(b []byte, numbers ...uint64) []byte {
+// AppendUint64s appends numbers in the byte order of rows.
+func AppendUint64s(b []byte, numbers ...uint64) []byte {
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	return b
 }
 
-// cutUint64s returns the n numbers that value consists of.
-func cutUint64s(value []byte, n int) ([]uint64, error) {
+// CutUint64s returns the n numbers that value consists of.
+func CutUint64s(value []byte, n int) ([]uint64, error) {
 	if len(value) != 8*n {
 		return nil, fmt.Errorf("%w: %d bytes for %d numbers", ErrCorrupt, len(value), n)
 	}
@@ -141,11 +141,11 @@ type Applied struct {
 	StoreBytes uint64
 }
 
-func (a Applied) encode() ([]byte, error) { return encode(a.record()) }
+func (a Applied) Encode() ([]byte, error) { return Encode(a.Record()) }
 
-func (a Applied) record() *storev1.AppliedRecord {
+func (a Applied) Record() *storev1.AppliedRecord {
 	return &storev1.AppliedRecord{
-		FormatVersion:     recordFormat,
+		FormatVersion:     RecordFormat,
 		Index:             a.Index,
 		Term:              a.Term,
 		Revision:          a.Revision,
@@ -172,16 +172,16 @@ func (a Applied) record() *storev1.AppliedRecord {
 	}
 }
 
-func decodeApplied(value []byte) (Applied, error) {
+func DecodeApplied(value []byte) (Applied, error) {
 	r := &storev1.AppliedRecord{}
-	if err := decode(value, r); err != nil {
+	if err := Decode(value, r); err != nil {
 		return Applied{}, err
 	}
-	return appliedOf(r)
+	return AppliedOf(r)
 }
 
-// appliedOf undoes record.
-func appliedOf(r *storev1.AppliedRecord) (Applied, error) {
+// AppliedOf undoes record.
+func AppliedOf(r *storev1.AppliedRecord) (Applied, error) {
 	if len(r.GetClusterId()) != 16 || len(r.GetHistoryId()) != 16 {
 		return Applied{}, fmt.Errorf("%w: ids of the applied record", ErrCorrupt)
 	}
@@ -215,12 +215,12 @@ func appliedOf(r *storev1.AppliedRecord) (Applied, error) {
 // Excess reports whether the state remembers more than limits say, as it does after they were lowered. Each Compact forgets some of
 // it. Under an older cluster version it does not.
 func (a Applied) Excess(limits *storev1.Limits) bool {
-	return a.ClusterVersion >= version2 && (a.TombstoneBytes > limits.GetTombstoneBytesMax() ||
-		a.EndedSessions-a.EndedForgotten > uint64(limits.GetEndedSessionsMax()) || a.keyedOver(limits))
+	return a.ClusterVersion >= Version2 && (a.TombstoneBytes > limits.GetTombstoneBytesMax() ||
+		a.EndedSessions-a.EndedForgotten > uint64(limits.GetEndedSessionsMax()) || a.KeyedOver(limits))
 }
 
-// keyedOver reports whether more keyed calls are remembered than the limits say.
-func (a Applied) keyedOver(limits *storev1.Limits) bool {
+// KeyedOver reports whether more keyed calls are remembered than the limits say.
+func (a Applied) KeyedOver(limits *storev1.Limits) bool {
 	kept := a.KeyedRequests - a.KeyedForgotten
 	return kept > 0 && (kept > uint64(limits.GetIdempotencyKeysMax()) || a.KeyedBytes > limits.GetIdempotencyBytesMax())
 }

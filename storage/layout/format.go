@@ -1,4 +1,4 @@
-package storage
+package layout
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// formatMessage returns a message as text on one line, fields in the order of their numbers, the same for equal
+// FormatMessage returns a message as text on one line, fields in the order of their numbers, the same for equal
 // messages in every build. Fields that are unset or hold the present record format are left out.
-func formatMessage(m proto.Message) string {
+func FormatMessage(m proto.Message) string {
 	var b strings.Builder
 	formatFields(&b, m.ProtoReflect())
 	return b.String()
@@ -23,7 +23,7 @@ func formatFields(b *strings.Builder, m protoreflect.Message) {
 	first := true
 	for i := range fields.Len() {
 		f := fields.Get(i)
-		if !m.Has(f) || (f.Name() == "format_version" && m.Get(f).Uint() == recordFormat) {
+		if !m.Has(f) || (f.Name() == "format_version" && m.Get(f).Uint() == RecordFormat) {
 			continue
 		}
 		if !first {
@@ -60,7 +60,7 @@ func formatValue(b *strings.Builder, f protoreflect.FieldDescriptor, v protorefl
 	case f.Message() != nil:
 		formatFields(b, v.Message())
 	case f.Enum() != nil:
-		b.WriteString(formatEnum(f.Enum(), v.Enum()))
+		b.WriteString(FormatEnum(f.Enum(), v.Enum()))
 	case f.Kind() == protoreflect.BytesKind:
 		b.WriteString(formatBytes(string(f.Name()), v.Bytes()))
 	case f.Kind() == protoreflect.StringKind:
@@ -70,8 +70,8 @@ func formatValue(b *strings.Builder, f protoreflect.FieldDescriptor, v protorefl
 	}
 }
 
-// formatEnum returns an enum value without the name of its enum.
-func formatEnum(e protoreflect.EnumDescriptor, n protoreflect.EnumNumber) string {
+// FormatEnum returns an enum value without the name of its enum.
+func FormatEnum(e protoreflect.EnumDescriptor, n protoreflect.EnumNumber) string {
 	value := e.Values().ByNumber(n)
 	if value == nil {
 		return strconv.Itoa(int(n))
